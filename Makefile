@@ -1,0 +1,35 @@
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+.PHONY: train test check lint types tests clean
+
+train: $(VENV)/ready
+	$(BIN)/grpo_env train
+
+test: check
+check: lint types tests
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The mapped folders only become grpo_env.verifiers etc. when installed, so types are checked on what we ship.
+types: $(VENV)/ready
+	rm -rf build/typing build/lib
+	$(BIN)/pip install --quiet --no-deps --target build/typing .
+	cd build/typing && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
+
+tests: $(VENV)/ready
+	$(BIN)/python -m pytest
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "grpo_env needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

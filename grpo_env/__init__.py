@@ -1,0 +1,43 @@
+"""Verifiers, tasks and a trainer for GRPO.
+
+task = grpo_env.load_task("gsm8k")
+print(task.score("...completion...", answer="18"))
+grpo_env.train("arithmetic", steps=20)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from grpo_env.core import Completion, Example, Format, Message, Score, StepScore, Verifier
+from grpo_env.registry import verifier
+
+if TYPE_CHECKING:
+    from grpo_env.task import Task, load_task
+    from grpo_env.trainer.loop import train
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Completion",
+    "Example",
+    "Format",
+    "Message",
+    "Score",
+    "StepScore",
+    "Task",
+    "Verifier",
+    "load_task",
+    "train",
+    "verifier",
+]
+
+# Loaded on first use, so that `import grpo_env` needs neither torch nor pydantic.
+_LAZY = {"Task": "grpo_env.task", "load_task": "grpo_env.task", "train": "grpo_env.trainer.loop"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'grpo_env' has no attribute {name!r}")

@@ -1,0 +1,185 @@
+"""The types that everything else speaks: Example, Completion, Score, Verifier. Standard library only.
+
+An ``Example`` is a problem, a ``Completion`` is a model's text for it, and a ``Verifier`` turns the two into a
+``Score`` that says what the text is worth, why, and whether it could be judged at all.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, Literal, NamedTuple
+
+Finish = Literal["stop", "length", "unknown"]
+
+Status = Literal[
+    "scored",  # judged; value is the verdict
+    "no_answer",  # nothing to judge in the text: the completion's fault
+    "over_limit",  # larger than any honest answer: the completion's fault
+    "timeout",  # judging it took too long: the completion's fault
+    "bad_gold",  # the reference answer cannot be parsed: unscored
+    "error",  # the verifier failed: unscored
+    "not_applicable",  # the verifier does not apply to this example: unscored
+]
+
+FAULTS: tuple[Status, ...] = ("no_answer", "over_limit", "timeout")
+UNSCORED: tuple[Status, ...] = ("bad_gold", "error", "not_applicable")
+
+
+class Message(NamedTuple):
+    """One chat message. ``role`` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Format:
+    """The output format that a task asks for: tag names without brackets, ``None`` where a block is not used.
+
+    ``prefill`` is text that the chat template (or the task) already wrote at the start of the model's turn.
+    """
+
+    reasoning: str | None = "think"
+    answer: str | None = "answer"
+    prefill: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One problem. ``prompt`` is a chat, or a string that is given to the model verbatim.
+
+    ``info`` holds the columns of the source row, for verifiers that need more than the gold ``answer``.
+    """
+
+    id: str
+    prompt: str | tuple[Message, ...] = ()
+    answer: str | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model wrote for an example.
+
+    ``finish`` is ``stop`` for a text that ended by itself and ``length`` for one that was cut. ``prefill`` stands
+    in front of ``text`` in the model's turn but was not written by the model.
+    """
+
+    text: str
+    finish: Finish = "unknown"
+    num_tokens: int | None = None
+    prefill: str = ""
+
+
+@dataclass(frozen=True)
+class StepScore:
+    """The value of one reasoning step: characters ``[start, end)`` of the completion's text."""
+
+    start: int
+    end: int
+    value: float
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A verdict. ``value`` is ``None`` exactly when the completion is *unscored* (see ``Status``).
+
+    ``parts`` keep their own values with the ``weight`` (and, for step scores, the ``process`` weight) that they
+    had in the whole, so a total can be recomputed or re-weighted without judging again.
+    """
+
+    value: float | None
+    status: Status = "scored"
+    name: str = ""
+    weight: float = 1.0
+    process: float = 0.0
+    answer: str | None = None
+    gold: str | None = None
+    explanation: str = ""
+    parts: tuple[Score, ...] = ()
+    steps: tuple[StepScore, ...] = ()
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.value is None) != (self.status in UNSCORED):
+            raise ValueError(f"status {self.status!r} does not go with value {self.value!r}")
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a value at all."""
+        return self.value is not None
+
+    def part(self, name: str) -> Score:
+        """The part called ``name``, at any depth, or this score itself. Raises ``KeyError``."""
+        for score in self.walk():
+            if score.name == name:
+                return score
+        raise KeyError(name)
+
+    def walk(self) -> Iterator[Score]:
+        """This score and all parts below it, parents first."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping; ``from_dict`` is its inverse."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Score:
+        """Rebuild a score from ``to_dict``'s mapping."""
+        parts = tuple(cls.from_dict(part) for part in data.get("parts", ()))
+        steps = tuple(StepScore(**step) for step in data.get("steps", ()))
+        return cls(**{**data, "parts": parts, "steps": steps})
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(indent=0))
+
+    def _lines(self, indent: int) -> Iterator[str]:
+        value = "unscored" if self.value is None else f"{self.value:.4g}"
+        weight = f" x {self.weight:g}" if indent else ""
+        status = "" if self.status == "scored" else f" [{self.status}]"
+        why = f"  {self.explanation}" if self.explanation else ""
+        yield f"{'  ' * indent}{self.name or 'score'}: {value}{weight}{status}{why}"
+        for step in self.steps if not self.parts else ():
+            yield f"{'  ' * (indent + 1)}step [{step.start}:{step.end}] {step.value:g}  {step.explanation}"
+        for part in self.parts:
+            yield from part._lines(indent + 1)
+
+
+class Verifier(ABC):
+    """Judges one completion of one example. Subclasses are frozen dataclasses, pure and picklable.
+
+    A subclass's fields are its YAML options. A field called ``format`` receives the task's format unless the YAML
+    sets it.
+    """
+
+    # Read by pydantic when a task file is validated: an option that does not exist is an error.
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    @abstractmethod
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        """The verdict. Anything raised here becomes an *unscored* score with status ``error``."""
+
+    def at(self, step: int) -> Verifier:
+        """This verifier as it stands at a training step (0-based). Only composites with schedules change."""
+        return self
+
+    def problem(self, example: Example) -> str | None:
+        """Why no completion of this example could be judged (a gold that does not parse, say), or ``None``."""
+        return None
+
+
+def judge(verifier: Verifier, example: Example, completion: Completion, name: str = "total") -> Score:
+    """Call a verifier so that nothing it raises gets out, and name and time its score."""
+    start = time.perf_counter()
+    try:
+        score = verifier(example, completion)
+    except Exception as error:  # a broken verifier must not end a run, nor pass for a verdict
+        score = Score(None, "error", explanation=f"{type(error).__name__}: {error}")
+    return replace(score, name=name, seconds=time.perf_counter() - start)

@@ -1,0 +1,31 @@
+"""The errors a user can meet. Each is one line that says where, what was expected and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GrpoEnvError(Exception):
+    """Base of all errors raised on purpose. ``exit_code`` is what the command line returns for it."""
+
+    exit_code = 1
+
+
+class UsageError(GrpoEnvError):
+    """The input is wrong: a task file, an option, a column, a path. Exit code 2."""
+
+    exit_code = 2
+
+
+class RunError(GrpoEnvError):
+    """The work failed: a diverged run, a corrupt checkpoint, a full disk. Exit code 1."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that helps with an unknown name: the nearest known one, else all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(names)}" if names else "none are known"
