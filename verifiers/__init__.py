@@ -1,6 +1,4 @@
 """The verifiers: one idea a file, each a frozen dataclass whose fields are its YAML options."""
 
 if __name__ != "grpo_env.verifiers":
-    raise ImportError(
-        "this folder is the package grpo_env.verifiers; install the project and import that name"
-    )
+    raise ImportError("this folder is the package grpo_env.verifiers; install the project and import that name")
