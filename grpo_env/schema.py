@@ -1,0 +1,238 @@
+"""The shape of a task file, and the one place that turns a wrong one into a clear sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from grpo_env.core import Format, Verifier
+from grpo_env.errors import UsageError, nearest
+
+Split = Literal["train", "eval"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatasetSpec(_Section):
+    """Where examples come from: a hub id or local file (``path``), or a ``generator``.
+
+    ``split`` maps ``train`` and ``eval`` to the source's own split names, or to shares of one file (``0.9``), which
+    are drawn by a hash of the row. ``{split}`` in a local path is replaced by the source's split name.
+    """
+
+    path: str | None = None
+    name: str | None = None
+    generator: str | None = None
+    arguments: dict[str, Any] = {}
+    split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
+    limit: dict[Split, int] = {}
+    seed: int = 0
+    id: str | None = None
+    answer: str | None = None
+    bad_gold: Literal["error", "skip"] = "error"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetSpec:
+        if (self.path is None) == (self.generator is None):
+            raise ValueError("give exactly one of 'path' (hub id or local file) and 'generator' (module:function)")
+        if self.generator is not None and not self.limit:
+            raise ValueError("a generator needs 'limit': the number of rows to make for each split")
+        shares = [share for share in self.split.values() if isinstance(share, float)]
+        if shares and (len(shares) != len(self.split) or min(shares) <= 0 or sum(shares) > 1):
+            raise ValueError("shares in 'split' must all be numbers above 0 that add up to at most 1")
+        return self
+
+
+class Shot(_Section):
+    """A worked example that is shown before the question."""
+
+    user: str
+    assistant: str
+
+
+class PromptSpec(_Section):
+    """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``."""
+
+    system: str | None = None
+    shots: tuple[Shot, ...] = ()
+    user: str | None = None
+    text: str | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> PromptSpec:
+        if (self.user is None) == (self.text is None):
+            raise ValueError("give exactly one of 'user' (a chat prompt) and 'text' (a plain one)")
+        if self.text is not None and (self.system is not None or self.shots):
+            raise ValueError("'system' and 'shots' belong to a chat prompt; write them into 'text' instead")
+        return self
+
+
+class LinearSpec(_Section):
+    """A weight that moves from one value to another over the first ``steps`` training steps, then stays."""
+
+    start: float = Field(alias="from")
+    end: float = Field(alias="to")
+    steps: int = Field(gt=0)
+
+
+class ScheduleSpec(_Section):
+    """Exactly one shape of schedule."""
+
+    linear: LinearSpec | None = None
+    cosine: LinearSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> ScheduleSpec:
+        if (self.linear is None) == (self.cosine is None):
+            raise ValueError("a schedule is {linear: {from, to, steps}} or {cosine: {from, to, steps}}")
+        return self
+
+
+class VerifierSpec(BaseModel):
+    """One entry of ``verifiers``. Keys beyond these are options of the verifier itself."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    use: str | None = None
+    weight: float | ScheduleSpec | None = None
+    process: float | ScheduleSpec = 0.0
+    when: str | None = None
+    clip: tuple[float, float] | None = None
+    statuses: dict[Literal["no_answer", "over_limit", "timeout"], float] = {}
+    of: dict[str, VerifierSpec] | None = None
+
+
+class CaseSpec(BaseModel):
+    """A completion with the values it must get; each key that is not a field here names a part."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    completion: str
+    answer: str | None = None
+    info: dict[str, Any] = {}
+    why: str = ""
+
+
+class TaskSpec(_Section):
+    """A whole task file."""
+
+    version: Literal[1]
+    task: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    description: str = ""
+    dataset: DatasetSpec
+    format: Format = Format()
+    prompt: PromptSpec
+    verifiers: dict[str, VerifierSpec] = Field(min_length=1)
+    metric: str
+    cases: tuple[CaseSpec, ...] = ()
+    train: dict[str, Any] = {}
+
+
+SECTIONS = tuple(TaskSpec.model_fields)
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys without a word; a task file that says a thing twice is wrong."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                line = key_node.start_mark.line + 1
+                raise UsageError(f"{self.name}, line {line}: key {key!r} stands here a second time")
+            if isinstance(key, str):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file as a mapping. Raises ``UsageError`` with file and line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    loader = _UniqueKeyLoader(text)
+    loader.name = str(path)
+    try:
+        data = loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageError(f"{path}{line}: not valid YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: expected a mapping of keys to values, found {type(data).__name__}")
+    return data
+
+
+def parse_task(data: Mapping[str, Any], source: str) -> TaskSpec:
+    """Validate a task file's mapping. Raises ``UsageError`` naming ``source`` and the key path."""
+    try:
+        return TaskSpec.model_validate(data)
+    except ValidationError as error:
+        raise explain(error, data, TaskSpec, source) from error
+
+
+def build(cls: type, options: Mapping[str, Any], source: str, at: Sequence[str]) -> Any:
+    """Make the dataclass ``cls`` from YAML ``options``. Raises ``UsageError`` naming ``source`` and the key path."""
+    try:
+        return TypeAdapter(cls).validate_python(dict(options))
+    except ValidationError as error:
+        raise explain(error, options, cls, source, at) from error
+
+
+def explain(
+    error: ValidationError, data: Mapping[str, Any], model: type, source: str, at: Sequence[str] = ()
+) -> UsageError:
+    """The first problem of a pydantic error as one line: file, key path, what was expected, the nearest name."""
+    problem = error.errors()[0]
+    # pydantic puts names of union members into the path; only what leads through the data is the user's.
+    path: list[str] = []
+    here: Any = data
+    for key in problem["loc"]:
+        inside = key in here if isinstance(here, Mapping) else isinstance(here, Sequence) and isinstance(key, int)
+        if inside:
+            here = here[key]
+        if inside or problem["type"] in ("missing", "missing_argument"):
+            path.append(str(key))
+    where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
+    elif problem["type"] in ("missing", "missing_argument"):
+        text = "this key is required"
+    else:
+        text = problem["msg"].removeprefix("Value error, ")
+        if not isinstance(here, Mapping | list):
+            text += f", got {here!r}"
+    more = error.error_count() - 1
+    return UsageError(f"{where}: {text}" + (f" (and {more} more)" if more else ""))
+
+
+def _keys(model: Any, path: Sequence[str]) -> list[str]:
+    """The keys that ``model`` knows at ``path``."""
+    for key in path:
+        known = getattr(model, "model_fields", {})
+        if key in known:
+            model = _section(known[key].annotation) or model
+    if is_dataclass(model):
+        # The options of a verifier stand beside the keys that every entry of `verifiers` has.
+        shared = VerifierSpec.model_fields if issubclass(cast(type, model), Verifier) else {}
+        return [*(field.name for field in fields(model) if field.name != "parts"), *shared]
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _section(annotation: Any) -> Any:
+    for candidate in (annotation, *get_args(annotation)):
+        if is_dataclass(candidate) or (isinstance(candidate, type) and issubclass(candidate, BaseModel)):
+            return candidate
+    return None

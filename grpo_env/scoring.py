@@ -1,0 +1,243 @@
+"""Scores a file of completions: rows in, rows out, in order, on all cores, with no row able to stop the rest."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from grpo_env.core import Completion, Example, Finish, Score, judge
+from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.files import Record
+from grpo_env.prompt import render
+from grpo_env.task import Task
+
+CHUNK = 64  # rows a worker takes at a time: large enough to hide the cost of handing them over
+AHEAD = 4  # chunks in flight per worker: bounds memory whatever the size of the file
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where a row keeps what is scored.
+
+    Each selector is a column, a dotted path into nested columns (``response.choices.0.text``) or a Jinja2 template.
+    ``completion`` may name several columns, which together are one group; the empty default takes ``completion``
+    or ``completions``. ``answer`` defaults to the task's own template. ``label`` names known verdicts (truth
+    values), one for each completion, that the summary compares with the task's metric.
+    """
+
+    completion: tuple[str, ...] = ()
+    answer: str | None = None
+    id: str | None = None
+    label: tuple[str, ...] = ()
+
+
+class Scored(NamedTuple):
+    """What became of one row: a score and label for each completion, or the ``problem`` that kept it from scoring."""
+
+    line: int
+    id: str
+    scores: tuple[Score, ...] = ()
+    labels: tuple[bool | None, ...] = ()
+    problem: str = ""
+
+
+def score_records(task: Task, fields: Fields, records: Iterable[Record], workers: int) -> Iterator[Scored]:
+    """Score records in order on ``workers`` processes. Raises ``RunError`` if a worker dies."""
+    records = iter(records)
+    first = list(islice(records, CHUNK))
+    chunks = chain([first], iter(lambda: list(islice(records, CHUNK)), []))
+    if workers == 1 or len(first) < CHUNK:
+        for chunk in chunks:
+            yield from _score_chunk(task, fields, chunk)
+        return
+    # Spawned, not forked: a fork copies the locks of whatever threads torch or a notebook has running.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: deque[tuple[Future[list[Scored]], int, int]] = deque()
+        try:
+            for chunk in chunks:
+                waiting.append((pool.submit(_score_chunk, task, fields, chunk), chunk[0].line, chunk[-1].line))
+                if len(waiting) >= workers * AHEAD:
+                    yield from _result(*waiting.popleft())
+            while waiting:
+                yield from _result(*waiting.popleft())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _result(future: Future[list[Scored]], first: int, last: int) -> list[Scored]:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise RunError(
+            f"a scoring process died while judging lines {first} to {last} (out of memory?); "
+            "score those lines with --workers 1 to find the row"
+        ) from error
+
+
+def _score_chunk(task: Task, fields: Fields, records: list[Record]) -> list[Scored]:
+    return [score_record(task, fields, record) for record in records]
+
+
+def score_record(task: Task, fields: Fields, record: Record) -> Scored:
+    """Score one row. A row that cannot be scored comes back with its problem."""
+    id = str(record.line)
+    if record.row is None:
+        return Scored(record.line, id, problem=record.problem)
+    row = record.row
+    try:
+        id = str(select(row, fields.id, task)) if fields.id else str(row.get("id", id))
+        texts = _texts(row, fields, task)
+        labels = _labels(row, fields, task, len(texts))
+        answer = select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
+        example = Example(id, answer=None if answer is None else str(answer), info=row)
+        problem = task.verifier.problem(example)
+        if problem is not None:
+            raise UsageError(problem)
+    except UsageError as error:
+        return Scored(record.line, id, problem=str(error))
+    finish = _finish(row)
+    scores = tuple(judge(task.verifier, example, _completion(text, finish, task)) for text in texts)
+    return Scored(record.line, id, scores, labels)
+
+
+def select(row: Mapping[str, Any], selector: str, task: Task) -> Any:
+    """What a selector (see ``Fields``) finds in a row. Raises ``UsageError`` with the nearest key."""
+    if "{{" in selector or "{%" in selector:
+        return render(selector, row, task.format, "row")
+    if selector in row:
+        return row[selector]
+    here: Any = row
+    for key in selector.split("."):
+        if isinstance(here, Mapping) and key in here:
+            here = here[key]
+        elif isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+            here = here[int(key)]
+        else:
+            known = nearest(key, here) if isinstance(here, Mapping) else f"there is a {type(here).__name__} there"
+            raise UsageError(f"no field {selector!r}: {key!r} is not in the row; {known}")
+    return here
+
+
+def _texts(row: Mapping[str, Any], fields: Fields, task: Task) -> list[str]:
+    selectors = fields.completion or (("completions",) if "completions" in row else ("completion",))
+    found = [select(row, selector, task) for selector in selectors]
+    if len(found) == 1 and isinstance(found[0], list) and not _is_chat(found[0]):
+        found = found[0]
+    texts = [_text(value) for value in found]
+    if not texts:
+        raise UsageError("the row has no completions")
+    return texts
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
+
+
+def _text(value: Any) -> str:
+    if _is_chat(value):
+        value = value[-1].get("content")
+    if not isinstance(value, str):
+        raise UsageError(f"a completion must be a string or a list of chat messages, found {type(value).__name__}")
+    return value
+
+
+def _labels(row: Mapping[str, Any], fields: Fields, task: Task, count: int) -> tuple[bool | None, ...]:
+    if not fields.label:
+        return (None,) * count
+    found = [select(row, selector, task) for selector in fields.label]
+    if len(found) == 1 and isinstance(found[0], list):
+        found = found[0]
+    if len(found) != count:
+        raise UsageError(f"{len(found)} labels for {count} completions")
+    for value in found:
+        if value not in (True, False):
+            raise UsageError(f"a label must be true, false, 1 or 0, found {value!r}")
+    return tuple(bool(value) for value in found)
+
+
+def _finish(row: Mapping[str, Any]) -> Finish:
+    reason = row.get("finish_reason")
+    return reason if reason in ("stop", "length") else "unknown"
+
+
+def _completion(text: str, finish: Finish, task: Task) -> Completion:
+    # Some servers return the prefill as part of the text: it is then there already.
+    prefill = "" if text.startswith(task.format.prefill) else task.format.prefill
+    return Completion(text, finish, prefill=prefill)
+
+
+def output_row(result: Scored, index: int) -> dict[str, Any]:
+    """One line of output: the ``index``-th completion of a row with its total, parts, statuses and steps."""
+    score = result.scores[index]
+    row: dict[str, Any] = {
+        "id": result.id,
+        "line": result.line,
+        "completion": index,
+        "total": score.value,
+        "status": score.status,
+        "explanation": score.explanation,
+        "parts": {part.name: _part(part) for part in score.parts},
+        "steps": [vars(step) for step in score.steps],
+        "seconds": round(score.seconds, 6),
+    }
+    if result.labels[index] is not None:
+        row["label"] = result.labels[index]
+    return row
+
+
+def _part(score: Score) -> dict[str, Any]:
+    part: dict[str, Any] = {
+        "value": score.value,
+        "weight": score.weight,
+        "weighted": None if score.value is None else score.weight * score.value,
+        "status": score.status,
+        "answer": score.answer,
+        "gold": score.gold,
+        "explanation": score.explanation,
+    }
+    if score.steps:
+        part["steps"] = [vars(step) for step in score.steps]
+    if score.parts:
+        part["parts"] = {inner.name: _part(inner) for inner in score.parts}
+    return part
+
+
+@dataclass
+class Tally:
+    """Sums of a scoring run: what the summary table shows."""
+
+    rows: int = 0
+    bad_rows: int = 0
+    completions: int = 0
+    statuses: dict[str, Counter[str]] = field(default_factory=dict)
+    sums: Counter[str] = field(default_factory=Counter)
+    scored: Counter[str] = field(default_factory=Counter)
+    labelled: int = 0
+    disagreements: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+
+    def add(self, result: Scored, metric: str) -> None:
+        """Count one row in."""
+        self.rows += 1
+        self.bad_rows += bool(result.problem)
+        for score, label in zip(result.scores, result.labels, strict=True):
+            self.completions += 1
+            for part in score.walk():
+                self.statuses.setdefault(part.name, Counter())[part.status] += 1
+                if part.value is not None:
+                    self.sums[part.name] += part.value  # type: ignore[assignment]
+                    self.scored[part.name] += 1
+            verdict = score.part(metric).value
+            if label is not None and verdict is not None:
+                self.labelled += 1
+                if (verdict >= 1) != label:
+                    self.disagreements[(label, verdict >= 1)] += 1
+
+    def mean(self, name: str) -> float | None:
+        """The mean value of a part over the completions where it was scored."""
+        return self.sums[name] / self.scored[name] if self.scored[name] else None
