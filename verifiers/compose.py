@@ -1,0 +1,229 @@
+"""Verifiers made of verifiers: weighted sum, clip, any of, all of; with gates, schedules and step scores.
+
+A part that cannot be judged never counts as 0. In a sum it makes the total unscored, unless its weights are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from grpo_env.core import FAULTS, Completion, Example, Score, StepScore, Verifier, judge
+from grpo_env.errors import UsageError, nearest
+from grpo_env.registry import verifier
+
+from .schedule import Schedule, number_at
+
+
+@dataclass(frozen=True)
+class Part:
+    """One verifier in a composite.
+
+    ``weight`` counts its value in the outcome, ``process`` counts its steps in the step scores. ``when`` names a
+    sibling whose value must be above 0: else this part is worth 0 and is not run. ``statuses`` gives the value for
+    a completion's fault (``no_answer``, ``over_limit``, ``timeout``) instead of 0; ``clip`` bounds the value.
+    """
+
+    name: str
+    verifier: Verifier
+    weight: float | Schedule = 1.0
+    process: float | Schedule = 0.0
+    when: str | None = None
+    clip: tuple[float, float] | None = None
+    statuses: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for status in self.statuses:
+            if status not in FAULTS:
+                raise UsageError(f"verifier {self.name!r}: statuses: {status!r}; {nearest(status, FAULTS)}")
+        if self.clip is not None and self.clip[0] > self.clip[1]:
+            raise UsageError(f"verifier {self.name!r}: clip: {self.clip[0]:g} is above {self.clip[1]:g}")
+
+    @property
+    def counts(self) -> bool:
+        """Whether the part can ever change the whole."""
+        return self.weight != 0 or self.process != 0
+
+    def at(self, step: int) -> Part:
+        """The part with its numbers as they stand at a training step."""
+        weight, process = number_at(self.weight, step), number_at(self.process, step)
+        return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
+
+
+@dataclass(frozen=True)
+class Composite(Verifier):
+    """What all composites share: named parts, gates between them, schedules. Schedules start at step 0."""
+
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        for number, part in enumerate(self.parts):
+            if part.name in names[:number]:
+                raise UsageError(f"verifier {part.name!r} is named twice")
+            seen, gate = {part.name}, part.when
+            while gate is not None:
+                if gate not in names:
+                    raise UsageError(f"verifier {part.name!r}: when: unknown part {gate!r}; {nearest(gate, names)}")
+                if gate in seen:
+                    raise UsageError(f"verifier {part.name!r}: when: the gate waits for itself")
+                seen.add(gate)
+                gate = self.parts[names.index(gate)].when
+
+    def at(self, step: int) -> Self:
+        return replace(self, parts=tuple(part.at(step) for part in self.parts))
+
+    def problem(self, example: Example) -> str | None:
+        for part in self.parts:
+            problem = part.verifier.problem(example) if part.counts else None
+            if problem:
+                return f"{part.name}: {problem}"
+        return None
+
+    def judged(self, example: Example, completion: Completion) -> tuple[Score, ...]:
+        """The parts' scores, in the order of the parts, each gate judged before what it guards."""
+        known: dict[str, Part] = {part.name: part for part in self.parts}
+        scores: dict[str, Score] = {}
+
+        def score_of(part: Part) -> Score:
+            if part.name not in scores:
+                gate = score_of(known[part.when]) if part.when else None
+                scores[part.name] = _judge_part(part, gate, example, completion)
+            return scores[part.name]
+
+        return tuple(score_of(part) for part in self.parts)
+
+
+@verifier("weighted_sum")
+@dataclass(frozen=True)
+class WeightedSum(Composite):
+    """The sum of weight times value. Parts of weight 0 are watched: judged and reported, never counted.
+
+    Step scores are the parts' own steps times their ``process`` weight. Parts with a process weight that have no
+    steps by nature (an accuracy, a format) are added up into one last step over the whole text.
+    """
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        scores = self.judged(example, completion)
+        missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
+        if missing is not None:
+            return _unscored(missing, scores)
+        value = sum(score.weight * (score.value or 0.0) for score in scores if score.weight)
+        return _whole(value, scores, steps=self._steps(scores, len(completion.text)))
+
+    def _steps(self, scores: tuple[Score, ...], length: int) -> tuple[StepScore, ...]:
+        steps, outcome = [], []
+        for part, score in zip(self.parts, scores, strict=True):
+            if score.process and gives_steps(part.verifier):
+                steps += [
+                    replace(step, value=score.process * step.value, explanation=f"{part.name}: {step.explanation}")
+                    for step in score.steps
+                ]
+            elif score.process:
+                outcome.append((part.name, score.process * (score.value or 0.0)))
+        if outcome:
+            names = ", ".join(name for name, _ in outcome)
+            steps.append(StepScore(0, length, sum(value for _, value in outcome), f"{names}: the whole text"))
+        return tuple(sorted(steps, key=lambda step: (step.end, step.start)))
+
+
+@verifier("clip")
+@dataclass(frozen=True)
+class Clip(WeightedSum):
+    """The weighted sum of its parts, bounded to ``[low, high]``. Step scores are not bounded."""
+
+    low: float = -1.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low > self.high:
+            raise UsageError(f"clip: low {self.low:g} is above high {self.high:g}")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        total = super().__call__(example, completion)
+        return total if total.value is None else replace(total, value=min(max(total.value, self.low), self.high))
+
+
+@dataclass(frozen=True)
+class Choice(Composite):
+    """What ``any_of`` and ``all_of`` share: their parts have no weights."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for part in self.parts:
+            if part.weight != 1.0 or part.process != 0.0:
+                raise UsageError(f"verifier {part.name!r}: a part of any_of or all_of has no weight")
+        if not self.parts:
+            raise UsageError("any_of and all_of need at least one part")
+
+
+@verifier("any_of")
+@dataclass(frozen=True)
+class AnyOf(Choice):
+    """The largest value of its parts.
+
+    An unscored part makes the whole unscored, unless another part already has 1 or more: then it cannot matter.
+    """
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        scores = self.judged(example, completion)
+        best = max((score.value for score in scores if score.value is not None), default=0.0)
+        missing = next((score for score in scores if not score.scored), None)
+        return _unscored(missing, scores) if missing is not None and best < 1 else _whole(best, scores)
+
+
+@verifier("all_of")
+@dataclass(frozen=True)
+class AllOf(Choice):
+    """The smallest value of its parts.
+
+    An unscored part makes the whole unscored, unless another part already has 0 or less: then it cannot matter.
+    """
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        scores = self.judged(example, completion)
+        worst = min((score.value for score in scores if score.value is not None), default=1.0)
+        missing = next((score for score in scores if not score.scored), None)
+        return _unscored(missing, scores) if missing is not None and worst > 0 else _whole(worst, scores)
+
+
+def gives_steps(verifier: Verifier) -> bool:
+    """Whether step scores are in a verifier's nature (its class says ``gives_steps``, or a part of it does)."""
+    if isinstance(verifier, Composite):
+        return any(part.process != 0 for part in verifier.parts)
+    return bool(getattr(verifier, "gives_steps", False))
+
+
+def _judge_part(part: Part, gate: Score | None, example: Example, completion: Completion) -> Score:
+    if gate is None or (gate.value is not None and gate.value > 0):
+        score = judge(part.verifier, example, completion, part.name)
+        if score.status in part.statuses:
+            score = replace(score, value=part.statuses[score.status])
+        if part.clip is not None and score.value is not None:
+            score = replace(score, value=min(max(score.value, part.clip[0]), part.clip[1]))
+    elif gate.scored:
+        score = Score(0.0, name=part.name, explanation=f"the gate {gate.name} is closed")
+    else:
+        score = Score(None, "not_applicable", part.name, explanation=f"the gate {gate.name} is unscored")
+    return replace(score, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
+
+
+def _whole(value: float, scores: tuple[Score, ...], steps: tuple[StepScore, ...] = ()) -> Score:
+    return Score(
+        value,
+        answer=_first(s.answer for s in scores),
+        gold=_first(score.gold for score in scores),
+        parts=scores,
+        steps=steps,
+    )
+
+
+def _unscored(part: Score, scores: tuple[Score, ...]) -> Score:
+    why = f"{part.name}: {part.explanation or part.status}"
+    return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
+
+
+def _first(texts: Iterable[str | None]) -> str | None:
+    return next((text for text in texts if text is not None), None)
