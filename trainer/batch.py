@@ -1,0 +1,135 @@
+"""From scored rollouts to the tensors of an update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grpo_env.core import Score
+
+from .advantages import outcome_advantages, process_advantages
+from .align import step_token, token_ends
+from .config import TrainConfig
+from .policy import Policy
+from .rollout import Rollout
+
+
+@dataclass
+class MicroBatch:
+    """Rows that go through the model together: prompt and completion, padded on the right.
+
+    ``predicts`` is True where the model's output is a distribution over a completion token, one position before
+    it; ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update.
+    """
+
+    ids: Tensor  # (rows, L)
+    predicts: Tensor  # (rows, L)
+    targets: Tensor  # (N,) completion tokens, row by row: N = completion_mask.sum()
+    completion_mask: Tensor  # (rows, T)
+    advantages: Tensor  # (rows, T)
+    old_logp: Tensor | None = None
+    ref_logp: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One step's samples. ``lengths`` are of all rows that count in the loss, with or without a gradient."""
+
+    advantages: Tensor  # (B, T), 0 beyond a row's length
+    lengths: Tensor  # (rows that count,)
+    micro_batches: list[MicroBatch]
+    uniform_groups: int
+    unscored: int
+
+
+def collate(policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score], config: TrainConfig) -> Batch:
+    """Advantages of all rows, and micro-batches of those that have a gradient.
+
+    Left out of the loss: unscored rows and, under ``truncated: mask``, truncated ones. Rows whose advantage is 0
+    everywhere count in the denominators but need no forward pass, unless a KL penalty gives them a gradient.
+    """
+    scored = torch.tensor([score.scored for score in scores])
+    advantages = token_advantages(policy, rollouts, scores, config)
+    counts = scored.clone()
+    if config.truncated == "mask":
+        counts &= torch.tensor([rollout.finish == "stop" for rollout in rollouts])
+    useful = counts & ((advantages != 0).any(1) | (config.kl_coef > 0))
+    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
+    # By length, so that a micro-batch holds little padding.
+    order = sorted(useful.nonzero().squeeze(1).tolist(), key=lambda row: len(rollouts[row].prompt_ids) + lengths[row])
+    flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
+    return Batch(
+        advantages=advantages,
+        lengths=lengths[counts],
+        micro_batches=[
+            _micro_batch([rollouts[row] for row in rows], advantages[rows], policy.device)
+            for rows in (
+                order[at : at + config.micro_batch_rows] for at in range(0, len(order), config.micro_batch_rows)
+            )
+        ],
+        uniform_groups=int(flat.sum()),
+        unscored=int((~scored).sum()),
+    )
+
+
+def token_advantages(
+    policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score], config: TrainConfig
+) -> Tensor:
+    """(B, T) float32 advantages of every completion token under the config's supervision; 0 beyond a row's length."""
+    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
+    scored = torch.tensor([score.scored for score in scores])
+    longest = int(lengths.max())
+    how = {"scale": config.scale, "std": config.std, "leave_one_out": config.leave_one_out}
+    total = torch.zeros(len(rollouts), longest, dtype=torch.float64)
+    if config.supervision != "process":
+        rewards = torch.tensor([score.value if score.value is not None else 0.0 for score in scores]).double()
+        total += outcome_advantages(rewards, scored, config.group_size, **how)[:, None]
+    if config.supervision != "outcome":
+        steps = _steps(policy, rollouts, scores)
+        weight = config.process_weight if config.supervision == "both" else 1.0
+        total += weight * process_advantages(*steps, scored, config.group_size, longest, **how)
+    return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
+
+
+def _steps(policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score]) -> tuple[Tensor, Tensor, Tensor]:
+    """(B, S) step rewards, the tokens they are paid on, and which of them exist."""
+    most = max(1, *(len(score.steps) for score in scores))
+    rewards = torch.zeros(len(scores), most, dtype=torch.float64)
+    tokens = torch.zeros(len(scores), most, dtype=torch.long)
+    mask = torch.zeros(len(scores), most, dtype=torch.bool)
+    for row, (rollout, score) in enumerate(zip(rollouts, scores, strict=True)):
+        ends = completion_ends(policy, rollout) if score.steps else []
+        for index, step in enumerate(score.steps):
+            rewards[row, index] = step.value
+            tokens[row, index] = step_token(ends, step.end)
+            mask[row, index] = True
+    return rewards, tokens, mask
+
+
+def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
+    """``token_ends`` of a rollout's ids; its end token adds no characters."""
+    if rollout.finish == "stop":
+        return [*token_ends(policy.decode, rollout.ids[:-1]), len(rollout.text)]
+    return token_ends(policy.decode, rollout.ids)
+
+
+def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:
+    width = max(len(rollout.prompt_ids) + len(rollout.ids) for rollout in rollouts)
+    longest = max(len(rollout.ids) for rollout in rollouts)
+    ids = torch.zeros(len(rollouts), width, dtype=torch.long)
+    predicts = torch.zeros(len(rollouts), width, dtype=torch.bool)
+    for row, rollout in enumerate(rollouts):
+        start, end = len(rollout.prompt_ids), len(rollout.prompt_ids) + len(rollout.ids)
+        ids[row, :end] = torch.tensor(rollout.prompt_ids + rollout.ids)
+        predicts[row, start - 1 : end - 1] = True
+    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
+    return MicroBatch(
+        ids=ids.to(device),
+        predicts=predicts.to(device),
+        targets=torch.tensor([token for rollout in rollouts for token in rollout.ids]).to(device),
+        completion_mask=(torch.arange(longest) < lengths[:, None]).to(device),
+        advantages=advantages[:, :longest].to(device),
+    )

@@ -1,0 +1,244 @@
+"""The settings of a run: one dataclass, one table of presets, and errors that help."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+from grpo_env.errors import UsageError, nearest
+
+from .advantages import Scale, Std
+from .losses import Aggregate, Estimator
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Shao et al. 2024, DeepSeekMath, equations 3 and 4, section 4.1.2; KL coefficient as in its section 4.2.
+    "grpo": {"scale": "group", "aggregate": "sequence", "clip_low": 0.2, "clip_high": 0.2, "kl_coef": 0.04},
+    # Liu et al. 2025, "Understanding R1-Zero-like training": no division by std or by length.
+    "dr_grpo": {"scale": "none", "aggregate": "constant", "clip_low": 0.2, "clip_high": 0.2, "kl_coef": 0.0},
+    # Yu et al. 2025, DAPO, equation 8: token mean, higher upper clip, truncated completions filtered (section 3.4).
+    "dapo": {
+        "scale": "group",
+        "aggregate": "token",
+        "clip_low": 0.2,
+        "clip_high": 0.28,
+        "kl_coef": 0.0,
+        "truncated": "mask",
+    },
+    # Ahmadian et al. 2024, "Back to basics": REINFORCE with a leave-one-out baseline, a sum over tokens.
+    "rloo": {"scale": "none", "leave_one_out": True, "aggregate": "constant", "kl_coef": 0.0},
+}
+"""What each preset sets. An explicit setting wins over the preset, the preset over the field's default."""
+
+PEERS = {
+    "num_generations": "group_size",
+    "n": "group_size",
+    "rollout_n": "group_size",
+    "beta": "kl_coef",
+    "kl_loss_coef": "kl_coef",
+    "epsilon": "clip_low",
+    "clip_ratio_low": "clip_low",
+    "epsilon_high": "clip_high",
+    "clip_ratio_high": "clip_high",
+    "max_completion_length": "max_new_tokens",
+    "max_response_length": "max_new_tokens",
+    "max_tokens": "max_new_tokens",
+    "num_iterations": "updates_per_step",
+    "ppo_epochs": "updates_per_step",
+    "max_steps": "steps",
+    "total_training_steps": "steps",
+    "lr": "learning_rate",
+    "lr_scheduler_type": "schedule",
+    "loss_type": "aggregate",
+    "loss_agg_mode": "aggregate",
+    "scale_rewards": "scale",
+    "per_device_train_batch_size": "micro_batch_rows",
+    "batch_size": "prompts_per_step",
+    "train_batch_size": "prompts_per_step",
+    "model_name_or_path": "model",
+    "max_grad_clip": "max_grad_norm",
+    "grad_clip": "max_grad_norm",
+    "mask_truncated_completions": "truncated",
+    "eval_steps": "eval_every",
+    "save_steps": "save_every",
+    "save_total_limit": "keep_checkpoints",
+    "warmup": "warmup_steps",
+    "bf16": "precision",
+    "dtype": "precision",
+    "use_cpu": "device",
+}
+"""Other libraries' names for our settings, for the error message."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Everything that a run can be told. The defaults are what the literature supports as of 2026."""
+
+    model: str = "bundled"
+    """A folder or hub id that transformers loads as a causal language model, or ``bundled``."""
+    seed: int = 0
+    """Fixes the order of the examples and every sample."""
+    steps: int = 100
+    """Training steps; each samples, scores and learns from ``prompts_per_step`` x ``group_size`` completions."""
+    prompts_per_step: int = 16
+    """P: prompts per step, over all processes."""
+    group_size: int = 8
+    """G: completions per prompt."""
+    max_new_tokens: int = 256
+    """Longest completion, in tokens; a longer one is truncated."""
+    temperature: float = 1.0
+    """Of sampling and of the log-probabilities alike. Top-p and top-k do not exist: samples are from the policy."""
+
+    supervision: Literal["outcome", "process", "both"] = "outcome"
+    """What the advantages come from: the reward of the whole completion, of its steps, or their sum."""
+    process_weight: float = 1.0
+    """Weight of the process advantages under ``supervision: both``."""
+    preset: Literal["grpo", "dr_grpo", "dapo", "rloo"] | None = None
+    """A named row of settings (see ``PRESETS``); explicit settings win over it."""
+    scale: Scale = "group"
+    """Divide advantages by the standard deviation of the group, of the batch's raw rewards, or by none."""
+    std: Std = "sample"
+    """Standard deviation over n - 1 (``sample``) or n (``population``)."""
+    leave_one_out: bool = False
+    """Baseline of a completion: the mean of the others in its group instead of the whole group's."""
+    aggregate: Aggregate = "token"
+    """Mean over all tokens, over rows of each row's mean, or sum divided by rows x ``max_new_tokens``."""
+    clip_low: float = 0.2
+    """The ratio is clipped below at 1 - ``clip_low``."""
+    clip_high: float = 0.28
+    """The ratio is clipped above at 1 + ``clip_high``."""
+    kl_coef: float = 0.0
+    """Weight of the KL penalty to the starting model; at 0 no reference model is kept."""
+    kl_estimator: Estimator = "k3"
+    """k1, k2 or k3 (see ``losses.kl_penalty``)."""
+    truncated: Literal["keep", "mask"] = "keep"
+    """Truncated completions: learn from them, or mask them out of the loss (they stay in the baseline)."""
+    updates_per_step: int = 1
+    """mu: optimizer updates on each step's samples."""
+    max_unscored_share: float = 0.1
+    """Stop when more than this share of a step's completions cannot be scored."""
+
+    learning_rate: float = 1e-6
+    """Peak learning rate of AdamW."""
+    warmup_steps: int = 3
+    """Steps of linear warm-up."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """After the warm-up: fall along a cosine to ``lr_floor``, or stay."""
+    lr_floor: float = 0.1
+    """Where the cosine ends, as a share of ``learning_rate``."""
+    adam_beta1: float = 0.9
+    """AdamW's decay of the first moment."""
+    adam_beta2: float = 0.95
+    """AdamW's decay of the second moment."""
+    weight_decay: float = 0.0
+    """AdamW's weight decay."""
+    max_grad_norm: float = 1.0
+    """The gradient is scaled down to this norm."""
+    micro_batch_rows: int = 32
+    """Completions per forward and backward pass: memory against speed; the gradient does not depend on it."""
+    gradient_checkpointing: bool = False
+    """Recompute activations in the backward pass: less memory, a third more time."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """``bf16`` computes in bfloat16 over float32 weights; ``auto`` does so where a GPU supports it."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """``auto`` takes CUDA, else MPS, else the CPU."""
+
+    eval_every: int = 25
+    """Evaluate on held-out examples every so many steps, and before and after; 0: only before and after."""
+    eval_examples: int = 200
+    """Held-out examples per evaluation."""
+    eval_samples: int = 1
+    """Sampled completions per held-out example before and after training, beside the greedy one; 0: none."""
+    save_every: int = 50
+    """Checkpoint every so many steps, and at the end; 0: only at the end."""
+    keep_checkpoints: int = 2
+    """Checkpoints to keep."""
+
+    def __post_init__(self) -> None:
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and low <= value <= high):
+                bound = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+                raise UsageError(f"{name} is {value:g}; it must be {bound}")
+        for name in ("temperature", "learning_rate", "max_grad_norm"):
+            if getattr(self, name) == 0:
+                raise UsageError(f"{name} must be greater than 0")
+        if self.group_size < 2:
+            raise UsageError(f"group_size is {self.group_size}; a group needs at least 2 completions to compare")
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any], source: str = "settings") -> Self:
+        """A config from names and values, as they stand in YAML or on the command line.
+
+        Raises ``UsageError``, beginning with ``source``, for an unknown name (with the nearest known one, also from
+        what other libraries call it), a wrong type, or a value out of range.
+        """
+        hints = get_type_hints(cls)
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name in PEERS:
+                raise UsageError(f"{source}: unknown setting {name!r}; here it is called {PEERS[name]!r}")
+            if name not in known:
+                raise UsageError(f"{source}: unknown setting {name!r}; {nearest(str(name), known)}")
+        checked = {name: _typed(name, value, hints[name], source) for name, value in settings.items()}
+        try:
+            return cls(**expand(checked))
+        except UsageError as error:
+            raise UsageError(f"{source}: {error}") from None
+
+
+def expand(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """``settings`` on top of what their ``preset`` sets, if they name one."""
+    return {**PRESETS.get(str(settings.get("preset")), {}), **settings}
+
+
+_RANGES: tuple[tuple[str, float, float], ...] = (
+    ("seed", 0, 2**31),
+    ("steps", 0, math.inf),
+    ("prompts_per_step", 1, math.inf),
+    ("max_new_tokens", 1, math.inf),
+    ("temperature", 0, math.inf),
+    ("process_weight", 0, math.inf),
+    ("clip_low", 0, 1),
+    ("clip_high", 0, math.inf),
+    ("kl_coef", 0, math.inf),
+    ("updates_per_step", 1, math.inf),
+    ("max_unscored_share", 0, 1),
+    ("learning_rate", 0, math.inf),
+    ("warmup_steps", 0, math.inf),
+    ("lr_floor", 0, 1),
+    ("adam_beta1", 0, 0.999999),
+    ("adam_beta2", 0, 0.999999),
+    ("weight_decay", 0, math.inf),
+    ("max_grad_norm", 0, math.inf),
+    ("micro_batch_rows", 1, math.inf),
+    ("eval_every", 0, math.inf),
+    ("eval_examples", 1, math.inf),
+    ("eval_samples", 0, math.inf),
+    ("save_every", 0, math.inf),
+    ("keep_checkpoints", 1, math.inf),
+)
+
+
+def _typed(name: str, value: Any, hint: Any, source: str) -> Any:
+    if isinstance(hint, types.UnionType) or get_origin(hint) is not Literal and type(None) in get_args(hint):
+        if value is None:
+            return None
+        hint = next(choice for choice in get_args(hint) if choice is not type(None))
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise UsageError(f"{source}: {name} is {value!r}; {nearest(str(value), get_args(hint))}")
+        return value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is float and isinstance(value, str):  # YAML reads 1e-4, without a dot, as text
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if type(value) is not hint:
+        kind = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
+        raise UsageError(f"{source}: {name} is {value!r}; it must be {kind}")
+    return value

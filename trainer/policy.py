@@ -1,0 +1,146 @@
+"""The model that is trained: loading it, where and in which precision it runs, and prompts as its tokens."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from grpo_env.core import Example, Format
+from grpo_env.errors import UsageError
+
+BUNDLED = Path(__file__).parent / "bundled"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A causal language model with its tokenizer, on its device.
+
+    ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    accelerator: Accelerator
+    autocast: torch.dtype | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return torch.device(self.model.device)
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights; shared ones count once."""
+        return sum(weight.numel() for weight in self.model.parameters())
+
+    @property
+    def precision(self) -> str:
+        """The type that the forward pass computes in, as a config says it."""
+        return {torch.bfloat16: "bf16", torch.float32: "fp32"}[self.autocast or torch.float32]
+
+    @cached_property
+    def end_ids(self) -> list[int]:
+        """Ids that end a completion: the generation config's, which may be several, and the tokenizer's."""
+        ends = self.model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
+        return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
+
+    @cached_property
+    def takes_positions(self) -> bool:
+        """Whether the model wants position ids; others work positions out from the attention mask."""
+        return "position_ids" in inspect.signature(self.model.forward).parameters
+
+    @cached_property
+    def max_positions(self) -> int | None:
+        """Longest prompt and completion together, where the model has such a limit."""
+        return getattr(self.model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """The context for every forward pass."""
+        return torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None)
+
+    def decode(self, ids: Any) -> str:
+        """Text of token ids, without special tokens and with its spaces as they are."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def prompt_text(self, example: Example, format: Format) -> str:
+        """The prompt as text: a string verbatim, a chat through the model's template, then the format's prefill.
+
+        Without a template the messages are joined by blank lines and the completion starts on a new line.
+        """
+        if isinstance(example.prompt, str):
+            return example.prompt + format.prefill
+        messages = [message._asdict() for message in example.prompt]
+        if self.tokenizer.chat_template is None:
+            text = "\n\n".join(message["content"] for message in messages) + "\n"
+        else:
+            text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return text + format.prefill
+
+    def prompt_ids(self, example: Example, format: Format) -> list[int]:
+        """The prompt as token ids. A chat template writes its own special tokens; other text gets the tokenizer's."""
+        templated = not isinstance(example.prompt, str) and self.tokenizer.chat_template is not None
+        text = self.prompt_text(example, format)
+        ids: list[int] = self.tokenizer(text, add_special_tokens=not templated)["input_ids"]
+        if not ids:
+            raise UsageError(f"example {example.id}: the prompt is empty, and {self.name} has no start token to add")
+        return ids
+
+
+def load_policy(
+    name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
+) -> Policy:
+    """Load a model: ``bundled``, a folder, or a hub id.
+
+    Weights are float32 whatever the file holds, so that small updates are not rounded away. Dropout stays off (eval
+    mode), or the ratio of the first update would not be 1. Raises ``UsageError`` for a model that does not load
+    and for a device or precision that is not there.
+    """
+    accelerator = Accelerator(cpu=device == "cpu")
+    found = accelerator.device.type
+    if device not in ("auto", found):
+        raise UsageError(f"device {device!r} is not available here; found {found!r}")
+    if precision == "bf16" and found == "cuda" and not torch.cuda.is_bf16_supported():
+        raise UsageError("precision 'bf16' is not supported by this GPU; use precision=fp32")
+    use_bf16 = precision == "bf16" or (precision == "auto" and found == "cuda" and torch.cuda.is_bf16_supported())
+    model, tokenizer = load_model(name)
+    model.to(accelerator.device)
+    if gradient_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    model.eval()
+    return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
+
+
+def load_model(name: str | Path) -> tuple[Any, Any]:
+    """Model and tokenizer as transformers loads them, float32. Raises ``UsageError``."""
+    transformers_logging.disable_progress_bar()
+    place = BUNDLED if name == "bundled" else name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place)
+        model = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        why = str(error).strip().split("\n")[0]
+        raise UsageError(f"model {str(name)!r} cannot be loaded ({why}); give a hub id or a folder") from error
+    return model, tokenizer
+
+
+def completion_logits(policy: Policy, model: Any, ids: Tensor, predicts: Tensor) -> Tensor:
+    """Logits (N, V) at the N positions where ``predicts`` (B, L) is True, of right-padded ``ids`` (B, L).
+
+    Padding stands on the right, where causal attention never looks, so there is no attention mask and SDPA can take
+    its causal kernel. The language model head sees the N positions only.
+    """
+    with policy.computing():
+        logits: Tensor = model(input_ids=ids, use_cache=False, logits_to_keep=predicts).logits
+    return logits

@@ -1,0 +1,131 @@
+"""One step's learning: forward, loss, backward, clip, optimizer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from grpo_env.errors import RunError
+
+from .batch import Batch, MicroBatch
+from .config import TrainConfig
+from .losses import aggregate, clipped, denominators, kl_penalty, policy_loss, token_logp
+from .policy import Policy, completion_logits
+
+
+@dataclass(frozen=True)
+class UpdateStats:
+    """What an update did. Means are over the tokens that went through the model; NaN where none did."""
+
+    loss: float
+    grad_norm: float
+    entropy: float
+    kl: float
+    clip_fraction: float
+
+
+def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.AdamW:
+    """AdamW over all weights. The learning rate is set anew at every step."""
+    return torch.optim.AdamW(
+        policy.model.parameters(),
+        lr=config.learning_rate,
+        betas=(config.adam_beta1, config.adam_beta2),
+        weight_decay=config.weight_decay,
+        fused=policy.device.type in ("cpu", "cuda"),
+    )
+
+
+def learning_rate(config: TrainConfig, step: int) -> float:
+    """The learning rate of a step (0-based), from the config alone, so that there is no state to save."""
+    if step < config.warmup_steps:
+        return config.learning_rate * (step + 1) / (config.warmup_steps + 1)
+    if config.schedule == "constant":
+        return config.learning_rate
+    done = (step - config.warmup_steps) / max(1, config.steps - config.warmup_steps)
+    return config.learning_rate * (config.lr_floor + (1 - config.lr_floor) * (1 + math.cos(math.pi * done)) / 2)
+
+
+def update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    reference: Any | None,
+    batch: Batch,
+    config: TrainConfig,
+    step: int,
+) -> UpdateStats:
+    """``updates_per_step`` optimizer updates on one batch; the statistics are of the last.
+
+    The gradient does not depend on micro-batches, nor on how many processes share the work: every part is divided
+    by the whole step's denominator, and parts are summed. Raises ``RunError``, before the optimizer has moved
+    anything, for a loss or gradient that is not finite.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(config, step)
+    weights = [weight for weight in policy.model.parameters() if weight.requires_grad]
+    local = torch.tensor(denominators(batch.lengths, config.aggregate, config.max_new_tokens), device=policy.device)
+    denominator = max(1.0, float(policy.accelerator.reduce(local, "sum")))
+    stats = UpdateStats(*[math.nan] * 5)
+    for _ in range(config.updates_per_step):
+        policy.model.train(config.gradient_checkpointing)  # dropout stays off, see load_policy
+        sums = torch.zeros(5, dtype=torch.float64)  # loss, entropy, kl, clipped, tokens
+        for micro in batch.micro_batches:
+            loss, parts = micro_batch_loss(policy, reference, micro, config, denominator)
+            policy.accelerator.backward(loss)
+            sums += parts
+        for weight in weights:
+            weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+            if policy.accelerator.num_processes > 1:
+                weight.grad = policy.accelerator.reduce(weight.grad, "sum")
+        sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
+        norm = float(clip_grad_norm_(weights, config.max_grad_norm))
+        loss_value, entropy, kl, cut, tokens = sums.tolist()
+        if not (math.isfinite(loss_value) and math.isfinite(norm)):
+            optimizer.zero_grad()
+            raise RunError(
+                f"step {step}: loss {loss_value:g}, gradient norm {norm:g}; the weights were left as they were. "
+                f"Try a lower learning_rate (now {config.learning_rate:g}) or precision=fp32"
+            )
+        optimizer.step()
+        optimizer.zero_grad()
+        stats = UpdateStats(loss_value, norm, *(part / tokens if tokens else math.nan for part in (entropy, kl, cut)))
+    policy.model.eval()
+    return stats
+
+
+def micro_batch_loss(
+    policy: Policy, reference: Any | None, micro: MicroBatch, config: TrainConfig, denominator: float
+) -> tuple[Tensor, Tensor]:
+    """The micro-batch's share of the loss, and [loss, entropy, kl, clipped, tokens] summed over its tokens.
+
+    The first update of a step sees the weights that sampled, so its own log-probabilities are the old ones.
+    """
+    mask = micro.completion_mask
+    logp, entropy = _row_logp(policy, policy.model, micro, config.temperature)
+    if micro.old_logp is None:
+        micro.old_logp = logp.detach()
+    bounds = {"clip_low": config.clip_low, "clip_high": config.clip_high}
+    per_token = policy_loss(logp, micro.old_logp, micro.advantages, **bounds)
+    kl = torch.zeros_like(per_token)
+    if reference is not None:
+        if micro.ref_logp is None:
+            with torch.no_grad():
+                micro.ref_logp, _ = _row_logp(policy, reference, micro, config.temperature)
+        kl = kl_penalty(logp, micro.ref_logp, config.kl_estimator)
+        per_token = per_token + config.kl_coef * kl
+    loss = aggregate(per_token, mask, config.aggregate, denominator)
+    with torch.no_grad():
+        cut = clipped(logp, micro.old_logp, micro.advantages, **bounds) & mask
+        sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), mask.sum()])
+    return loss, sums.double().cpu()
+
+
+def _row_logp(policy: Policy, model: Any, micro: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:
+    """(rows, T) log-probabilities of the completion tokens, 0 where there is none, and (N,) entropies."""
+    flat, entropy = token_logp(completion_logits(policy, model, micro.ids, micro.predicts), micro.targets, temperature)
+    logp = torch.zeros(micro.completion_mask.shape, device=flat.device).masked_scatter(micro.completion_mask, flat)
+    return logp, entropy
