@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Finish = Literal["stop", "length", "unknown"]
 
@@ -158,9 +158,6 @@ class Verifier(ABC):
     A subclass's fields are its YAML options. A field called ``format`` receives the task's format unless the YAML
     sets it.
     """
-
-    # Read by pydantic when a task file is validated: an option that does not exist is an error.
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:

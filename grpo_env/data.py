@@ -47,7 +47,7 @@ def _generate(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[
         raise UsageError(f"{source}: dataset.limit has no {split!r}: how many rows should be generated?")
     try:
         yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, UsageError) as error:
         raise UsageError(f"{where}: {error}; check dataset.arguments") from error
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -183,39 +183,68 @@ def parse_task(data: Mapping[str, Any], source: str) -> TaskSpec:
         raise explain(error, data, TaskSpec, source) from error
 
 
-def build(cls: type, options: Mapping[str, Any], source: str, at: Sequence[str]) -> Any:
-    """Make the dataclass ``cls`` from YAML ``options``. Raises ``UsageError`` naming ``source`` and the key path."""
+def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str, at: Sequence[str]) -> Verifier:
+    """Make a verifier from YAML ``options``, each checked against its field's type.
+
+    Raises ``UsageError`` naming ``source`` and the key path.
+    """
+    known = {field.name: field for field in fields(cast(Any, cls))}
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, value in options.items():
+        where = f"{source}: {'.'.join([*at, key])}"
+        if key not in known:
+            # The options of a verifier stand beside the keys that every entry of `verifiers` has.
+            names = {*known, *VerifierSpec.model_fields} - {"parts"}
+            raise UsageError(f"{where}: unknown key; {nearest(key, names)}")
+        if key == "parts":
+            values[key] = value
+            continue
+        try:
+            values[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as error:
+            raise explain(error, value, hints[key], source, [*at, key]) from error
+    for key, field in known.items():
+        if key not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: this key is required")
     try:
-        return TypeAdapter(cls).validate_python(dict(options))
-    except ValidationError as error:
-        raise explain(error, options, cls, source, at) from error
+        return cls(**values)
+    except UsageError as error:
+        raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
 
 
-def explain(
-    error: ValidationError, data: Mapping[str, Any], model: type, source: str, at: Sequence[str] = ()
-) -> UsageError:
+def explain(error: ValidationError, data: Any, model: Any, source: str, at: Sequence[str] = ()) -> UsageError:
     """The first problem of a pydantic error as one line: file, key path, what was expected, the nearest name."""
-    problem = error.errors()[0]
-    # pydantic puts names of union members into the path; only what leads through the data is the user's.
-    path: list[str] = []
-    here: Any = data
-    for key in problem["loc"]:
-        inside = key in here if isinstance(here, Mapping) else isinstance(here, Sequence) and isinstance(key, int)
-        if inside:
-            here = here[key]
-        if inside or problem["type"] in ("missing", "missing_argument"):
-            path.append(str(key))
+    problems = error.errors()
+    paths = [_user_path(problem, data) for problem in problems]
+    # A union complains once for each member; the complaint that goes deepest belongs to the member that was meant.
+    chosen = max(
+        (index for index, path in enumerate(paths) if path[: len(paths[0])] == paths[0]),
+        key=lambda index: len(paths[index]),
+    )
+    problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
-    elif problem["type"] in ("missing", "missing_argument"):
+    elif problem["type"] == "missing":
         text = "this key is required"
     else:
         text = problem["msg"].removeprefix("Value error, ")
-        if not isinstance(here, Mapping | list):
-            text += f", got {here!r}"
-    more = error.error_count() - 1
-    return UsageError(f"{where}: {text}" + (f" (and {more} more)" if more else ""))
+        if not isinstance(problem["input"], Mapping | list):
+            text += f", got {problem['input']!r}"
+    return UsageError(f"{where}: {text}")
+
+
+def _user_path(problem: Any, data: Any) -> list[str]:
+    """Where in the user's data a problem is: pydantic's location without the union members that it names."""
+    path: list[str] = []
+    for key in problem["loc"]:
+        inside = key in data if isinstance(data, Mapping) else isinstance(data, list | tuple) and isinstance(key, int)
+        if inside:
+            data = data[key]
+        if inside or problem["type"] == "missing":
+            path.append(str(key))
+    return path
 
 
 def _keys(model: Any, path: Sequence[str]) -> list[str]:
@@ -225,9 +254,7 @@ def _keys(model: Any, path: Sequence[str]) -> list[str]:
         if key in known:
             model = _section(known[key].annotation) or model
     if is_dataclass(model):
-        # The options of a verifier stand beside the keys that every entry of `verifiers` has.
-        shared = VerifierSpec.model_fields if issubclass(cast(type, model), Verifier) else {}
-        return [*(field.name for field in fields(model) if field.name != "parts"), *shared]
+        return [field.name for field in fields(model)]
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

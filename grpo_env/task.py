@@ -14,7 +14,7 @@ from grpo_env.data import is_local, load_rows
 from grpo_env.errors import UsageError, nearest
 from grpo_env.prompt import build_prompt, render
 from grpo_env.registry import find
-from grpo_env.schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec, build, parse_task, read_yaml
+from grpo_env.schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec, build_verifier, parse_task, read_yaml
 
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
@@ -120,7 +120,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path) -> Task:
     """A task from a YAML file's mapping. Raises ``UsageError`` that names ``source`` and the key."""
     spec = parse_task(data, source)
     parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
-    verifier = cast(Verifier, find("weighted_sum")(parts=parts))  # type: ignore[call-arg]
+    verifier = build_verifier(find("weighted_sum"), {"parts": parts}, source, ["verifiers"])
     names = _part_names(spec.verifiers)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
@@ -188,49 +188,41 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
 
     parts = []
     for name, spec in specs.items():
-        if spec.when is not None and (spec.when not in specs or spec.when == name):
-            others = [other for other in specs if other != name]
-            raise UsageError(
-                f"{source}: {'.'.join([*at, name, 'when'])}: no verifier beside it is called {spec.when!r}; "
-                f"{nearest(spec.when, others)}"
-            )
+        where = [*at, name]
         weight = spec.weight if spec.weight is not None else (0.0 if spec.process else 1.0)
-        parts.append(
-            Part(
+        try:
+            part = Part(
                 name=name,
-                verifier=_leaf_or_composite(name, spec, format, source, [*at, name]),
+                verifier=_verifier(name, spec, format, source, where),
                 weight=number(weight),
                 process=number(spec.process),
                 when=spec.when,
                 clip=spec.clip,
                 statuses=dict(spec.statuses),
             )
-        )
+        except UsageError as error:
+            raise error if str(error).startswith(source) else UsageError(f"{source}: {error}") from error
+        parts.append(part)
     return tuple(parts)
 
 
-def _leaf_or_composite(name: str, spec: VerifierSpec, format: Format, source: str, at: list[str]) -> Verifier:
+def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, at: list[str]) -> Verifier:
     try:
         cls = find(spec.use or name)
     except UsageError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
     options = dict(spec.model_extra or {})
     known = {field.name for field in fields(cast(Any, cls))}
-    if "parts" in known:
-        if not spec.of or "parts" in options:
-            raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} needs a mapping of verifiers here")
-        parts = _parts(spec.of, format, source, [*at, "of"])
-        return cast(Verifier, cls(parts=parts, **_checked(cls, options, source, at)))
-    if spec.of is not None:
+    composite = "parts" in known
+    if composite and (not spec.of or "parts" in options):
+        raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} needs a mapping of verifiers here")
+    if spec.of is not None and not composite:
         raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
+    if composite:
+        options["parts"] = _parts(spec.of or {}, format, source, [*at, "of"])
     if "format" in known:
         options.setdefault("format", format)
-    return cast(Verifier, build(cls, options, source, at))
-
-
-def _checked(cls: type[Verifier], options: dict[str, Any], source: str, at: list[str]) -> dict[str, Any]:
-    checked = build(cls, {**options, "parts": ()}, source, at)
-    return {name: getattr(checked, name) for name in options}
+    return build_verifier(cls, options, source, at)
 
 
 def _part_names(specs: Mapping[str, VerifierSpec]) -> list[str]:

@@ -1,0 +1,126 @@
+"""The promises of the architecture: light imports, arrows that point down, one top-level name in the wheel."""
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {
+    "torch",
+    "transformers",
+    "accelerate",
+    "datasets",
+    "sympy",
+    "math_verify",
+    "numpy",
+    "matplotlib",
+    "yaml",
+    "pydantic",
+}
+STDLIB_ONLY = ["core", "errors", "registry"]
+
+
+def imports(path: Path) -> set[str]:
+    """Modules that a file imports when it is itself imported (not inside functions or for type checkers)."""
+    found: set[str] = set()
+
+    def visit(nodes):
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module)
+            elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+                visit(node.body + node.orelse)
+            elif isinstance(node, ast.Try | ast.With | ast.ClassDef):
+                visit(node.body)
+
+    visit(ast.parse(path.read_text()).body)
+    return found
+
+
+@pytest.mark.parametrize("name", STDLIB_ONLY)
+def test_the_core_uses_only_the_standard_library(name):
+    for module in imports(ROOT / "grpo_env" / f"{name}.py"):
+        top, *rest = module.split(".")
+        assert top in sys.stdlib_module_names or (top == "grpo_env" and rest[0] in STDLIB_ONLY), module
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "verifiers").glob("*.py")), ids=lambda path: path.name)
+def test_verifiers_import_only_the_core(path):
+    for module in imports(path):
+        top, *rest = module.split(".")
+        assert top in sys.stdlib_module_names or (top == "grpo_env" and rest[0] in STDLIB_ONLY), module
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "grpo_env").glob("*.py")), ids=lambda path: path.name)
+def test_the_package_reaches_verifiers_and_trainer_only_by_name(path):
+    for module in imports(path):
+        assert not module.startswith(("grpo_env.verifiers", "grpo_env.trainer", "grpo_env.tasks")), module
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "trainer").glob("*.py")), ids=lambda path: path.name)
+def test_the_trainer_meets_verifiers_only_through_the_task(path):
+    assert not any(module.startswith("grpo_env.verifiers") for module in imports(path))
+
+
+def test_no_module_shadows_the_standard_library():
+    for folder in ("grpo_env", "verifiers", "tasks", "trainer"):
+        for path in (ROOT / folder).glob("*.py"):
+            assert path.stem not in sys.stdlib_module_names or path.stem.startswith("__"), path
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import grpo_env",
+        "import grpo_env.verifiers",
+        "from grpo_env.registry import BUILT_IN, find\nfor name in BUILT_IN: find(name)",
+        "import sys; sys.argv = ['grpo_env', '--help']\nfrom grpo_env.cli import app\napp(standalone_mode=False)",
+    ],
+)
+def test_light_imports_stay_light(code):
+    probe = f"{code}\nimport sys\nprint('LOADED', sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED []"
+
+
+def test_a_mapped_folder_refuses_to_be_imported_under_another_name():
+    for folder in ("verifiers", "tasks", "trainer"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert f"grpo_env.{folder}" in done.stderr
+
+
+def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_path):
+    source = tmp_path / "source"
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    if not tracked:
+        pytest.skip("not a git checkout: no list of the files that belong to the project")
+    for name in tracked.splitlines():
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, source],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"grpo_env"}
+    for needed in (
+        "grpo_env/py.typed",
+        "grpo_env/tasks/arithmetic.yaml",
+        "grpo_env/tasks/template.txt",
+        "grpo_env/verifiers/accuracy.py",
+        "grpo_env/trainer/bundled/model.safetensors",
+        "grpo_env/trainer/bundled/tokenizer.json",
+    ):
+        assert needed in names

@@ -1,0 +1,124 @@
+"""The command as a user types it: exit codes, what goes to stdout, and that nothing is overwritten."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROWS = [
+    {"id": "a", "answer": "5", "completion": "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>", "ok": True},
+    {"id": "b", "answer": "5", "completion": "<answer>6</answer>", "ok": True},
+]
+
+
+def grpo_env(*arguments, cwd=None, input=None, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "grpo_env", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        input=input,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200", **environment},
+        check=False,
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def test_score_writes_rows_to_stdout_and_the_summary_to_stderr(file):
+    done = grpo_env("score", "arithmetic", file, "--label", "ok")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["id"], row["parts"]["accuracy"]["value"], row["label"]) for row in rows] == [
+        ("a", 1.0, True),
+        ("b", 0.0, True),
+    ]
+    assert "agreement of accuracy with the labels: 1 of 2" in done.stderr
+
+
+def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
+    out = tmp_path / "scores.jsonl"
+    assert grpo_env("score", "arithmetic", file, "--out", out).returncode == 0
+    first = out.read_bytes()
+    assert first.count(b"\n") == 2
+    again = grpo_env("score", "arithmetic", file, "--out", out)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    assert out.read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl", "scores.jsonl"]
+
+
+def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
+    file.write_text(file.read_text() + "broken\n" + json.dumps({"id": "c", "completion": "x"}) + "\n")
+    done = grpo_env("score", "arithmetic", file)
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 2
+    assert f"{file}, line 3: not valid JSON" in done.stderr
+    assert f"{file}, line 4: " in done.stderr
+    assert "2 rows could not be scored" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["score", "nope", "x.jsonl"], "unknown task 'nope'"),
+        (["score", "gsm8k", "absent.jsonl"], "absent.jsonl: no such file"),
+        (["score", "gsm8k", "x", "steps=3"], "steps: not a key of a task"),
+        (["tasks", "show", "arithmetic", "metric"], "expected KEY=VALUE"),
+        (["tasks", "show", "arithmetic", "dataset.limit=[1"], "not valid YAML"),
+        (["tasks", "show", "arithmetic", "dataset.limti=1"], "dataset.limti: unknown key; did you mean 'limit'?"),
+        (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
+        (["tasks", "new", "task.txt"], "ends in .yaml"),
+        (["train", "arithmetic", "--resume", "r", "steps=3"], "give nothing else"),
+        (["train", "arithmetic", "stps=3"], "did you mean 'steps'?"),
+        (["train", "arithmetic", "num_generations=3"], "group_size"),
+        (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
+        (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, arguments, line):
+    done = grpo_env(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert line in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_lists_shows_and_starts_new_ones(tmp_path):
+    listed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
+    assert listed.returncode == 0
+    for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
+        assert f" {name} " in listed.stdout
+    shown = grpo_env("tasks", "show", "arithmetic")
+    assert shown.returncode == 0
+    for heading in ("--- user ---", "answer: ", "accuracy (metric)"):
+        assert heading in shown.stdout
+
+
+def test_a_new_task_file_works_as_written(tmp_path):
+    assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
+    rows = [{"question": f"{n}+1?", "answer": n + 1} for n in range(40)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = grpo_env("tasks", "show", "mine.yaml", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "+1?" in shown.stdout
+    (tmp_path / "out.jsonl").write_text(json.dumps({"answer": 5, "completion": "<answer>5</answer>"}) + "\n")
+    assert json.loads(grpo_env("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
+    again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "left as it is" in again.stderr
+
+
+def test_version_and_help():
+    assert grpo_env("--version").stdout.startswith("grpo_env 0.")
+    for command in ("train", "eval", "score", "tasks"):
+        assert grpo_env(command, "--help").returncode == 0

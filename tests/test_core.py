@@ -1,0 +1,94 @@
+"""Score, judge and the registry: what every other part relies on."""
+
+import json
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+from grpo_env.core import FAULTS, UNSCORED, Completion, Example, Score, StepScore, Verifier, judge
+from grpo_env.errors import UsageError
+from grpo_env.registry import BUILT_IN, find, names, verifier
+
+
+@dataclass(frozen=True)
+class Explodes(Verifier):
+    def __call__(self, example, completion):
+        raise ZeroDivisionError("boom")
+
+
+@pytest.mark.parametrize("status", UNSCORED)
+def test_an_unscored_status_never_carries_a_value(status):
+    assert not Score(None, status).scored
+    with pytest.raises(ValueError, match=status):
+        Score(0.0, status)
+
+
+@pytest.mark.parametrize("status", ["scored", *FAULTS])
+def test_a_verdict_always_carries_a_value(status):
+    assert Score(0.0, status).scored
+    with pytest.raises(ValueError, match=status):
+        Score(None, status)
+
+
+def test_what_a_verifier_raises_becomes_an_unscored_score():
+    score = judge(Explodes(), Example("1"), Completion("x"), name="part")
+    assert (score.value, score.status, score.name) == (None, "error", "part")
+    assert "ZeroDivisionError: boom" in score.explanation
+
+
+def test_a_score_survives_json_and_pickle():
+    leaf = Score(0.5, name="leaf", weight=2.0, answer="a", steps=(StepScore(0, 3, 1.0, "fine"),))
+    whole = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))
+    assert Score.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
+    assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_part_finds_at_any_depth_and_says_what_is_missing():
+    inner = Score(1.0, name="inner")
+    whole = Score(1.0, name="total", parts=(Score(1.0, name="outer", parts=(inner,)),))
+    assert whole.part("inner") is inner
+    with pytest.raises(KeyError, match="absent"):
+        whole.part("absent")
+
+
+def test_a_score_prints_its_tree():
+    parts = (Score(1.0, name="accuracy", weight=2.0, explanation="18 = 18"), Score(None, "error", name="other"))
+    lines = str(Score(None, "error", name="total", parts=parts)).splitlines()
+    assert lines == ["total: unscored [error]", "  accuracy: 1 x 2  18 = 18", "  other: unscored x 1 [error]"]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_verifier_is_where_the_table_says(name):
+    assert issubclass(find(name), Verifier)
+    assert find(name) is find(BUILT_IN[name])
+    assert name in names()
+
+
+def test_registering_finding_and_clashing():
+    @verifier("test_core_shout")
+    @dataclass(frozen=True)
+    class Shout(Verifier):
+        def __call__(self, example, completion):
+            return Score(float(completion.text.isupper()))
+
+    assert find("test_core_shout") is Shout
+    with pytest.raises(UsageError, match="did you mean 'test_core_shout'"):
+        find("test_core_shut")
+    with pytest.raises(UsageError, match="built in"):
+        verifier("accuracy")(Shout)
+    with pytest.raises(UsageError, match="already registered"):
+        verifier("test_core_shout")(Explodes)
+
+
+@pytest.mark.parametrize(
+    ("home", "reason"),
+    [
+        ("no_such_module_here:X", "cannot be loaded"),
+        ("grpo_env.core:NoSuch", "cannot be loaded"),
+        ("grpo_env.core:Score", "not a subclass"),
+    ],
+)
+def test_a_wrong_home_is_a_usage_error(home, reason):
+    with pytest.raises(UsageError, match=reason):
+        find(home)
