@@ -19,7 +19,7 @@ lint: $(VENV)/ready
 # The mapped folders only become grpo_env.verifiers etc. when installed, so types are checked on what we ship.
 types: $(VENV)/ready
 	rm -rf build/typing build/lib
-	$(BIN)/pip install --quiet --no-deps --target build/typing .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 	cd build/typing && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
 
 tests: $(VENV)/ready
