@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grpo_env.core import Score
-
 from .advantages import outcome_advantages, process_advantages
 from .align import step_token, token_ends
 from .config import TrainConfig
 from .policy import Policy
-from .rollout import Rollout
+from .rollout import Judged, own_share
+from .sampler import Rollout
 
 
 @dataclass
@@ -42,67 +41,77 @@ class Batch:
     lengths: Tensor  # (rows that count,)
     micro_batches: list[MicroBatch]
     uniform_groups: int
-    unscored: int
 
 
-def collate(policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score], config: TrainConfig) -> Batch:
-    """Advantages of all rows, and micro-batches of those that have a gradient.
+def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Batch:
+    """Advantages of all rows, and micro-batches of this process's rows that have a gradient.
 
     Left out of the loss: unscored rows and, under ``truncated: mask``, truncated ones. Rows whose advantage is 0
     everywhere count in the denominators but need no forward pass, unless a KL penalty gives them a gradient.
     """
-    scored = torch.tensor([score.scored for score in scores])
-    advantages = token_advantages(policy, rollouts, scores, config)
+    advantages = token_advantages(policy, judged, config)
+    scored = torch.tensor([one.score.scored for one in judged])
     counts = scored.clone()
     if config.truncated == "mask":
-        counts &= torch.tensor([rollout.finish == "stop" for rollout in rollouts])
+        counts &= torch.tensor([one.rollout.finish == "stop" for one in judged])
     useful = counts & ((advantages != 0).any(1) | (config.kl_coef > 0))
-    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
-    # By length, so that a micro-batch holds little padding.
-    order = sorted(useful.nonzero().squeeze(1).tolist(), key=lambda row: len(rollouts[row].prompt_ids) + lengths[row])
+    lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
+
+    first, last = (share * config.group_size for share in _groups(policy, len(flat)))
+    own = [row for row in range(first, last) if useful[row]]
+    own.sort(key=lambda row: len(judged[row].rollout.prompt_ids) + lengths[row])  # little padding in a micro-batch
+    parts = [own[at : at + config.micro_batch_rows] for at in range(0, len(own), config.micro_batch_rows)]
     return Batch(
         advantages=advantages,
-        lengths=lengths[counts],
+        lengths=torch.tensor(lengths)[counts],
         micro_batches=[
-            _micro_batch([rollouts[row] for row in rows], advantages[rows], policy.device)
-            for rows in (
-                order[at : at + config.micro_batch_rows] for at in range(0, len(order), config.micro_batch_rows)
-            )
+            _micro_batch([judged[row].rollout for row in part], advantages[part], policy.device) for part in parts
         ],
         uniform_groups=int(flat.sum()),
-        unscored=int((~scored).sum()),
     )
 
 
-def token_advantages(
-    policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score], config: TrainConfig
-) -> Tensor:
+def _groups(policy: Policy, groups: int) -> tuple[int, int]:
+    share = own_share(policy.accelerator, groups)
+    return share.start, share.stop
+
+
+def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Tensor:
     """(B, T) float32 advantages of every completion token under the config's supervision; 0 beyond a row's length."""
-    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
-    scored = torch.tensor([score.scored for score in scores])
-    longest = int(lengths.max())
-    how = {"scale": config.scale, "std": config.std, "leave_one_out": config.leave_one_out}
-    total = torch.zeros(len(rollouts), longest, dtype=torch.float64)
+    lengths = torch.tensor([len(one.rollout.ids) for one in judged])
+    scored = torch.tensor([one.score.scored for one in judged])
+    longest, group_size = int(lengths.max()), config.group_size
+    total = torch.zeros(len(judged), longest, dtype=torch.float64)
     if config.supervision != "process":
-        rewards = torch.tensor([score.value if score.value is not None else 0.0 for score in scores]).double()
-        total += outcome_advantages(rewards, scored, config.group_size, **how)[:, None]
+        rewards = torch.tensor([one.score.value or 0.0 for one in judged], dtype=torch.float64)
+        outcome = outcome_advantages(
+            rewards, scored, group_size, scale=config.scale, std=config.std, leave_one_out=config.leave_one_out
+        )
+        total += outcome[:, None]
     if config.supervision != "outcome":
-        steps = _steps(policy, rollouts, scores)
-        weight = config.process_weight if config.supervision == "both" else 1.0
-        total += weight * process_advantages(*steps, scored, config.group_size, longest, **how)
+        process = process_advantages(
+            *_steps(policy, judged),
+            scored,
+            group_size,
+            longest,
+            scale=config.scale,
+            std=config.std,
+            leave_one_out=config.leave_one_out,
+        )
+        total += process * (config.process_weight if config.supervision == "both" else 1.0)
     return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
 
 
-def _steps(policy: Policy, rollouts: Sequence[Rollout], scores: Sequence[Score]) -> tuple[Tensor, Tensor, Tensor]:
+def _steps(policy: Policy, judged: Sequence[Judged]) -> tuple[Tensor, Tensor, Tensor]:
     """(B, S) step rewards, the tokens they are paid on, and which of them exist."""
-    most = max(1, *(len(score.steps) for score in scores))
-    rewards = torch.zeros(len(scores), most, dtype=torch.float64)
-    tokens = torch.zeros(len(scores), most, dtype=torch.long)
-    mask = torch.zeros(len(scores), most, dtype=torch.bool)
-    for row, (rollout, score) in enumerate(zip(rollouts, scores, strict=True)):
-        ends = completion_ends(policy, rollout) if score.steps else []
-        for index, step in enumerate(score.steps):
+    most = max(1, *(len(one.score.steps) for one in judged))
+    rewards = torch.zeros(len(judged), most, dtype=torch.float64)
+    tokens = torch.zeros(len(judged), most, dtype=torch.long)
+    mask = torch.zeros(len(judged), most, dtype=torch.bool)
+    for row, one in enumerate(judged):
+        ends = completion_ends(policy, one.rollout) if one.score.steps else []
+        for index, step in enumerate(one.score.steps):
             rewards[row, index] = step.value
             tokens[row, index] = step_token(ends, step.end)
             mask[row, index] = True

@@ -223,7 +223,7 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
 
 
 def _typed(name: str, value: Any, hint: Any, source: str) -> Any:
-    if isinstance(hint, types.UnionType) or get_origin(hint) is not Literal and type(None) in get_args(hint):
+    if isinstance(hint, types.UnionType) or type(None) in get_args(hint):
         if value is None:
             return None
         hint = next(choice for choice in get_args(hint) if choice is not type(None))

@@ -28,7 +28,7 @@ def token_logp(logits: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor,
     rows = max(1, CHUNK // logits.shape[-1])
     if len(ids) <= rows:
         return _softmax_chunk(logits, ids, temperature)
-    chunks = zip(logits.split(rows), ids.split(rows), strict=True)
+    chunks = zip(torch.split(logits, rows), torch.split(ids, rows), strict=True)
     done = [checkpoint(_softmax_chunk, part, wanted, temperature, use_reentrant=False) for part, wanted in chunks]
     return torch.cat([logp for logp, _ in done]), torch.cat([entropy for _, entropy in done])
 

@@ -1,149 +1,80 @@
-"""The sampler: G completions per prompt, exactly from the policy, with the prompt computed once per group."""
+"""From examples to scored completions: the half of a training step that needs no gradient."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
-import torch
-from torch import Tensor
-from transformers import DynamicCache
+from accelerate import Accelerator
+from accelerate.utils import gather_object
 
-from grpo_env.core import Completion, Finish
-from grpo_env.errors import UsageError
+from grpo_env.core import Example, Score, Verifier, judge
+from grpo_env.task import Task
 
 from .policy import Policy
+from .sampler import Rollout, sample
 
-# Finished rows are dropped once they are this share of the rows in the cache: dropping copies the cache once, as
-# every decoding step does anyway.
-DROP_AT = 0.125
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """One completion as it was sampled. ``ids`` include the end token of a completion that finished by itself."""
-
-    prompt_ids: list[int]
-    ids: list[int]
-    text: str
-    finish: Finish
-
-    def completion(self, prefill: str = "") -> Completion:
-        """What verifiers see."""
-        return Completion(self.text, self.finish, len(self.ids), prefill)
+T = TypeVar("T")
 
 
-def sample(
+class Judged(NamedTuple):
+    """One completion of one example, with its score."""
+
+    example: Example
+    rollout: Rollout
+    score: Score
+
+
+def take(examples: Sequence[Example], count: int, step: int, seed: int) -> list[Example]:
+    """The ``count`` examples of a step (0-based): every example once an epoch, in an order drawn anew for each.
+
+    A function of its arguments alone, so a resumed run goes on where it stopped.
+    """
+    places = (divmod(index, len(examples)) for index in range(step * count, (step + 1) * count))
+    return [examples[_order(seed, epoch, len(examples))[place]] for epoch, place in places]
+
+
+@lru_cache(maxsize=2)
+def _order(seed: int, epoch: int, size: int) -> list[int]:
+    return random.Random(f"{seed}/order/{epoch}").sample(range(size), size)
+
+
+def roll_out(
     policy: Policy,
-    prompts: Sequence[list[int]],
+    task: Task,
+    verifier: Verifier,
+    examples: Sequence[Example],
     group_size: int,
     *,
     max_new_tokens: int,
     temperature: float,
-    seed: int = 0,
-) -> list[Rollout]:
-    """Sample ``group_size`` completions of every prompt; a group's rows are adjacent. Temperature 0 is greedy.
+    seed: str,
+) -> list[Judged]:
+    """Sample and score ``group_size`` completions of every example; a group's rows are adjacent.
 
-    Every row draws one number a token from the generator that ``seed`` starts, before anything is sampled: the same
-    seed gives the same completions whichever rows have finished, and a resumed run needs no generator state. Raises
-    ``UsageError`` where prompt and completion together exceed the model's positions.
+    Processes share the examples, whole groups each, and all get the whole result.
     """
-    longest = max(map(len, prompts))
-    if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
-        raise UsageError(
-            f"a prompt of {longest} tokens and max_new_tokens={max_new_tokens} exceed the {policy.max_positions} "
-            f"positions of {policy.name}"
-        )
-    rows = len(prompts) * group_size
-    draws = None
-    if temperature > 0:
-        generator = torch.Generator().manual_seed(seed)
-        draws = torch.rand(max_new_tokens, rows, 1, generator=generator).to(policy.device)
-    was_training = policy.model.training
-    policy.model.eval()
-    try:
-        with torch.inference_mode(), policy.computing():
-            tokens = _decode(policy, prompts, group_size, max_new_tokens, temperature, draws)
-    finally:
-        policy.model.train(was_training)
-    ends = set(policy.end_ids)
-    return [_rollout(policy, prompts[row // group_size], tokens[row], ends) for row in range(rows)]
-
-
-def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], ends: set[int]) -> Rollout:
-    length = next((index + 1 for index, token in enumerate(tokens) if token in ends), None)
-    ids = tokens[:length]
-    text = policy.decode(ids if length is None else ids[:-1])
-    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop")
-
-
-def _decode(
-    policy: Policy,
-    prompts: Sequence[list[int]],
-    group_size: int,
-    max_new_tokens: int,
-    temperature: float,
-    draws: Tensor | None,
-) -> list[list[int]]:
-    """Tokens of every row, with whatever follows the end token of a row that finished before the others."""
-    device, rows = policy.device, len(prompts) * group_size
-    ids, seen = _left_pad(prompts, device)
-    width = ids.shape[1]
-    lengths = seen.sum(1)
-    cache = DynamicCache(config=policy.model.config)
-    logits = _forward(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
-    if group_size > 1:
-        cache.batch_repeat_interleave(group_size)
-    logits = logits.repeat_interleave(group_size, 0)
-    lengths = lengths.repeat_interleave(group_size)
-    seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
-    ends = torch.tensor(policy.end_ids, device=device)
-
-    tokens = ids.new_full((rows, max_new_tokens), policy.end_ids[0] if policy.end_ids else 0)
-    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the cache writes
-    alive = torch.ones(rows, dtype=torch.bool, device=device)
-    for t in range(max_new_tokens):
-        chosen = _choose(logits, temperature, None if draws is None else draws[t, active])
-        tokens[active, t] = chosen
-        alive &= ~torch.isin(chosen, ends)
-        living = int(alive.sum())
-        if living == 0 or t == max_new_tokens - 1:
-            break
-        if len(alive) - living >= DROP_AT * len(alive):
-            kept = alive.nonzero().squeeze(1)
-            cache.batch_select_indices(kept)
-            active, alive, chosen = active[kept], alive[kept], chosen[kept]
-            seen, lengths = seen[kept], lengths[kept]
-        logits = _forward(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
-    return list(tokens.tolist())
-
-
-def _left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """(P, L) ids and mask, padded on the left so that all prompts end in the same column. Padding ids mean nothing."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    seen = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        seen[row, width - len(prompt) :] = 1
-    return ids.to(device), seen.to(device)
-
-
-def _forward(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
-    where = {"position_ids": positions} if policy.takes_positions else {}
-    output = policy.model(
-        input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True, logits_to_keep=1, **where
+    own = examples[own_share(policy.accelerator, len(examples))]
+    process = policy.accelerator.process_index
+    rollouts = sample(
+        policy,
+        [policy.prompt_ids(example, task.format) for example in own],
+        group_size,
+        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        seed=random.Random(f"{seed}/{process}").getrandbits(63),
     )
-    logits: Tensor = output.logits[:, -1]
-    return logits
+    judged = [
+        Judged(example, rollout, judge(verifier, example, rollout.completion(task.format.prefill)))
+        for example, rollout in zip((each for each in own for _ in range(group_size)), rollouts, strict=True)
+    ]
+    gathered: list[Judged] = gather_object(judged)
+    return gathered
 
 
-def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:
-    """One token a row: the likeliest, or the one where the distribution function passes the row's draw in [0, 1)."""
-    if draws is None:
-        return logits.argmax(-1)
-    cumulative = torch.softmax(logits.float() / temperature, dim=-1).cumsum(-1)
-    total = cumulative[:, -1:]  # rounding leaves it next to 1, not at it
-    below = torch.nextafter(total, torch.zeros_like(total))
-    return torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True).squeeze(1)
+def own_share(accelerator: Accelerator, count: int) -> slice:
+    """This process's share of ``count`` items, in order of the processes."""
+    here, world = accelerator.process_index, accelerator.num_processes
+    return slice(here * count // world, (here + 1) * count // world)

@@ -67,8 +67,7 @@ def update(
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     weights = [weight for weight in policy.model.parameters() if weight.requires_grad]
-    local = torch.tensor(denominators(batch.lengths, config.aggregate, config.max_new_tokens), device=policy.device)
-    denominator = max(1.0, float(policy.accelerator.reduce(local, "sum")))
+    denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 5)
     for _ in range(config.updates_per_step):
         policy.model.train(config.gradient_checkpointing)  # dropout stays off, see load_policy

@@ -1,0 +1,236 @@
+"""The run folder: what a run writes, so that nothing is lost and everything can be read by other tools."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from safetensors import SafetensorError
+from torch import Tensor
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.files import dump_line, read_records
+from grpo_env.schema import read_yaml
+from grpo_env.task import Task, load_task
+
+from .config import TrainConfig
+from .policy import Policy
+from .rollout import Judged
+
+METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
+PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run on disk. ``writes`` is False in all processes of a run but the first."""
+
+    path: Path
+    writes: bool = True
+
+    @classmethod
+    def create(cls, path: Path | None, task: Task, config: TrainConfig) -> RunFolder:
+        """A new folder, ``runs/TASK-DATE-N`` unless named, with the resolved config, the task and versions.
+
+        Raises ``UsageError`` for a folder that exists: runs are never overwritten.
+        """
+        path = _new_folder(path, task.name)
+        run = cls(path)
+        versions = {name: version(name) for name in PACKAGES}
+        versions |= {"python": platform.python_version(), "platform": platform.platform()}
+        with _writing(path):
+            (path / "config.yaml").write_text(_yaml(asdict(config)), encoding="utf-8")
+            (path / "task.yaml").write_text(_yaml(task.resolved()), encoding="utf-8")
+            about = {**versions, "seed": config.seed, "threads": torch.get_num_threads()}
+            (path / "versions.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        return run
+
+    @classmethod
+    def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Task, TrainConfig]:
+        """An existing run with its task and config. Raises ``UsageError`` if there is none."""
+        if not (path / "config.yaml").is_file():
+            raise UsageError(f"{path}: not a run folder (it has no config.yaml)")
+        config = TrainConfig.from_mapping(read_yaml(path / "config.yaml"), str(path / "config.yaml"))
+        return cls(path, writes), load_task(path / "task.yaml"), config
+
+    def record(self, row: Mapping[str, Any]) -> None:
+        """Append a row to ``metrics.jsonl``; numbers that are not finite become null."""
+        self._append(METRICS, {name: None if _not_finite(value) else value for name, value in row.items()})
+
+    def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
+        """Append completions to ``samples.jsonl``, with whole score trees and advantages.
+
+        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.
+        """
+        for one, row in zip(judged, advantages, strict=False):
+            values = row[: len(one.rollout.ids)].tolist()
+            self._append(
+                SAMPLES,
+                {
+                    "step": step,
+                    "id": one.example.id,
+                    "completion": one.rollout.text,
+                    "finish": one.rollout.finish,
+                    "advantage": values[0] if len(set(values)) == 1 else values,
+                    "score": one.score.to_dict(),
+                },
+            )
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All rows of ``metrics.jsonl``. A last line that a crash cut short is left out."""
+        path = self.path / METRICS
+        return [record.row for record in read_records(path) if record.row is not None] if path.exists() else []
+
+    def forget_from(self, step: int) -> None:
+        """Drop the rows of ``step`` and later, which a resumed run writes again."""
+        for name in (METRICS, SAMPLES) if self.writes else ():
+            path = self.path / name
+            if path.exists():
+                rows = [record.row for record in read_records(path) if record.row is not None]
+                with _writing(path):
+                    _replace(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+
+    def save(self, policy: Policy, optimizer: torch.optim.Optimizer, step: int, keep: int) -> None:
+        """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``."""
+        if not self.writes:
+            return
+        final = self.path / "checkpoints" / f"step-{step:06d}"
+        draft = final.with_name(f".{final.name}.tmp")
+        with _writing(final):
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(parents=True)
+            state = {"step": step, "model": policy.model.state_dict(), "optimizer": optimizer.state_dict()}
+            with (draft / "state.pt").open("wb") as file:
+                torch.save(state, file)
+                _sync(file.fileno())
+            _replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
+            shutil.rmtree(final, ignore_errors=True)
+            draft.rename(final)
+            _sync_folder(final.parent)
+            for old in self.checkpoints()[:-keep]:
+                shutil.rmtree(old)
+
+    def checkpoints(self) -> list[Path]:
+        """Complete checkpoints, oldest first."""
+        return sorted((self.path / "checkpoints").glob("step-*"))
+
+    def load(self, policy: Policy, optimizer: torch.optim.Optimizer) -> tuple[int, list[str]]:
+        """Restore the newest sound checkpoint; returns its step and a message for each corrupt one it passed over.
+
+        Raises ``RunError`` if none is sound.
+        """
+        skipped: list[str] = []
+        for path in reversed(self.checkpoints()):
+            try:
+                if _digest(path / "state.pt") != (path / "state.sha256").read_text():
+                    raise ValueError("its checksum does not match")
+                state = torch.load(path / "state.pt", map_location=policy.device, weights_only=True)
+                policy.model.load_state_dict(state["model"])
+                optimizer.load_state_dict(state["optimizer"])
+            except Exception as error:  # torch.load raises whatever the damage leads to
+                why = str(error).split("\n")[0]
+                skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")
+                continue
+            return int(state["step"]), skipped
+        count = len(skipped)
+        raise RunError(
+            f"{self.path}: no checkpoint to go on from ({count} corrupt)"
+            if count
+            else f"{self.path}: no checkpoint to go on from; the run stopped before it saved one. Start it again"
+        )
+
+    def save_model(self, policy: Policy) -> None:
+        """Write the model and tokenizer to ``model/``, as transformers loads them."""
+        if self.writes:
+            draft = self.path / f".{MODEL}.tmp"
+            with _writing(self.path / MODEL):
+                policy.model.save_pretrained(draft)
+                policy.tokenizer.save_pretrained(draft)
+                draft.rename(self.path / MODEL)
+
+    def _append(self, name: str, row: dict[str, Any]) -> None:
+        if self.writes:
+            with _writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
+                file.write(dump_line(row))
+
+
+def _new_folder(path: Path | None, task: str) -> Path:
+    stem = path or Path("runs") / f"{task}-{date.today():%Y%m%d}"
+    number = 0
+    while True:
+        number += 1
+        folder = path or stem.with_name(f"{stem.name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if path is not None:
+                raise UsageError(
+                    f"{path} exists already and is left as it is; choose another folder, or go on with it by "
+                    f"grpo_env train --resume {path}"
+                ) from None
+            continue
+        except OSError as error:
+            raise UsageError(f"{folder}: the run folder cannot be made ({error.strerror})") from error
+        return folder
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turns a failed write into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "the disk is full" if full else f"cannot be written ({error.strerror or error})"
+        raise RunError(f"{path}: {what}; make room, then go on from the last checkpoint with --resume") from error
+    except SafetensorError as error:  # hides the system's error
+        raise RunError(f"{path}: cannot be written ({error}); is the disk full?") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_name(f".{path.name}.tmp")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        _sync(file.fileno())
+    draft.replace(path)
+
+
+def _sync(descriptor: int) -> None:
+    os.fsync(descriptor)
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            _sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+
+
+def _not_finite(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

@@ -1,0 +1,63 @@
+"""``curves.png``: what happened in a run, in one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
+    """Draw rewards with their parts, held-out accuracy, and length, from the rows of ``metrics.jsonl``."""
+    # Late, because drawing is rare and matplotlib slow to import; without pyplot, so that no window system is asked.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    train = [row for row in rows if row["kind"] == "train"]
+    held_out = [row for row in rows if row["kind"] == "eval"]
+    figure = Figure(figsize=(13, 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    rewards, accuracy, length = figure.subplots(1, 3)
+    figure.suptitle(title)
+
+    names = [name for name in (train[0] if train else {}) if name.startswith("parts/")]
+    for name in names:
+        _smooth_line(rewards, train, name, label=name.removeprefix("parts/"))
+    _smooth_line(rewards, train, "reward", label="reward", color="black", linewidth=2)
+    rewards.set_title("rewards while training")
+    rewards.legend(loc="best", fontsize=8)
+
+    for name, label in (("accuracy", "greedy"), ("sampled_accuracy", "sampled")):
+        points = [(row["step"], row[name]) for row in held_out if row.get(name) is not None]
+        if points:
+            accuracy.plot(*zip(*points, strict=True), marker="o", label=label)
+    accuracy.set_title("held-out accuracy")
+    accuracy.set_ylim(-0.02, 1.02)
+    accuracy.legend(loc="best", fontsize=8)
+
+    _smooth_line(length, train, "length", label="sampled", color="tab:green")
+    length.set_title("completion length, tokens")
+    length.set_ylim(bottom=0)
+    for axes in (rewards, accuracy, length):
+        axes.set_xlabel("step")
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=120)
+
+
+def _smooth_line(
+    axes: Any, rows: Sequence[Row], name: str, *, label: str, color: Any = None, linewidth: float = 1.5
+) -> None:
+    """The values as a faint line, their running mean as a strong one."""
+    points = [(row["step"], row[name]) for row in rows if row.get(name) is not None]
+    if not points:
+        return
+    steps, values = zip(*points, strict=True)
+    window = max(1, len(values) // 20)
+    means = [
+        sum(values[max(0, at - window) : at + 1]) / len(values[max(0, at - window) : at + 1])
+        for at in range(len(values))
+    ]
+    (line,) = axes.plot(steps, means, label=label, color=color, linewidth=linewidth)
+    axes.plot(steps, values, color=line.get_color(), alpha=0.2, linewidth=1)

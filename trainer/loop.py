@@ -1,0 +1,81 @@
+"""The algorithm: GRPO (Shao et al. 2024, DeepSeekMath, algorithm 1) on a task, from the first sample to the last."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.task import Task, load_task
+
+from .batch import collate
+from .checkpoint import MODEL, RunFolder
+from .config import TrainConfig, expand
+from .rollout import roll_out, take
+from .run import Result, Run, uninterrupted
+from .update import update
+
+
+def train(task: Task | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
+    """Train a model on a task.
+
+    Args:
+        task: a task, or its name or file.
+        run_dir: a folder that does not exist yet; default ``runs/TASK-DATE-N``.
+        settings: any field of ``TrainConfig``; they win over the task's ``train`` section.
+
+    Raises:
+        UsageError: wrong settings, an unusable model or task, a run folder that exists.
+        RunError: the run cannot go on: too much unscored, a loss that is not finite, a full disk, Ctrl-C.
+    """
+    task = load_task(task) if isinstance(task, str) else task
+    TrainConfig.from_mapping(task.defaults, f"{task.source}: train")
+    config = TrainConfig.from_mapping({**expand(task.defaults), **expand(settings)})
+    run = Run.load(task, config)
+    run.create_folder(Path(run_dir) if run_dir else None)
+    return learn(run, start=0)
+
+
+def resume(run_dir: str | Path) -> Result:
+    """Go on with a run from its last sound checkpoint, to the numbers that it would have reached undisturbed.
+
+    Raises ``UsageError`` for a folder that is no run and for a run that is finished; ``RunError`` as ``train`` does.
+    """
+    folder, task, config = RunFolder.reopen(Path(run_dir))
+    if (folder.path / MODEL).exists():
+        raise UsageError(f"{run_dir}: this run is finished; its model is in {folder.path / MODEL}")
+    run = Run.load(task, config)
+    return learn(run, start=run.reopen_folder(folder))
+
+
+def learn(run: Run, start: int) -> Result:
+    """The loop. ``done`` counts finished updates, so that what is saved is always the end of a step."""
+    task, policy, config, done = run.task, run.policy, run.config, start
+    run.introduce(start)
+    try:
+        for step in range(start, config.steps):
+            run.evaluate_if_due(step)
+            run.save_if_due(step)
+            began = time.perf_counter()
+            judged = roll_out(
+                policy,
+                task,
+                task.verifier.at(step),
+                take(run.train_examples, config.prompts_per_step, step, config.seed),
+                config.group_size,
+                max_new_tokens=config.max_new_tokens,
+                temperature=config.temperature,
+                seed=f"{config.seed}/{step}",
+            )
+            run.check(judged, step)
+            sampled = time.perf_counter()
+            batch = collate(policy, judged, config)
+            with uninterrupted():
+                stats = update(policy, run.optimizer, run.reference, batch, config, step)
+                done = step + 1
+                run.record(step, judged, batch, stats, (began, sampled, time.perf_counter()))
+        run.evaluate_if_due(config.steps)
+        return run.finish()
+    except (KeyboardInterrupt, RunError) as error:
+        raise run.stopped(done, error) from error

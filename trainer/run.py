@@ -1,0 +1,222 @@
+"""One run: what it has loaded, and what it does around the loop (evaluate, record, save, stop)."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import broadcast_object_list
+
+from grpo_env.core import Example
+from grpo_env.errors import RunError, UsageError
+from grpo_env.task import Task
+
+from .batch import Batch
+from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
+from .config import TrainConfig
+from .curves import plot_curves
+from .evaluate import evaluate, right, summarise, wilson
+from .policy import Policy, load_policy
+from .report import Report
+from .rollout import Judged
+from .update import UpdateStats, learning_rate, make_optimizer
+
+SHOWN = 3  # completions shown before and after
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a run: its folder, and the held-out metrics before and after."""
+
+    run_dir: Path
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+class InterruptedRunError(RunError):
+    """Ctrl-C. The run is saved and can go on."""
+
+    exit_code = 130
+
+
+@dataclass
+class Run:
+    """A task and a config with the model, optimizer and examples that they name. ``reference`` only where used."""
+
+    task: Task
+    config: TrainConfig
+    policy: Policy
+    reference: Any | None
+    optimizer: torch.optim.Optimizer
+    train_examples: Sequence[Example]
+    eval_examples: Sequence[Example]
+    report: Report
+    folder: RunFolder = field(init=False)
+
+    @classmethod
+    def load(cls, task: Task, config: TrainConfig) -> Run:
+        """Load everything; nothing is written yet. Raises ``UsageError``."""
+        policy = load_policy(
+            config.model,
+            device=config.device,
+            precision=config.precision,
+            gradient_checkpointing=config.gradient_checkpointing,
+        )
+        processes = policy.accelerator.num_processes
+        if config.prompts_per_step % processes:
+            raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
+        return cls(
+            task,
+            config,
+            policy,
+            copy.deepcopy(policy.model).requires_grad_(False) if config.kl_coef > 0 else None,
+            make_optimizer(policy, config),
+            task.examples("train"),
+            task.examples("eval")[: config.eval_examples],
+            Report(config.steps, silent=not policy.accelerator.is_main_process),
+        )
+
+    def create_folder(self, path: Path | None) -> None:
+        """Start a new run folder; the first process makes it and tells the others where."""
+        main = bool(self.policy.accelerator.is_main_process)
+        made = [RunFolder.create(path, self.task, self.config).path if main else None]
+        self.folder = RunFolder(broadcast_object_list(made)[0], main)
+
+    def reopen_folder(self, folder: RunFolder) -> int:
+        """Take up an existing run from its newest sound checkpoint; returns the step to go on with."""
+        self.folder = RunFolder(folder.path, bool(self.policy.accelerator.is_main_process))
+        start, corrupt = self.folder.load(self.policy, self.optimizer)
+        self.folder.forget_from(start)
+        for message in corrupt:
+            self.report.say(message, "red")
+        return start
+
+    def introduce(self, start: int) -> None:
+        """Say what will run, on what, and where it goes."""
+        config, policy = self.config, self.policy
+        rows = config.prompts_per_step * config.group_size
+        many = policy.accelerator.num_processes
+        where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
+        self.report.begin(start)
+        self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
+        self.report.say(f"model      {policy.name}: {policy.parameters:,} parameters, {policy.precision} on {where}")
+        self.report.say(
+            f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
+            f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
+        )
+        self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
+
+    def evaluate_if_due(self, step: int) -> None:
+        """Evaluate before, every ``eval_every`` steps, and after; with samples and shown completions at both ends."""
+        config, ends = self.config, step in (0, self.config.steps)
+        if not ends and not (config.eval_every and step % config.eval_every == 0):
+            return
+        judged = evaluate(self.policy, self.task, self.eval_examples, config, samples=0, step=step)
+        row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(judged, self.task.metric)}
+        if ends and config.eval_samples:
+            samples = config.eval_samples
+            sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
+            row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
+        self.report.evaluation(step, row, wilson(*right(judged, self.task.metric)))
+        if ends:
+            self.report.completions(f"completions {'after' if step else 'before'} training", judged[:SHOWN])
+        self.folder.record(row)
+
+    def check(self, judged: Sequence[Judged], step: int) -> None:
+        """Raises ``RunError`` when too much is unscored, ``UsageError`` when process supervision has no steps."""
+        unscored = [one for one in judged if not one.score.scored]
+        if len(unscored) > self.config.max_unscored_share * len(judged):
+            first = unscored[0]
+            raise RunError(
+                f"step {step}: {len(unscored)} of {len(judged)} completions cannot be scored, more than "
+                f"max_unscored_share={self.config.max_unscored_share:g}; first: example {first.example.id}: "
+                f"{first.score.status}: {first.score.explanation}"
+            )
+        if self.config.supervision != "outcome" and not any(part.process for one in judged for part in one.score.parts):
+            raise RunError(
+                f"supervision={self.config.supervision} needs step scores, and no verifier of the task "
+                f"{self.task.name} has a 'process' weight; use supervision=outcome"
+            )
+
+    def record(
+        self, step: int, judged: Sequence[Judged], batch: Batch, stats: UpdateStats, times: tuple[float, float, float]
+    ) -> None:
+        """Write and show a step's metrics, and write the completions of its first group."""
+        began, sampled, ended = times
+        tokens = sum(len(one.rollout.ids) for one in judged)
+        row = {
+            **summarise(judged, self.task.metric),
+            "uniform_groups": batch.uniform_groups / (len(judged) // self.config.group_size),
+            **asdict(stats),
+            "learning_rate": learning_rate(self.config, step),
+            "tokens": tokens,
+            "tokens_per_second": tokens / (ended - began),
+            "sample_seconds": sampled - began,
+            "update_seconds": ended - sampled,
+        }
+        self.folder.record({"kind": "train", "step": step, **row})
+        self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
+        self.report.step(step, row)
+
+    def save_if_due(self, step: int) -> None:
+        """Checkpoint every ``save_every`` steps."""
+        if self.config.save_every and step and step % self.config.save_every == 0:
+            self.save(step)
+
+    def save(self, step: int) -> None:
+        """Checkpoint the state after ``step`` updates."""
+        self.folder.save(self.policy, self.optimizer, step, self.config.keep_checkpoints)
+
+    def finish(self) -> Result:
+        """Save model, last checkpoint and curves, and say what to do next."""
+        self.report.close()
+        self.save(self.config.steps)
+        self._plot()
+        self.folder.save_model(self.policy)
+        ends = [row for row in self.folder.metrics() if row["kind"] == "eval"]
+        path = self.folder.path
+        self.report.say(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
+        self.report.say(f"next       grpo_env eval {self.task.name} --model {path / MODEL}")
+        return Result(path, ends[0], ends[-1])
+
+    def stopped(self, done: int, error: BaseException) -> RunError:
+        """Save what there is after ``done`` updates; returns the error that tells how to go on."""
+        self.report.close()
+        path = self.folder.path
+        with uninterrupted():
+            try:
+                self.save(done)
+            except RunError as unsaved:
+                return RunError(f"{error or 'interrupted'}; and the state could not be saved: {unsaved}")
+            self._plot()
+        again = f"grpo_env train --resume {path}"
+        if isinstance(error, KeyboardInterrupt):
+            return InterruptedRunError(f"interrupted; {done} of {self.config.steps} steps are saved. Go on with: {again}")
+        return RunError(f"{error}. The state after {done} steps is saved: change {path / 'config.yaml'}, then {again}")
+
+    def _plot(self) -> None:
+        if self.folder.writes:
+            plot_curves(self.folder.metrics(), self.folder.path / CURVES, f"{self.task.name} ({self.folder.path.name})")
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the block, so that no update is left half done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt

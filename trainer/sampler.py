@@ -1,0 +1,149 @@
+"""The sampler: G completions per prompt, exactly from the policy, with the prompt computed once per group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from grpo_env.core import Completion, Finish
+from grpo_env.errors import UsageError
+
+from .policy import Policy
+
+# Finished rows are dropped once they are this share of the rows in the cache: dropping copies the cache once, as
+# every decoding step does anyway.
+DROP_AT = 0.125
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One completion as it was sampled. ``ids`` include the end token of a completion that finished by itself."""
+
+    prompt_ids: list[int]
+    ids: list[int]
+    text: str
+    finish: Finish
+
+    def completion(self, prefill: str = "") -> Completion:
+        """What verifiers see."""
+        return Completion(self.text, self.finish, len(self.ids), prefill)
+
+
+def sample(
+    policy: Policy,
+    prompts: Sequence[list[int]],
+    group_size: int,
+    *,
+    max_new_tokens: int,
+    temperature: float,
+    seed: int = 0,
+) -> list[Rollout]:
+    """Sample ``group_size`` completions of every prompt; a group's rows are adjacent. Temperature 0 is greedy.
+
+    Every row draws one number a token from the generator that ``seed`` starts, before anything is sampled: the same
+    seed gives the same completions whichever rows have finished, and a resumed run needs no generator state. Raises
+    ``UsageError`` where prompt and completion together exceed the model's positions.
+    """
+    longest = max(map(len, prompts))
+    if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
+        raise UsageError(
+            f"a prompt of {longest} tokens and max_new_tokens={max_new_tokens} exceed the {policy.max_positions} "
+            f"positions of {policy.name}"
+        )
+    rows = len(prompts) * group_size
+    draws = None
+    if temperature > 0:
+        generator = torch.Generator().manual_seed(seed)
+        draws = torch.rand(max_new_tokens, rows, 1, generator=generator).to(policy.device)
+    was_training = policy.model.training
+    policy.model.eval()
+    try:
+        with torch.inference_mode(), policy.computing():
+            tokens = _decode(policy, prompts, group_size, max_new_tokens, temperature, draws)
+    finally:
+        policy.model.train(was_training)
+    ends = set(policy.end_ids)
+    return [_rollout(policy, prompts[row // group_size], tokens[row], ends) for row in range(rows)]
+
+
+def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], ends: set[int]) -> Rollout:
+    length = next((index + 1 for index, token in enumerate(tokens) if token in ends), None)
+    ids = tokens[:length]
+    text = policy.decode(ids if length is None else ids[:-1])
+    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop")
+
+
+def _decode(
+    policy: Policy,
+    prompts: Sequence[list[int]],
+    group_size: int,
+    max_new_tokens: int,
+    temperature: float,
+    draws: Tensor | None,
+) -> list[list[int]]:
+    """Tokens of every row, with whatever follows the end token of a row that finished before the others."""
+    device, rows = policy.device, len(prompts) * group_size
+    ids, seen = _left_pad(prompts, device)
+    width = ids.shape[1]
+    lengths = seen.sum(1)
+    cache = DynamicCache(config=policy.model.config)
+    logits = _forward(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
+    if group_size > 1:
+        cache.batch_repeat_interleave(group_size)
+    logits = logits.repeat_interleave(group_size, 0)
+    lengths = lengths.repeat_interleave(group_size)
+    seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
+    ends = torch.tensor(policy.end_ids, device=device)
+
+    tokens = ids.new_full((rows, max_new_tokens), policy.end_ids[0] if policy.end_ids else 0)
+    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the cache writes
+    alive = torch.ones(rows, dtype=torch.bool, device=device)
+    for t in range(max_new_tokens):
+        chosen = _choose(logits, temperature, None if draws is None else draws[t, active])
+        tokens[active, t] = chosen
+        alive &= ~torch.isin(chosen, ends)
+        living = int(alive.sum())
+        if living == 0 or t == max_new_tokens - 1:
+            break
+        if len(alive) - living >= DROP_AT * len(alive):
+            kept = alive.nonzero().squeeze(1)
+            cache.batch_select_indices(kept)
+            active, alive, chosen = active[kept], alive[kept], chosen[kept]
+            seen, lengths = seen[kept], lengths[kept]
+        logits = _forward(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
+    return list(tokens.tolist())
+
+
+def _left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """(P, L) ids and mask, padded on the left so that all prompts end in the same column. Padding ids mean nothing."""
+    width = max(map(len, prompts))
+    ids = torch.zeros(len(prompts), width, dtype=torch.long)
+    seen = torch.zeros(len(prompts), width, dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, width - len(prompt) :] = torch.tensor(prompt)
+        seen[row, width - len(prompt) :] = 1
+    return ids.to(device), seen.to(device)
+
+
+def _forward(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
+    where = {"position_ids": positions} if policy.takes_positions else {}
+    output = policy.model(
+        input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True, logits_to_keep=1, **where
+    )
+    logits: Tensor = output.logits[:, -1]
+    return logits
+
+
+def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:
+    """One token a row: the likeliest, or the one where the distribution function passes the row's draw in [0, 1)."""
+    if draws is None:
+        return logits.argmax(-1)
+    cumulative = torch.softmax(logits.float() / temperature, dim=-1).cumsum(-1)
+    total = cumulative[:, -1:]  # rounding leaves it next to 1, not at it
+    below = torch.nextafter(total, torch.zeros_like(total))
+    return torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True).squeeze(1)
