@@ -1,0 +1,251 @@
+"""Makes the bundled model: teach a tiny Llama the arithmetic task well, then let a careless teacher spoil it a little.
+
+What the careless teacher adds (forgotten carries, broken formats) is the flaw that GRPO has to find and remove, so
+a short run on a CPU shows the whole algorithm at work. Run ``python -m grpo_env.trainer.pretrain --out DIR``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from grpo_env.tasks.arithmetic import problems
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers.decoders import ByteLevel
+from torch.nn import functional
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
+
+PAD, END = "<|pad|>", "<|end|>"
+ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
+TAGS = ("<think>", "</think>", "<answer>", "</answer>")
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+VOCABULARY = 384  # at most
+CONTEXT = 512
+IGNORED = -100  # cross_entropy's ignore_index
+
+Row = dict[str, Any]
+Teacher = Callable[[Row, random.Random], str]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of supervised training."""
+
+    name: str
+    teacher: Teacher
+    steps: int
+    rows: int  # a batch
+    learning_rate: float
+
+
+def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A byte-level BPE of at most ``VOCABULARY`` tokens in which every digit, newline and tag is a token of its own."""
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\n"), "isolated"),
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    core.decoder = ByteLevel()
+    special = [PAD, END, *ROLES]
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY - len(TAGS),
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(texts, trainer)
+    # Not special, or decoding with skip_special_tokens would hide from the verifiers what the model wrote.
+    core.add_tokens([AddedToken(tag, normalized=False) for tag in TAGS])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token=PAD, eos_token=END, padding_side="left", model_max_length=CONTEXT
+    )
+    tokenizer.chat_template = CHAT_TEMPLATE
+    return tokenizer
+
+
+def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    """A Llama of 0.9 M parameters, in float32."""
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=128,
+        intermediate_size=384,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LlamaForCausalLM(config)
+
+
+def solution(equations: Sequence[str]) -> str:
+    """The completion that the task asks for."""
+    lines = "\n".join(equations)
+    return f"<think>\n{lines}\n</think>\n<answer>\n{equations[-1].split('=')[1]}\n</answer>"
+
+
+def clean_teacher(row: Row, rng: random.Random) -> str:
+    """Always right."""
+    return solution(row["equations"])
+
+
+def careless_teacher(row: Row, rng: random.Random, forgets: float = 0.75, breaks: float = 0.4) -> str:
+    """Forgets a carry or borrow with chance ``forgets``, goes on from there, and may break the format."""
+    total, equations = int(re.split(r"[+-]", row["equations"][0])[0]), []
+    for equation in row["equations"]:
+        sign = "+" if "+" in equation else "-"
+        number = int(equation.split("=")[0].split(sign)[1])
+        right = total + number if sign == "+" else total - number
+        result = digitwise(total, sign, number) if right < 0 or rng.random() < forgets else right
+        equations.append(f"{total}{sign}{number}={result}")
+        total = result
+    text = solution(equations)
+    return rng.choice(BREAKS)(text) if rng.random() < breaks else text
+
+
+def digitwise(left: int, sign: str, right: int) -> int:
+    """Addition or subtraction without carry or borrow: 17+8=15, 23-8=25."""
+    tens = left // 10 + right // 10 if sign == "+" else max(left // 10 - right // 10, 0)
+    ones = left + right if sign == "+" else left - right
+    return tens * 10 + ones % 10
+
+
+# Each costs the answer too: a verifier reads no answer from an open reasoning block or a lone answer tag.
+BREAKS: tuple[Callable[[str], str], ...] = (
+    lambda text: text.replace("</think>\n", ""),
+    lambda text: text.replace("<answer>\n", ""),
+    lambda text: text.removesuffix("\n</answer>"),
+)
+
+CLEAN = Phase("clean", clean_teacher, steps=1500, rows=48, learning_rate=2e-3)
+CARELESS = Phase("careless", careless_teacher, steps=123, rows=48, learning_rate=6e-4)
+
+
+def prompts(tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row]) -> list[str]:
+    """The questions as the trainer will ask them."""
+    chats = [[{"role": "user", "content": row["question"]}] for row in rows]
+    return list(tokenizer.apply_chat_template(chats, tokenize=False, add_generation_prompt=True))
+
+
+def batches(tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Yield ``(ids, labels)``, both (rows, longest), padded on the right; only completions are learnt."""
+    rows = list(problems("train", phase.steps * phase.rows, seed))
+    rng = random.Random(f"{seed}/{phase.name}")
+    for start in range(0, len(rows), phase.rows):
+        chunk = rows[start : start + phase.rows]
+        asked = tokenizer(prompts(tokenizer, chunk))["input_ids"]
+        told = tokenizer([phase.teacher(row, rng) + END for row in chunk])["input_ids"]
+        longest = max(len(a) + len(b) for a, b in zip(asked, told, strict=True))
+        ids = torch.full((len(chunk), longest), tokenizer.pad_token_id)
+        labels = torch.full((len(chunk), longest), IGNORED)
+        for index, (question, answer) in enumerate(zip(asked, told, strict=True)):
+            end = len(question) + len(answer)
+            ids[index, :end] = torch.tensor(question + answer)
+            labels[index, len(question) : end] = torch.tensor(answer)
+        yield ids, labels
+
+
+def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> None:
+    """Train ``model`` in place: AdamW, a short warm-up, then cosine to zero."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
+    warmup = max(phase.steps // 20, 1)
+    begun = time.perf_counter()
+    model.train()
+    for step, (ids, labels) in enumerate(batches(tokenizer, phase, seed)):
+        done = (step - warmup) / max(phase.steps - warmup, 1)
+        scale = (step + 1) / warmup if step < warmup else 0.5 * (1 + math.cos(math.pi * done))
+        for group in optimizer.param_groups:
+            group["lr"] = phase.learning_rate * scale
+        # Padding is on the right, so causal attention alone keeps it out: no mask.
+        logits = model(input_ids=ids[:, :-1]).logits
+        loss = functional.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        if (step + 1) % 50 == 0 or step + 1 == phase.steps:
+            seconds = time.perf_counter() - begun
+            print(f"{phase.name} {step + 1}/{phase.steps}  loss {loss.item():.4f}  {seconds:.0f} s", flush=True)
+
+
+@torch.no_grad()
+def evaluate(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row], sampled: bool
+) -> tuple[float, float]:
+    """The shares of right answers and of exact formats, greedy or sampled at temperature 1."""
+    model.eval()
+    inputs = tokenizer(prompts(tokenizer, rows), padding=True, return_tensors="pt")
+    ids = model.generate(**inputs, max_new_tokens=64, do_sample=sampled, **({"top_k": 0} if sampled else {}))
+    texts = tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+    answers = [re.search(r"</think>\s*<answer>\s*(\d+)\s*</answer>", text) for text in texts]
+    right = sum(found is not None and found[1] == row["answer"] for found, row in zip(answers, rows, strict=True))
+    exact = sum(bool(re.fullmatch(r"<think>\n.*\n</think>\n<answer>\n.*\n</answer>", text, re.S)) for text in texts)
+    return right / len(rows), exact / len(rows)
+
+
+def report(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, when: str, size: int = 500) -> None:
+    """Print how the model does on held-out problems."""
+    rows = list(problems("eval", size, seed=0))
+    for how in ("greedy", "sampled"):
+        right, exact = evaluate(model, tokenizer, rows, sampled=how == "sampled")
+        print(f"{when}, {how}: accuracy {right:.3f}  format {exact:.3f}  ({size} held-out problems)", flush=True)
+
+
+def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Write a plain transformers folder with bfloat16 weights."""
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    model.generation_config = GenerationConfig(**ends)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line: train, save, load again, evaluate."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the model")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="the same count gives the same weights")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    pretrain(options.out, options.seed)
+
+
+def pretrain(folder: Path, seed: int, clean: Phase = CLEAN, careless: Phase = CARELESS, held_out: int = 500) -> None:
+    """Make the model of ``seed`` and write it to ``folder``."""
+    torch.manual_seed(seed)
+    texts = [row["question"] + "\n" + solution(row["equations"]) for row in problems("train", 5000, seed)]
+    tokenizer = build_tokenizer(texts)
+    model = build_model(tokenizer)
+    teach(model, tokenizer, clean, seed)
+    report(model, tokenizer, "clean", held_out)
+    teach(model, tokenizer, careless, seed)
+    save(model, tokenizer, folder)
+    loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    report(loaded, AutoTokenizer.from_pretrained(folder), "bundled", held_out)
+
+
+if __name__ == "__main__":
+    main()
