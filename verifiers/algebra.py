@@ -1,0 +1,187 @@
+"""Equality of formulas by computer algebra, in a process that can be killed.
+
+Signals work on the main thread only and threads cannot be stopped, so a deadline is kept by ending a process. There is
+one worker per process that asks, started on first use and replaced when it had to be killed. Sizes are checked before
+anything is sent: most hostile answers never reach the worker.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from functools import lru_cache
+from typing import Any
+
+from .exact import OverLimitError
+
+START_UP = 120.0  # seconds to import sympy on a busy machine; not part of any verdict's deadline
+MAX_LENGTH = 1000
+MAX_NESTING = 30
+MAX_NUMBER = 1000  # for exponents, factorials and binomials
+
+_TOWER = re.compile(r"[\d!)}]\s*(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*[\d!]+\s*[)}]{0,3}\s*(?:\^|\*\*)")
+_EXPONENT = re.compile(r"(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*(\d+)(!?)")
+_FACTORIAL = re.compile(r"(\d+)\s*[)}]{0,3}\s*(!+)")
+_BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
+
+
+class DeadlineError(Exception):
+    """The deadline passed and the worker was killed."""
+
+
+class UnreadableError(Exception):
+    """A formula cannot be read. ``role`` says which: ``gold`` or ``answer``."""
+
+    def __init__(self, role: str, why: str) -> None:
+        super().__init__(f"the {role} cannot be read as mathematics ({why})")
+        self.role = role
+
+
+def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float) -> bool:
+    """Whether two formulas in normal LaTeX are worth the same.
+
+    Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
+    """
+    check_size(answer)
+    check_size(gold)
+    return bool(_worker.ask({"gold": gold, "answer": answer, "rel_tol": rel_tol}, timeout)["same"])
+
+
+@lru_cache(maxsize=4096)
+def formula_problem(text: str, timeout: float) -> str | None:
+    """Why a formula in normal LaTeX cannot be read, or ``None``."""
+    try:
+        check_size(text)
+        _worker.ask({"gold": text}, timeout)
+    except DeadlineError:
+        return "reading it takes too long"
+    except (OverLimitError, UnreadableError) as error:
+        return str(error)
+    return None
+
+
+def check_size(text: str) -> None:
+    """Raise ``OverLimitError`` for a formula that no honest answer needs and that may take very long."""
+    if len(text) > MAX_LENGTH:
+        raise OverLimitError(f"a formula of {len(text)} characters is too long")
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        deepest = max(deepest, depth)
+    if deepest > MAX_NESTING:
+        raise OverLimitError("brackets are nested too deeply")
+    if _TOWER.search(text):
+        raise OverLimitError("a tower of powers is too large")
+    for match in _EXPONENT.finditer(text):
+        if _too_large(match[1]) or match[2]:
+            raise OverLimitError(f"the exponent {match[1][:20]} is too large")
+    factorials = list(_FACTORIAL.finditer(text))
+    if text.count("!") > 4 or any(_too_large(match[1]) or len(match[2]) > 1 for match in factorials):
+        raise OverLimitError("a factorial is too large")
+    if _BINOMIAL.search(text) and any(_too_large(number) for number in re.findall(r"\d+", text)):
+        raise OverLimitError("a binomial is too large")
+
+
+def _too_large(digits: str) -> bool:
+    return len(digits) > 6 or int(digits) > MAX_NUMBER
+
+
+class _Worker:
+    """The one worker of this process. Threads take turns; a fork starts its own."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        with self._lock:
+            process = self._process
+            if process is None or process.poll() is not None:
+                process = self._start()
+            reply = self._exchange(process, {**request, "deadline": timeout}, timeout)
+        if reply is None:
+            raise DeadlineError(f"no verdict within {timeout:g} s")
+        if "over" in reply:
+            raise OverLimitError(f"too large for the worker's {reply['over']}")
+        if "unreadable" in reply:
+            raise UnreadableError(reply["unreadable"], reply["why"])
+        return reply
+
+    def stop(self) -> None:
+        """End the worker and reap it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def forget(self) -> None:
+        """In a forked child: the worker belongs to the parent, and its lock may be held there."""
+        process, self._process = self._process, None
+        self._lock = threading.Lock()
+        if process is not None:
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    os.close(pipe.fileno())
+            process.returncode = 0  # not our child: nothing to reap, no warning
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.stop()
+        command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        if _read_line(self._process, START_UP) is None:
+            self.stop()
+            raise RuntimeError(f"the algebra worker did not start: {' '.join(command)}")
+        return self._process
+
+    def _exchange(
+        self, process: subprocess.Popen[bytes], request: dict[str, Any], timeout: float
+    ) -> dict[str, Any] | None:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            line = _read_line(process, timeout)
+        except BrokenPipeError:
+            line = None
+        except BaseException:  # an interrupt between request and reply: the pipe is out of step
+            self.stop()
+            raise
+        if line is None:
+            self.stop()
+            return None
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+
+def _read_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
+    """The next line of the worker, or ``None`` when the deadline passes or the worker dies."""
+    assert process.stdout is not None
+    end, line = time.monotonic() + timeout, b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            remaining = end - time.monotonic()
+            if remaining <= 0 or not selector.select(remaining):
+                return None
+            data = os.read(process.stdout.fileno(), 65536)
+            if not data:
+                return None
+            line += data
+    return line
+
+
+_worker = _Worker()
+atexit.register(_worker.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_worker.forget)

@@ -1,0 +1,250 @@
+r"""Numbers, exactly: what a short text such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}`` is worth.
+
+No floating point, no computer algebra. ``read_number`` knows integers, decimals, fractions, mixed numbers, powers of
+ten, percents, currencies and units, and gives a ``Number`` or ``None``; it raises ``OverLimitError`` for numbers larger
+than any honest answer, before computing them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+MAX_DIGITS = 2000
+MAX_EXPONENT = 2000
+
+_UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
+_DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
+_REPEATING = re.compile(r"(\d*)\.(\d*)(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))")
+_DOTTED = re.compile(r"(\d*)\.(\d{2,}?)(?:\.\.\.|\\ldots)")
+_PURE_POWER = re.compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
+_FRACTION = re.compile(
+    rf"(?:(\d+)\s*(?:and\s+)?)?\\frac\s*\{{\s*([-+]?)\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
+)
+_SLASHED = re.compile(rf"(?:(\d+)(?:\s+and\s+|\s+))?({_UNSIGNED})\s*/\s*({_UNSIGNED})")
+_BASED = re.compile(r"(\d+)\s*_\s*(?:\{\s*(\d+)\s*\}|(\d+))")
+_SIGN = re.compile(r"[-+]")
+_CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(?:Rs\.?|USD|EUR|GBP)\s?", re.IGNORECASE)
+_UNIT = re.compile(r"\s*(%|°\s?[CF]?|[$€£¥₹]|[A-Za-z][A-Za-z./'-]*)(?:\s*(?:\^|\*\*)\s*\{?\s*(\d)\s*\}?)?")
+
+_SHORT_UNITS = {
+    "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph", "min",
+    "ms", "hz", "am", "pm", "sq", "kw", "pcs", "gb", "mb", "kb", "bc", "ad", "st", "nd", "rd", "th",
+}  # fmt: skip
+# Letters that may stand for a unit when a space divides them from their number; all others are variables.
+_LETTER_UNITS = frozenset("mgshLlNJWVKCF")
+_NO_UNITS = {
+    "or", "and", "to", "not", "pi", "sqrt", "e", "i", "x", "log", "ln", "sin", "cos", "tan", "cot", "sec",
+    "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
+    "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
+    "divided", "approximately",
+}  # fmt: skip
+_SAME_UNITS = {
+    **dict.fromkeys(("dollar", "dollars", "usd", "bucks"), "$"),
+    **dict.fromkeys(("euro", "euros", "eur"), "€"),
+    **dict.fromkeys(("pounds sterling", "gbp"), "£"),
+    **dict.fromkeys(("percent", "pct", "percentage"), "%"),
+    **dict.fromkeys(("degree", "degrees", "deg"), "°"),
+    **dict.fromkeys(("meter", "meters", "metre", "metres"), "m"),
+    **dict.fromkeys(("centimeter", "centimeters", "centimetre", "centimetres"), "cm"),
+    **dict.fromkeys(("millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
+    **dict.fromkeys(("kilometer", "kilometers", "kilometre", "kilometres"), "km"),
+    **dict.fromkeys(("gram", "grams"), "g"),
+    **dict.fromkeys(("kilogram", "kilograms", "kgs"), "kg"),
+    **dict.fromkeys(("second", "seconds", "sec", "secs"), "s"),
+    **dict.fromkeys(("minute", "minutes", "mins"), "min"),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
+    **dict.fromkeys(("liter", "liters", "litre", "litres", "l"), "L"),
+    **dict.fromkeys(("inch", "inches"), "in"),
+    **dict.fromkeys(("foot", "feet"), "ft"),
+    **dict.fromkeys(("mile", "miles"), "mi"),
+    **dict.fromkeys(("yard", "yards", "yds"), "yd"),
+    **dict.fromkeys(("pound", "pounds", "lbs"), "lb"),
+    **dict.fromkeys(("ounce", "ounces"), "oz"),
+}
+_POWERS = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3}
+_FILLERS = frozenset(("of", "per", "a", "the", "in", "total", "unit", "each", "every", "all", "altogether", "more"))
+
+
+class OverLimitError(ValueError):
+    """The text is larger than any honest answer."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """An exact value with what stood around it. ``unit`` is empty where none was written."""
+
+    value: Fraction
+    unit: tuple[str, ...] = ()
+    base: int | None = None
+
+    def agrees(self, other: Number) -> bool:
+        """Whether the units do not contradict each other: one is left out, or all shared words are the same."""
+        if self.base and other.base and self.base != other.base:
+            return False
+        return same_unit(self.unit, other.unit)
+
+
+def same_unit(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
+    mine, theirs = set(first), set(second)
+    if not mine or not theirs:
+        return True
+    powers = {word for word in mine ^ theirs if word.startswith("^")}
+    return not powers and (mine <= theirs or theirs <= mine)
+
+
+def split_unit(text: str) -> tuple[str, tuple[str, ...]]:
+    """A formula without its unit, and the unit: ``12\\pi cm`` is ``12\\pi`` and cm."""
+    core, units = text.strip(), []
+    if match := re.match(r"[$€£¥₹]\s*", core):
+        units, core = [match.group().strip()], core[match.end() :]
+    match = re.search(r"(?:\s*[%°]|\s+[A-Za-z]{2,}(?:\s[A-Za-z]{2,}){0,3}(?:\s*\^\s*\{?\s*\d\s*\}?)?)$", core)
+    words = _read_unit(core, match.start()) if match else None
+    if match and words is not None and match.start() > 0:
+        return core[: match.start()], (*units, *words)
+    return core, tuple(units)
+
+
+def read_number(text: str) -> Number | None:
+    """The number that a text in normal spelling is, all of it, or ``None``. Raises ``OverLimitError``."""
+    if not any(character.isdigit() for character in text):
+        return None
+    sign, at = 1, 0
+    units: list[str] = []
+    for _ in range(2):  # -$5 and $-5
+        at = _skip_spaces(text, at)
+        if (match := _SIGN.match(text, at)) and sign == 1:
+            sign, at = (-1 if match.group() == "-" else 1), match.end()
+        at = _skip_spaces(text, at)
+        if (match := _CURRENCY.match(text, at)) and not units:
+            units.append(match[1] or "")
+            at = match.end()
+    read = _read_value(text, _skip_spaces(text, at))
+    if read is None:
+        return None
+    value, base, at = read
+    words = _read_unit(text, at)
+    if words is None:
+        return None
+    units = [unit for unit in units if unit] + words
+    return Number(sign * value, tuple(dict.fromkeys(units)), base)
+
+
+def _read_value(text: str, at: int) -> tuple[Fraction, int | None, int] | None:
+    if match := _BASED.match(text, at):
+        return _integer(match[1]), int(_bounded(match[2] or match[3], 3)), match.end()
+    if match := _FRACTION.match(text, at):
+        whole, sign, top, bottom = match.groups()
+        return _fraction(whole, top, bottom, -1 if sign == "-" else 1, match.end())
+    if match := _SLASHED.match(text, at):
+        return _fraction(match[1], match[2], match[3], 1, match.end())
+    if match := _PURE_POWER.match(text, at):
+        base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
+        if abs(power) * max(1, len(match[1])) > MAX_EXPONENT:
+            raise OverLimitError(f"the power {match.group()[:40]} is too large")
+        return None if base == 0 and power < 0 else (base**power, None, match.end())
+    if match := _REPEATING.match(text, at):
+        return _repeating(match[1], match[2], match[3] or match[4]), None, match.end()
+    if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
+        return _repeating(match[1], match[2], period), None, match.end()
+    if match := _DECIMAL.match(text, at):
+        number = _decimal(match[1])
+        exponent = match[2] or match[3] or match[4]
+        if exponent is None:
+            return number, None, match.end()
+        power = int(_bounded(exponent, 6))
+        if abs(power) > MAX_EXPONENT:
+            raise OverLimitError(f"the exponent {exponent[:20]} is too large")
+        return number * Fraction(10) ** power, None, match.end()
+    return None
+
+
+def _fraction(whole: str | None, top: str, bottom: str, sign: int, end: int) -> tuple[Fraction, int | None, int] | None:
+    divisor = _decimal(bottom)
+    if divisor == 0:
+        return None
+    value = sign * _decimal(top) / divisor
+    return (value if whole is None else _integer(whole) + value), None, end
+
+
+def _repeating(whole: str, fixed: str, period: str) -> Fraction:
+    digits = _bounded(whole + fixed + period, MAX_DIGITS)
+    start = Fraction(int(digits[: len(digits) - len(period)] or "0"), 10 ** len(fixed))
+    return start + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(fixed))
+
+
+def _period(digits: str) -> str | None:
+    """The digits that ``0.333...`` repeats at its end, at least three single ones or two longer groups."""
+    if len(digits) > MAX_DIGITS:
+        return None
+    for length in range(1, len(digits) // 2 + 1):
+        times = 3 if length == 1 else 2
+        period = digits[-length:]
+        if digits.endswith(period * times):
+            return period
+    return None
+
+
+def _read_unit(text: str, at: int) -> list[str] | None:
+    """The words after a number, in one spelling; ``None`` if they are something else than a unit."""
+    words: list[str] = []
+    power = None
+    while at < len(text):
+        if text[at:].strip() in ("", "."):
+            break
+        match = _UNIT.match(text, at)
+        if match is None or len(words) > 6:
+            return None
+        word, spaced = match[1].replace(" ", ""), text[at : at + 1] == " "
+        plain = word.strip(".").lower()
+        if plain in _NO_UNITS or not _may_be_unit(word, plain, spaced):
+            return None
+        at = match.end()
+        if plain in _POWERS:
+            power = _POWERS[plain]
+            continue
+        if match[2]:
+            power = int(match[2])
+        if plain in _FILLERS or plain == "units":
+            continue
+        singular = plain[:-1] if len(plain) > 3 and plain.endswith("s") and not plain.endswith("ss") else plain
+        words.append(_SAME_UNITS.get(plain, word if len(word) == 1 else singular))
+    return [*words, f"^{power}"] if power else words
+
+
+def _may_be_unit(word: str, plain: str, spaced: bool) -> bool:
+    """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
+    if plain in "%°$€£¥₹" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
+        return True
+    if not plain.isalpha():  # km/h, half-dollars
+        parts = re.split(r"[./'-]+", plain)
+        return len(parts) > 1 and all(
+            part == "h" or (len(part) > 1 and _may_be_unit(part, part, True)) for part in parts
+        )
+    if len(plain) == 1:
+        return spaced and word in _LETTER_UNITS
+    return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy")
+
+
+def _decimal(text: str) -> Fraction:
+    plain = _bounded(text.replace(",", ""), MAX_DIGITS)
+    return Fraction(plain.rstrip(".")) if plain.strip(".") else Fraction(0)
+
+
+def _integer(text: str) -> Fraction:
+    return Fraction(int(_bounded(text, MAX_DIGITS)))
+
+
+def _bounded(text: str, digits: int) -> str:
+    if len(text) > digits:
+        raise OverLimitError(f"a number of {len(text)} digits is too long")
+    return text
+
+
+def _skip_spaces(text: str, at: int) -> int:
+    while at < len(text) and text[at] == " ":
+        at += 1
+    return at

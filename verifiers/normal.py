@@ -1,0 +1,124 @@
+# ruff: noqa: RUF001  (look-alike characters are this module's business)
+r"""One spelling for what is written in many: ``\dfrac12``, ``½`` and ``\frac{1}{2}`` become the same text.
+
+Nothing here changes the mathematical meaning. Inputs are answers, not whole completions: callers bound their length.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SYMBOLS = {
+    **dict.fromkeys("−–—‐‑﹣-", "-"),
+    **dict.fromkeys("×✕✖", r"\times "),
+    **dict.fromkeys("·⋅∙", r"\cdot "),
+    **dict.fromkeys("\u00a0\u2009\u202f\u200a\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+    **dict.fromkeys("’‘", "'"),
+    "÷": "/", "∕": "/", "⁄": "/", "／": "/", "±": r"\pm ", "√": r"\sqrt ", "π": r"\pi ", "∞": r"\infty ",
+    "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
+    "º": "°", "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
+    "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "…": r"\ldots ",
+}  # fmt: skip
+
+_RENAMED = re.compile(
+    r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lr]?|leq|geq|neq|degree|circ|lbrace|rbrace"
+    r"|lbrack|rbrack|dots|cdots|operatorname|mathrm|textrm|textbf|mathbf|textit|mathit|mbox|hbox|varnothing)(?![A-Za-z])"
+)
+_NEW_NAMES = {
+    "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "leq": r"\le", "geq": r"\ge", "neq": r"\ne",
+    "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
+    "cdots": r"\ldots", "varnothing": r"\emptyset",
+    **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
+}  # fmt: skip
+_SPACES = re.compile(r"\\[,;: ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z])|~|\s+")
+_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
+_SHORT_FRACTION = re.compile(r"\\frac\s*(?:(\d)|\{([^{}]*)\})\s*(?:(\d)|\{([^{}]*)\})")
+_SHORT_ROOT = re.compile(r"\\sqrt\s*(\d|[A-Za-z])")
+_WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"))
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+
+
+def normal(text: str) -> str:
+    """The normal spelling of an answer. Idempotent."""
+    text = unwrapped(_ascii(text))
+    if "\\" in text:
+        text = re.sub(r"\\!\s*", "", text).replace("{,}", ",")
+        text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
+        text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
+        text = _TEXT.sub(r" \1 ", text)
+        text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
+        text = _SHORT_FRACTION.sub(_whole_fraction, text)
+        text = _SHORT_ROOT.sub(r"\\sqrt{\1}", text)
+    elif "{,}" in text:
+        text = text.replace("{,}", ",")
+    text = _SPACES.sub(" ", text).strip()
+    while text.endswith((".", ",", ";", ":")) and not text.endswith(("p.m.", "a.m.")):
+        text = text[:-1].rstrip()
+    return text
+
+
+def unwrapped(text: str) -> str:
+    r"""The text without outer white space, ``$…$``, ``\(…\)``, emphasis, ``\boxed{…}`` and a final full stop."""
+    text = text.strip()
+    for _ in range(8):
+        before = text
+        if text.endswith(".") and not text.endswith(("p.m.", "a.m.")):
+            text = text[:-1].rstrip()
+        for opening, closing in _WRAPPERS:
+            wrapped = len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing)
+            if wrapped and text[-len(closing) - 1] != "\\":
+                inner = text[len(opening) : -len(closing)]
+                if opening.strip("\\") not in inner.replace("\\$", ""):
+                    text = inner.strip()
+        box = _BOX.match(text)
+        if box and text.endswith("}") and _closes_at_end(text, box.end()):
+            text = text[box.end() : -1].strip()
+        if text == before:
+            break
+    return text
+
+
+def squeezed(text: str) -> str:
+    """The text without any space that does not separate two letters or digits: for comparing as strings."""
+    return re.sub(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])", "", text)
+
+
+def _whole_fraction(match: re.Match[str]) -> str:
+    top, bottom = (match[1] or match[2] or "").strip(), (match[3] or match[4] or "").strip()
+    return rf"\frac{{{top}}}{{{bottom}}}"
+
+
+def _closes_at_end(text: str, start: int) -> bool:
+    depth = 1
+    for match in re.finditer(r"\\.|[{}]", text[start:]):
+        depth += {"{": 1, "}": -1}.get(match.group(), 0)
+        if depth == 0:
+            return start + match.end() == len(text)
+    return False
+
+
+def _ascii(text: str) -> str:
+    if text.isascii():
+        return text
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+", lambda match: "^{" + match.group().translate(_SUPERSCRIPTS) + "}", text)
+    text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda match: "_{" + match.group().translate(_SUBSCRIPTS) + "}", text)
+    return "".join(_ascii_character(character) for character in text)
+
+
+def _ascii_character(character: str) -> str:
+    if character.isascii():
+        return character
+    if character in _SYMBOLS:
+        return _SYMBOLS[character]
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        return str(digit)
+    plain = unicodedata.normalize("NFKC", character)
+    if unicodedata.category(character) == "No" and "\u2044" in plain:  # a vulgar fraction such as ½
+        top, bottom = plain.split("\u2044")
+        return rf"\frac{{{top}}}{{{bottom}}}"
+    return plain if len(plain) == 1 and plain.isascii() else character

@@ -1,0 +1,207 @@
+"""The process that does computer algebra, so that nothing a model writes can hang or fill the caller.
+
+It answers one JSON line on standard output for each on standard input, and ends when its input ends. Run by
+``algebra.py``; never imported by it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from functools import lru_cache
+from typing import Any
+
+import sympy
+from latex2sympy2_extended import latex2sympy
+from latex2sympy2_extended.latex2sympy2 import ConversionConfig
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import Boolean
+
+MEMORY = 2 * 2**30  # bytes of address space
+DIGITS = 40
+
+# Both signs, so that sqrt(x^2) is not x; no special values, so that 2x is not x^2.
+_POINTS = [sympy.Rational(p, 104729) for p in (136363, 87121, 248987, -127031, -65537, -301999, 417271, -90001)]
+_PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+_COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
+
+
+class UnreadableError(ValueError):
+    """The text is no formula."""
+
+
+@lru_cache(maxsize=2048)
+def read(text: str, is_complex: bool) -> Any:
+    """A formula as a sympy object, with decimals made exact. Raises ``UnreadableError``."""
+    text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
+    text = _PLAIN.sub(r"\\\1 ", text)
+    try:
+        found = latex2sympy(
+            text,
+            is_real=None if is_complex else True,
+            normalization_config=None,
+            conversion_config=ConversionConfig(lowercase_symbols=False),
+        )
+        found = _exact(found)
+        return found.subs({sympy.Symbol("i"): sympy.I}) if is_complex else found
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise UnreadableError(f"{type(error).__name__}") from error
+
+
+def _exact(found: Any) -> Any:
+    if isinstance(found, list):
+        return sympy.Tuple(*(_exact(item) for item in found))
+    if isinstance(found, sympy.MatrixBase):
+        return found.applyfunc(_exact)
+    return found.xreplace({number: sympy.Rational(str(number)) for number in found.atoms(sympy.Float)})
+
+
+def same(a: Any, b: Any, rel_tol: float | None) -> bool:
+    """Whether two sympy objects are worth the same."""
+    if isinstance(a, sympy.MatrixBase) or isinstance(b, sympy.MatrixBase):
+        alike = isinstance(a, sympy.MatrixBase) and isinstance(b, sympy.MatrixBase) and a.shape == b.shape
+        return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
+    if a == b:
+        return True
+    if isinstance(a, Boolean | Relational) or isinstance(b, Boolean | Relational):
+        return _same_relations(a, b)
+    if isinstance(a, sympy.Set) or isinstance(b, sympy.Set):
+        return isinstance(a, sympy.Set) and isinstance(b, sympy.Set) and _same_sets(a, b, rel_tol)
+    if isinstance(a, sympy.Tuple) or isinstance(b, sympy.Tuple):
+        alike = isinstance(a, sympy.Tuple) and isinstance(b, sympy.Tuple) and len(a) == len(b)
+        return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
+    if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):
+        return _same_values(a, b, rel_tol)
+    return False
+
+
+def _same_relations(a: Any, b: Any) -> bool:
+    if isinstance(a, sympy.Eq) and isinstance(b, sympy.Eq):
+        if any(isinstance(side, sympy.Set) for side in (a.lhs, a.rhs, b.lhs, b.rhs)):
+            return same(a.lhs, b.lhs, None) and same(a.rhs, b.rhs, None)
+        ratio = sympy.cancel((a.lhs - a.rhs) / (b.lhs - b.rhs))
+        return bool(ratio.is_number and ratio.is_finite and ratio.is_nonzero)
+    if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
+        equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
+        return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other), None)
+    return same(_as_set(a), _as_set(b), None)
+
+
+def _as_set(found: Any) -> Any:
+    return found.as_set() if isinstance(found, Boolean | Relational) else found
+
+
+def _same_sets(a: sympy.Set, b: sympy.Set, rel_tol: float | None) -> bool:
+    if isinstance(a, sympy.Interval) and isinstance(b, sympy.Interval):
+        ends = same(a.start, b.start, rel_tol) and same(a.end, b.end, rel_tol)
+        return ends and (a.left_open, a.right_open) == (b.left_open, b.right_open)
+    if type(a) is type(b) and isinstance(a, sympy.Union | sympy.FiniteSet | sympy.Intersection):
+        return all(any(same(one, other, rel_tol) for other in b.args) for one in a.args) and all(
+            any(same(one, other, rel_tol) for other in a.args) for one in b.args
+        )
+    return False
+
+
+def _same_values(a: sympy.Expr, b: sympy.Expr, rel_tol: float | None) -> bool:
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    if not symbols:
+        return _close(a, b, rel_tol)
+    agreed = 0
+    for number in range(len(_POINTS)):
+        values = [_POINTS[(number + 3 * index) % len(_POINTS)] * (index + 1) for index in range(len(symbols))]
+        point = dict(zip(symbols, values, strict=True))
+        one, other = a.subs(point), b.subs(point)
+        if not (_real(one) and _real(other)):
+            continue
+        if not _close(one, other, None):
+            return False
+        agreed += 1
+    if agreed:
+        return True
+    return bool(sympy.simplify(a - b) == 0)
+
+
+def _real(value: Any) -> bool:
+    number = value.evalf(DIGITS)
+    return bool(number.is_number and number.is_finite and abs(sympy.im(number)) < sympy.Float(10) ** -30)
+
+
+def _close(a: Any, b: Any, rel_tol: float | None) -> bool:
+    """Equality of two constants: to 30 digits relative to their size, which no honest pair of answers shares."""
+    if a.is_infinite or b.is_infinite:
+        return bool(a == b)
+    one, other = a.evalf(DIGITS), b.evalf(DIGITS)
+    size = max(abs(one), abs(other))
+    if not size.is_comparable:
+        return bool(sympy.simplify(a - b) == 0)
+    if size < sympy.Float(10) ** -300:
+        return bool(sympy.simplify(a - b) == 0)
+    allowed = sympy.Float(rel_tol) * abs(one) if rel_tol else sympy.Float(10, DIGITS) ** -30 * size
+    return bool(abs(one - other) <= allowed)
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Judge one request: ``{"gold": text}`` to try reading it, ``{"gold", "answer", "rel_tol"}`` to compare."""
+    texts = [request["gold"], request.get("answer")]
+    is_complex = any(_COMPLEX.search(text) for text in texts if text)
+    read_texts = []
+    for text, role in zip(texts, ("gold", "answer"), strict=True):
+        try:
+            read_texts.append(read(text, is_complex) if text is not None else None)
+        except UnreadableError as error:
+            return {"unreadable": role, "why": str(error)}
+    if request.get("answer") is None:
+        return {"same": True}
+    return {"same": same(read_texts[0], read_texts[1], request.get("rel_tol"))}
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends us by closing our input
+    _limit_memory()
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints must not get between the replies
+    answer({"gold": r"\frac{1}{2}x", "answer": "0.5 x"})  # the first call builds the parser's tables
+    print("{}", file=replies, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        _set_alarm(request.get("deadline"))
+        try:
+            reply = answer(request)
+        except MemoryError:
+            reply = {"over": "memory"}
+        except RecursionError:
+            reply = {"over": "nesting"}
+        except Exception as error:
+            reply = {"same": False, "why": f"{type(error).__name__}: {error}"[:200]}
+        _set_alarm(None)
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+def _set_alarm(seconds: float | None) -> None:
+    """Have the system end this process, should the caller be gone when the deadline passes."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 2 * seconds + 1 if seconds else 0)
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    except (ValueError, OSError):  # macOS refuses an address space limit
+        return
+
+
+if __name__ == "__main__":
+    main()
