@@ -30,8 +30,8 @@ _CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(?:Rs\.?|USD|EUR|GBP)\s?", re.IG
 _UNIT = re.compile(r"\s*(%|°\s?[CF]?|[$€£¥₹]|[A-Za-z][A-Za-z./'-]*)(?:\s*(?:\^|\*\*)\s*\{?\s*(\d)\s*\}?)?")
 
 _SHORT_UNITS = {
-    "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph", "min",
-    "ms", "hz", "am", "pm", "sq", "kw", "pcs", "gb", "mb", "kb", "bc", "ad", "st", "nd", "rd", "th",
+    "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph",
+    "min", "ms", "hz", "am", "pm", "sq", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
 }  # fmt: skip
 # Letters that may stand for a unit when a space divides them from their number; all others are variables.
 _LETTER_UNITS = frozenset("mgshLlNJWVKCF")
@@ -200,7 +200,7 @@ def _read_unit(text: str, at: int) -> list[str] | None:
             return None
         word, spaced = match[1].replace(" ", ""), text[at : at + 1] == " "
         plain = word.strip(".").lower()
-        if plain in _NO_UNITS or not _may_be_unit(word, plain, spaced):
+        if plain in _NO_UNITS or not may_be_unit(word, plain, spaced):
             return None
         at = match.end()
         if plain in _POWERS:
@@ -215,14 +215,14 @@ def _read_unit(text: str, at: int) -> list[str] | None:
     return [*words, f"^{power}"] if power else words
 
 
-def _may_be_unit(word: str, plain: str, spaced: bool) -> bool:
+def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
     """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
     if plain in "%°$€£¥₹" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
         return True
     if not plain.isalpha():  # km/h, half-dollars
         parts = re.split(r"[./'-]+", plain)
         return len(parts) > 1 and all(
-            part == "h" or (len(part) > 1 and _may_be_unit(part, part, True)) for part in parts
+            part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts
         )
     if len(plain) == 1:
         return spaced and word in _LETTER_UNITS

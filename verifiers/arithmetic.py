@@ -1,0 +1,188 @@
+"""Checks equations between numbers as people write them: ``$9 * 2 eggs = $18``. Exact, bounded, no ``eval``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .exact import may_be_unit
+
+MAX_TOKENS = 400
+MAX_DIGITS = 60
+MAX_DEPTH = 40
+
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    r"|(?P<times>\*\*|[*×·]|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>[/÷]|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
+    r"|(?P<skip>[$€£]|\\[$%()\[\],; ])|(?P<word>[A-Za-z][A-Za-z'./-]*)|(?P<space>\s+)|(?P<other>.)",
+    re.DOTALL,
+)
+_NUMBER_NEXT = re.compile(r"\s{0,9}[$€£(]?\.?\d")
+_OPERATOR_NEXT = re.compile(r"\s{0,9}[-+*/^]")
+# After a number, words were its unit if behind at most four more the arithmetic goes on or the line ends.
+_UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,4}\s{0,9}(?:[-+*/=×÷)−–]|$)")  # noqa: RUF001
+_OPERATORS = frozenset("+-*/")
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An equation: characters ``[start, end)`` of the text it was found in, and whether it is true."""
+
+    start: int
+    end: int
+    right: bool
+    why: str
+
+
+class _NoExpressionError(Exception):
+    """These tokens are no arithmetic."""
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str  # a number's text, an operator, a bracket, "=", "%"
+    start: int
+    end: int
+
+
+def equations(text: str) -> list[Equation]:
+    """The equations between numbers in one line of text. At least one side must be a calculation."""
+    if "=" not in text:
+        return []
+    return [equation for segment in _segments(text) if (equation := _equation(segment)) is not None]
+
+
+def _segments(text: str) -> Iterator[list[_Token]]:
+    """Runs of arithmetic, without the units in them; words and unknown signs divide them, variables spoil them."""
+    run: list[_Token] = []
+    spoiled = False
+    for number, match in enumerate(_TOKEN.finditer(text)):
+        kind, token = match.lastgroup or "", match.group()
+        operand = bool(run) and (run[-1].kind[0].isdigit() or run[-1].kind[0] in ").%")
+        if kind == "other" and token in "()+=%":
+            kind = token
+        elif kind == "word" and operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
+            kind = "*"
+        kind = {"times": "*", "over": "/", "minus": "-"}.get(kind, kind)
+        if token == "**" or (kind == "other" and token in "^_\\<>!√") or number > 4 * MAX_TOKENS:
+            spoiled = True
+        elif (
+            kind == "word"
+            and operand
+            and not text[match.start() - 1].isspace()
+            and not may_be_unit(token, token, False)
+        ):
+            spoiled = True  # 2x + 3 = 7 says nothing about numbers
+        elif kind in ("space", "skip") or (kind == "word" and operand and _UNIT_ENDS.match(text, match.end())):
+            continue
+        elif (
+            kind in ("word", "other") or (kind == "number" and operand) or (kind == "(" and run and run[-1].kind == ")")
+        ):
+            if not spoiled:
+                yield run
+            spoiled = kind == "word" and len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+            run = []
+            if kind in ("number", "("):
+                run.append(_Token(token, match.start(), match.end()))
+        else:
+            run.append(_Token(token if kind == "number" else kind, match.start(), match.end()))
+    if not spoiled:
+        yield run
+
+
+def _equation(tokens: list[_Token]) -> Equation | None:
+    while tokens and (tokens[0].kind in "=*/)%"):
+        tokens = tokens[1:]
+    while tokens and (tokens[-1].kind in "=+-*/("):
+        tokens = tokens[:-1]
+    sides: list[list[_Token]] = [[]]
+    for token in tokens:
+        if token.kind == "=":
+            sides.append([])
+        else:
+            sides[-1].append(token)
+    if len(sides) < 2 or not any(_is_calculation(side) for side in sides):
+        return None
+    start, end = tokens[0].start, tokens[-1].end
+    if len(tokens) > MAX_TOKENS or any(len(token.kind) > MAX_DIGITS for token in tokens):
+        return Equation(start, end, False, "too long to be checked")
+    try:
+        values = [_Parser(side).value() for side in sides]
+    except _NoExpressionError:
+        return None
+    except ZeroDivisionError:
+        return Equation(start, end, False, "division by zero")
+    wrong = next((value for value in values[1:] if value != values[0]), None)
+    return Equation(start, end, wrong is None, "right" if wrong is None else f"it is {_shown(values[0])}")
+
+
+def _is_calculation(side: list[_Token]) -> bool:
+    return any(token.kind in _OPERATORS for token in side[1:]) or any(token.kind == "(" for token in side)
+
+
+def _shown(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) <= 30 else f"{text[:27]}..."
+
+
+class _Parser:
+    """Recursive descent: sum of products of signed factors."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._kinds = [token.kind for token in tokens]
+        self._at = 0
+        self._depth = 0
+
+    def value(self) -> Fraction:
+        """The value of all tokens. Raises ``_NoExpressionError``, ``ZeroDivisionError``."""
+        value = self._sum()
+        if self._at < len(self._kinds):
+            raise _NoExpressionError
+        return value
+
+    def _next(self) -> str:
+        return self._kinds[self._at] if self._at < len(self._kinds) else ""
+
+    def _take(self) -> str:
+        kind = self._next()
+        self._at += 1
+        return kind
+
+    def _sum(self) -> Fraction:
+        value = self._product()
+        while self._next() in ("+", "-"):
+            value = value + self._product() if self._take() == "+" else value - self._product()
+        return value
+
+    def _product(self) -> Fraction:
+        value = self._factor()
+        while self._next() in ("*", "/", "("):
+            if self._next() == "(" or self._take() == "*":
+                value *= self._factor()
+            else:
+                value /= self._factor()
+        return value
+
+    def _factor(self) -> Fraction:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _NoExpressionError
+        kind = self._take()
+        if kind in ("+", "-"):
+            value = self._factor()
+            value = -value if kind == "-" else value
+        elif kind == "(":
+            value = self._sum()
+            if self._take() != ")":
+                raise _NoExpressionError
+        elif kind and kind[-1].isdigit():
+            value = Fraction(kind.replace(",", ""))
+        else:
+            raise _NoExpressionError
+        while self._next() == "%":
+            self._at += 1
+            value /= 100
+        self._depth -= 1
+        return value
