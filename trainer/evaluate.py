@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist, fmean
 from typing import Any
 
-from grpo_env.core import Example, Score
+from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.task import Task, load_task
 
@@ -59,7 +59,7 @@ def summarise(judged: Sequence[Judged], metric: str) -> dict[str, float]:
         for part in one.score.parts:
             values.setdefault(f"parts/{part.name}", []).extend([part.value] if part.value is not None else [])
         values["reward"].extend([one.score.value] if one.score.value is not None else [])
-    right = [value for one in judged if (value := metric_value(one.score, metric)) is not None]
+    right = metric_values(judged, metric)
     return {
         "accuracy": fmean(right) if right else math.nan,
         **{name: fmean(found) if found else math.nan for name, found in values.items()},
@@ -69,9 +69,10 @@ def summarise(judged: Sequence[Judged], metric: str) -> dict[str, float]:
     }
 
 
-def metric_value(score: Score, metric: str) -> float | None:
-    """The value of the task's metric in a score; ``None`` where it is unscored or the verifier itself failed."""
-    return next((part.value for part in score.walk() if part.name == metric), None)
+def metric_values(judged: Sequence[Judged], metric: str) -> list[float]:
+    """The task's metric of every completion that has it: not of unscored ones."""
+    found = (next((part.value for part in one.score.walk() if part.name == metric), None) for one in judged)
+    return [value for value in found if value is not None]
 
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:
@@ -144,23 +145,26 @@ def run_eval(
         "max_new_tokens": config.max_new_tokens,
         "seed": config.seed,
         "greedy": summarise(greedy, task.metric),
-        "greedy_interval": wilson(*right(greedy, task.metric)),
+        "greedy_interval": accuracy_interval(greedy, task.metric),
         "sampled": summarise(sampled, task.metric),
         **_pass_at(sampled, task.metric, samples, config.seed),
     }
 
 
-def right(judged: Sequence[Judged], metric: str) -> tuple[int, int]:
-    """How many completions are right (metric at least 1), and how many have the metric at all."""
-    values = [value for one in judged if (value := metric_value(one.score, metric)) is not None]
-    return sum(value >= 1 for value in values), len(values)
+def accuracy_interval(judged: Sequence[Judged], metric: str) -> Interval:
+    """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
+    values = metric_values(judged, metric)
+    if set(values) <= {0.0, 1.0}:
+        return wilson(sum(values), len(values))
+    return bootstrap(values)
 
 
-def _pass_at(judged: Sequence[Judged], metric: str, samples: int, seed: int) -> Mapping[str, Any]:
-    groups = [right(judged[at : at + samples], metric) for at in range(0, len(judged), samples)]
+def _pass_at(judged: Sequence[Judged], metric: str, samples: int, seed: int) -> dict[str, Any]:
+    """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
+    groups = [metric_values(judged[at : at + samples], metric) for at in range(0, len(judged), samples)]
     result: dict[str, Any] = {}
     for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
-        values = [pass_at_k(count, correct, k) for correct, count in groups if count >= k]
-        if values:
-            result[f"pass@{k}"] = {"value": fmean(values), "interval": bootstrap(values, seed)}
+        chances = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
+        if chances:
+            result[f"pass@{k}"] = {"value": fmean(chances), "interval": bootstrap(chances, seed)}
     return result

@@ -117,7 +117,7 @@ def load_policy(
     model, tokenizer = load_model(name)
     model.to(accelerator.device)
     if gradient_checkpointing:
-        model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.activation_checkpointing_enable({"use_reentrant": False})
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
 

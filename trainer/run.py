@@ -22,7 +22,7 @@ from .batch import Batch
 from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
 from .curves import plot_curves
-from .evaluate import evaluate, right, summarise, wilson
+from .evaluate import accuracy_interval, evaluate, summarise
 from .policy import Policy, load_policy
 from .report import Report
 from .rollout import Judged
@@ -124,7 +124,7 @@ class Run:
             samples = config.eval_samples
             sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
             row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
-        self.report.evaluation(step, row, wilson(*right(judged, self.task.metric)))
+        self.report.evaluation(step, row, accuracy_interval(judged, self.task.metric))
         if ends:
             self.report.completions(f"completions {'after' if step else 'before'} training", judged[:SHOWN])
         self.folder.record(row)
@@ -198,7 +198,9 @@ class Run:
             self._plot()
         again = f"grpo_env train --resume {path}"
         if isinstance(error, KeyboardInterrupt):
-            return InterruptedRunError(f"interrupted; {done} of {self.config.steps} steps are saved. Go on with: {again}")
+            return InterruptedRunError(
+                f"interrupted; {done} of {self.config.steps} steps are saved. Go on with: {again}"
+            )
         return RunError(f"{error}. The state after {done} steps is saved: change {path / 'config.yaml'}, then {again}")
 
     def _plot(self) -> None:

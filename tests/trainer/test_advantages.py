@@ -1,0 +1,194 @@
+"""Advantages against hand arithmetic, a plain Python oracle, and what must not change them."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean, pstdev, stdev
+
+import pytest
+import torch
+from grpo_env.trainer.advantages import outcome_advantages, process_advantages
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def outcome(
+    rewards: list[float], group_size: int | None = None, scored: list[bool] | None = None, **how
+) -> list[float]:
+    known = torch.tensor(scored if scored is not None else [True] * len(rewards))
+    values = torch.tensor(rewards, dtype=torch.float64)
+    return outcome_advantages(values, known, group_size or len(rewards), **how).tolist()
+
+
+def close(got, expected, tolerance: float = 1e-4) -> None:
+    assert got == pytest.approx(expected, abs=tolerance)
+
+
+# Worked by hand: mean 0.35, variance 0.1125 over four, standard deviation 0.3354.
+def test_population_worked_example() -> None:
+    close(outcome([0.2, 0.8, 0.5, -0.1], std="population"), [-0.4472, 1.3416, 0.4472, -1.3416])
+
+
+def test_sample_worked_example() -> None:
+    close(outcome([0.2, 0.8, 0.5, -0.1], std="sample"), [-0.3873, 1.1619, 0.3873, -1.1619])
+
+
+def test_group_of_two() -> None:
+    close(outcome([1, 0], std="population"), [1, -1], 1e-12)
+    close(outcome([1, 0], std="sample", eps=1e-4), [0.7070067953, -0.7070067953], 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "expected"),
+    [
+        ([1, 0, 0, 0, 0, 0], [2.04119, -0.40824, -0.40824, -0.40824, -0.40824, -0.40824]),
+        ([1, 0, 0, 0, 1, 0], [1.29097, -0.64548, -0.64548, -0.64548, 1.29097, -0.64548]),
+        ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_binary_rewards(rewards: list[float], expected: list[float]) -> None:
+    close(outcome(rewards, std="sample", eps=1e-5), expected, 2e-5)
+
+
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_equal_rewards_give_exactly_zero(scale: str, leave_one_out: bool) -> None:
+    # 0.1 three times has a mean that is not 0.1; 0.1 + 0.2 is not 0.3.
+    rewards = [0.1, 0.1, 0.1, 0.1 + 0.2, 0.3, 0.3, 1.0, 0.0, 0.0]
+    got = outcome(rewards, 3, scale=scale, leave_one_out=leave_one_out)
+    assert got[:6] == [0.0] * 6
+    assert got[6] > 0
+
+
+def test_scale_none_is_dr_grpo() -> None:
+    close(outcome([1, 0, 0, 0], scale="none"), [0.75, -0.25, -0.25, -0.25], 1e-12)
+
+
+def test_scale_batch_divides_by_the_std_of_raw_rewards() -> None:
+    rewards = [1.0, 0.0, 5.0, 3.0]
+    for std, oracle in (("sample", stdev), ("population", pstdev)):
+        spread = oracle(rewards)
+        close(outcome(rewards, 2, scale="batch", std=std), [v / spread for v in (0.5, -0.5, 1, -1)], 1e-12)
+
+
+def test_leave_one_out_is_rloo() -> None:
+    close(outcome([1, 0, 0.5], scale="none", leave_one_out=True), [1 - 0.25, 0 - 0.75, 0.5 - 0.5], 1e-12)
+
+
+def test_groups_do_not_mix() -> None:
+    close(outcome([1, 0, 100, 98], 2, std="population"), [1, -1, 1, -1], 1e-12)
+
+
+def test_unscored_rows_get_zero_and_do_not_move_the_baseline() -> None:
+    alone = outcome([0.2, 0.8, 0.5])
+    beside = outcome([0.2, math.nan, 0.8, 0.5], scored=[True, False, True, True])
+    assert beside[1] == 0.0
+    close([beside[0], *beside[2:]], alone, 1e-12)
+
+
+def test_one_scored_row_has_nothing_to_compare_with() -> None:
+    for how in ({}, {"leave_one_out": True, "scale": "none"}, {"scale": "batch"}):
+        assert outcome([0.7, 9.0, 9.0], scored=[True, False, False], **how) == [0.0, 0.0, 0.0]
+
+
+def test_nothing_scored() -> None:
+    for scale in ("group", "batch", "none"):
+        assert outcome([math.nan, math.nan], scored=[False, False], scale=scale) == [0.0, 0.0]
+
+
+rewards_of_six = st.lists(st.floats(-5, 5).map(lambda value: round(value, 3)), min_size=6, max_size=6)
+
+
+@given(rewards_of_six, st.sampled_from(["sample", "population"]))
+def test_against_plain_python(rewards: list[float], std: str) -> None:
+    spread = (stdev if std == "sample" else pstdev)(rewards)
+    mean = fmean(rewards)
+    expected = [(r - mean) / spread if spread > 0 and len(set(rewards)) > 1 else 0.0 for r in rewards]
+    close(outcome(rewards, std=std), expected, 1e-6)
+
+
+@given(rewards_of_six, st.floats(-3, 3).map(lambda value: round(value, 3)))
+def test_a_constant_added_to_the_group_changes_nothing(rewards: list[float], constant: float) -> None:
+    close(outcome([r + constant for r in rewards]), outcome(rewards), 1e-6)
+
+
+@given(rewards_of_six, st.permutations(range(6)))
+def test_the_order_of_rows_only_orders_the_result(rewards: list[float], order: list[int]) -> None:
+    got = outcome(rewards)
+    close(outcome([rewards[place] for place in order]), [got[place] for place in order], 1e-9)
+
+
+def process(steps: list[list[tuple[int, float]]], length: int, group_size: int | None = None, **how):
+    """Advantages of rows given as (token, reward) pairs."""
+    most = max(1, *map(len, steps))
+    rewards, tokens = torch.zeros(len(steps), most), torch.zeros(len(steps), most, dtype=torch.long)
+    mask = torch.zeros(len(steps), most, dtype=torch.bool)
+    for row, pairs in enumerate(steps):
+        for place, (token, reward) in enumerate(pairs):
+            tokens[row, place], rewards[row, place], mask[row, place] = token, reward, True
+    scored = how.pop("scored", torch.ones(len(steps), dtype=torch.bool))
+    return process_advantages(rewards, tokens, mask, scored, group_size or len(steps), length, **how).tolist()
+
+
+# The steps of the first answer end at its 5th and 11th token: 0.2 and 0.9; those of the second are -0.1 and 0.4.
+# Mean 0.35, population variance 0.1325; normalised -0.4121, 1.5110, -1.2362, 0.1374.
+WORKED = [[(4, 0.2), (10, 0.9)], [(3, -0.1), (8, 0.4)]]
+
+
+def test_process_worked_example() -> None:
+    got = process(WORKED, 14, std="population")
+    # Token 3 has both steps before it, token 7 the second, token 12 none; counted from one.
+    close([got[0][token - 1] for token in (3, 7, 12)], [1.0989, 1.5110, 0.0])
+    close([got[0][token - 1] for token in (1, 5, 6, 11, 12)], [1.0989, 1.0989, 1.5110, 1.5110, 0.0])
+    close([got[1][token - 1] for token in (1, 4, 5, 9, 10)], [-1.0989, -1.0989, 0.1374, 0.1374, 0.0])
+
+
+def test_process_scale_none_only_centres() -> None:
+    got = process([[(0, 1.0)], [(1, 0.0), (2, 0.5)]], 3, scale="none")
+    close(got[0], [0.5, 0, 0], 1e-12)
+    close(got[1], [-0.5 + 0.0, -0.5 + 0.0, 0.0], 1e-12)
+
+
+def test_process_leave_one_out_excludes_all_steps_of_the_row() -> None:
+    got = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", leave_one_out=True)
+    close(got[0], [1.0 - 0.3, 0], 1e-6)
+    close(got[1], [0.2 - 1.0 + 0.4 - 1.0, 0.4 - 1.0], 1e-6)
+
+
+def test_process_two_steps_on_one_token_add_up() -> None:
+    together = process([[(2, 1.0), (2, 0.0)], [(2, 0.5)]], 3, scale="none")
+    close(together[0], [0.0, 0.0, 0.0], 1e-12)
+
+
+def test_process_single_step_and_equal_steps_give_zero() -> None:
+    assert process([[(1, 0.7)], []], 3) == [[0.0] * 3] * 2
+    assert process([[(1, 0.1), (2, 0.1)], [(0, 0.1)]], 3) == [[0.0] * 3] * 2
+    assert process([[], []], 3) == [[0.0] * 3] * 2
+
+
+def test_process_unscored_row_stays_out_of_the_pool() -> None:
+    alone = process(WORKED, 14)
+    beside = process([*WORKED, [(0, 99.0)]], 14, scored=torch.tensor([True, True, False]))
+    assert beside[2] == [0.0] * 14
+    for got, expected in zip(beside, alone, strict=False):
+        close(got, expected, 1e-12)
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 7), st.floats(-2, 2).map(lambda v: round(v, 2))), max_size=4),
+        min_size=4,
+        max_size=4,
+    )
+)
+def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> None:
+    got = process(steps, 8, group_size=2)
+    for group in (0, 2):
+        pool = [reward for row in steps[group : group + 2] for _, reward in row]
+        spread = stdev(pool) if len(set(pool)) > 1 else 0.0
+        for row in (group, group + 1):
+            for token in range(8):
+                later = (
+                    [(reward - fmean(pool)) / spread for end, reward in steps[row] if end >= token] if spread else []
+                )
+                assert got[row][token] == pytest.approx(sum(later), abs=1e-4)

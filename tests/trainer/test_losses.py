@@ -1,0 +1,151 @@
+"""The loss against hand arithmetic, against exact expectations, and the polarity of every mask."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from grpo_env.trainer import losses
+from grpo_env.trainer.losses import aggregate, clipped, denominators, kl_penalty, policy_loss, token_logp
+
+BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
+
+
+def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[list[float], list[bool], list[bool]]:
+    """The surrogate, whether each token gets a gradient, and what ``clipped`` says."""
+    logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
+    old, advantages = torch.zeros(len(ratios)).double(), torch.full((len(ratios),), advantage, dtype=torch.float64)
+    loss = policy_loss(logp, old, advantages, **(bounds or BOUNDS))
+    loss.sum().backward()
+    cut = clipped(logp, old, advantages, **(bounds or BOUNDS))
+    return (-loss).tolist(), (logp.grad != 0).tolist(), cut.tolist()
+
+
+def test_clipped_surrogate_worked_example() -> None:
+    values, flows, _ = surrogate([1.3, 1.05, 0.7], 1.3416)
+    assert values == pytest.approx([1.6099, 1.4087, 0.9391], abs=1e-4)
+    assert sum(values) / 3 == pytest.approx(1.3192, abs=1e-4)
+    assert flows == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("advantage", "values", "flows"),
+    [
+        (2.0, [1.0, 1.8, 2.0, 2.2, 2.4], [True, True, True, True, False]),
+        (-2.0, [-1.6, -1.8, -2.0, -2.2, -3.0], [False, True, True, True, True]),
+    ],
+)
+def test_clip_table(advantage: float, values: list[float], flows: list[bool]) -> None:
+    got, gradient, cut = surrogate([0.5, 0.9, 1.0, 1.1, 1.5], advantage)
+    assert got == pytest.approx(values, abs=1e-12)
+    assert gradient == flows
+    assert cut == [not flow for flow in flows]
+
+
+def test_the_two_bounds_are_two() -> None:
+    assert surrogate([1.25], 1.0, clip_low=0.2, clip_high=0.28)[1] == [True]
+    assert surrogate([1.25], 1.0, clip_low=0.28, clip_high=0.2)[1] == [False]
+    assert surrogate([0.75], -1.0, clip_low=0.2, clip_high=0.28)[1] == [False]
+    assert surrogate([0.75], -1.0, clip_low=0.28, clip_high=0.2)[1] == [True]
+
+
+def test_on_policy_gradient_is_minus_the_advantage() -> None:
+    logp = torch.tensor([0.5]).log().requires_grad_()
+    policy_loss(logp, logp.detach(), torch.tensor([-0.2]), **BOUNDS).sum().backward()
+    assert logp.grad.item() == pytest.approx(0.2)
+
+
+def test_k3_worked_example() -> None:
+    policy, reference = torch.tensor([0.30]).log(), torch.tensor([0.24]).log()
+    got = kl_penalty(policy, reference, "k3").item()
+    assert got == pytest.approx(0.0231436, abs=1e-6)  # 0.8 - ln 0.8 - 1; with the sign reversed it would be 0.0269
+    assert 0.04 * got == pytest.approx(0.000926, abs=1e-6)
+    assert kl_penalty(policy, policy, "k3").item() == 0.0
+
+
+def test_kl_gradients() -> None:
+    for estimator, expected in (("k1", 1.0), ("k2", math.log(0.3 / 0.24)), ("k3", 1 - 0.24 / 0.3)):
+        logp = torch.tensor([0.30], dtype=torch.float64).log().requires_grad_()
+        kl_penalty(logp, torch.tensor([0.24], dtype=torch.float64).log(), estimator).sum().backward()
+        assert logp.grad.item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("apart", "bias_k2", "spread"),
+    [(0.1, 0.0025, [20.0, 1.4177, 1.4166]), (1.0, 0.25, [2.0, 1.7321, 1.6950])],
+)
+def test_kl_expectations_for_normals(apart: float, bias_k2: float, spread: list[float]) -> None:
+    """Policy N(apart, 1), reference N(0, 1): KL = apart^2 / 2. Mean and spread, relative to it, by integration."""
+    x = torch.linspace(apart - 12, apart + 12, 200_001, dtype=torch.float64)
+    logp = -(x - apart).square() / 2 - math.log(2 * math.pi) / 2
+    ref_logp = -x.square() / 2 - math.log(2 * math.pi) / 2
+    true = apart**2 / 2
+    for estimator, bias, deviation in zip(("k1", "k2", "k3"), (0.0, bias_k2, 0.0), spread, strict=True):
+        k = kl_penalty(logp, ref_logp, estimator)
+        mean = torch.trapezoid(logp.exp() * k, x).item()
+        variance = torch.trapezoid(logp.exp() * (k - mean).square(), x).item()
+        assert mean / true - 1 == pytest.approx(bias, abs=1e-4)
+        assert math.sqrt(variance) / true == pytest.approx(deviation, rel=1e-3)
+
+
+PER_TOKEN = torch.tensor([[1.0, 2.0, 3.0, 99.0], [4.0, 99.0, 99.0, 99.0]])
+MASK = torch.tensor([[True, True, True, False], [True, False, False, False]])
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("token", (1 + 2 + 3 + 4) / 4), ("sequence", (2 + 4) / 2), ("constant", (1 + 2 + 3 + 4) / (2 * 10))],
+)
+def test_aggregate(mode: str, expected: float) -> None:
+    lengths = torch.tensor([3, 1])
+    assert aggregate(PER_TOKEN, MASK, mode, denominators(lengths, mode, 10)).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
+def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
+    whole = denominators(torch.tensor([3, 1]), mode, 10)
+    parts = [aggregate(PER_TOKEN[row : row + 1], MASK[row : row + 1], mode, whole) for row in range(2)]
+    assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, whole).item())
+
+
+def test_masked_tokens_have_no_value_and_no_gradient_even_when_not_finite() -> None:
+    tokens = torch.tensor([[1.0, math.inf], [math.nan, math.nan]], requires_grad=True)
+    mask = torch.tensor([[True, False], [False, False]])
+    for mode in ("token", "sequence", "constant"):
+        loss = aggregate(tokens, mask, mode, 1.0)
+        (gradient,) = torch.autograd.grad(loss, tokens)
+        assert loss.item() == 1.0
+        assert gradient.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+def test_sequence_probability() -> None:
+    logits = torch.tensor([[0.4, 0.6], [0.5, 0.5], [0.8, 0.2]]).log()
+    logp, entropy = token_logp(logits, torch.tensor([0, 0, 1]), 1.0)
+    assert logp.sum().exp().item() == pytest.approx(0.04)
+    assert entropy[1].item() == pytest.approx(math.log(2))
+
+
+def test_temperature_divides_the_logits() -> None:
+    logits = torch.tensor([[0.0, math.log(3.0)]])
+    assert token_logp(logits, torch.tensor([1]), 1.0)[0].exp().item() == pytest.approx(3 / 4)
+    assert token_logp(logits, torch.tensor([1]), 0.5)[0].exp().item() == pytest.approx(9 / 10)
+
+
+def test_an_impossible_token_leaves_the_entropy_finite() -> None:
+    _, entropy = token_logp(torch.tensor([[0.0, 0.0, -math.inf]]), torch.tensor([0]), 1.0)
+    assert entropy.item() == pytest.approx(math.log(2))
+
+
+def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    logits, ids = torch.randn(7, 5, dtype=torch.float64), torch.tensor([0, 1, 2, 3, 4, 0, 1])
+    results = []
+    for size in (10**6, 10):
+        monkeypatch.setattr(losses, "CHUNK", size)
+        leaf = logits.clone().requires_grad_()
+        logp, entropy = token_logp(leaf, ids, 0.7)
+        (logp * torch.arange(7)).sum().backward()
+        results.append((logp.detach(), entropy, leaf.grad))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)

@@ -1,0 +1,160 @@
+"""The sampler against transformers' own generate and against plain forward passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from grpo_env.trainer import sampler
+from grpo_env.trainer.policy import Policy, completion_logits, load_policy
+from grpo_env.trainer.sampler import sample
+
+from grpo_env.core import Example, Format, Message
+from grpo_env.errors import UsageError
+
+PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
+
+
+def test_greedy_equals_generate(policy: Policy) -> None:
+    rollouts = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
+    for prompt, rollout in zip(PROMPTS, rollouts, strict=True):
+        output = policy.model.generate(
+            torch.tensor([prompt]),
+            attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+            max_new_tokens=20,
+            do_sample=False,
+            pad_token_id=0,
+        )
+        assert rollout.ids == output[0, len(prompt) :].tolist()
+
+
+def next_token_distribution(policy: Policy, ids: list[int], temperature: float) -> torch.Tensor:
+    with torch.no_grad():
+        return torch.softmax(policy.model(torch.tensor([ids])).logits[0, -1] / temperature, -1)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_samples_come_from_the_policy(policy: Policy, temperature: float) -> None:
+    """Counts of first and second tokens against the distribution of a plain forward pass (chi-squared)."""
+    prompt, count = PROMPTS[0], 40_000
+    rollouts = sample(policy, [prompt, PROMPTS[1]], count, max_new_tokens=2, temperature=temperature, seed=1)[:count]
+    first = Counter(rollout.ids[0] for rollout in rollouts)
+    (common, times), second = first.most_common(1)[0], Counter()
+    second.update(rollout.ids[1] for rollout in rollouts if rollout.ids[0] == common and len(rollout.ids) > 1)
+    for seen, total, ids in ((first, count, prompt), (second, times, [*prompt, common])):
+        expected = next_token_distribution(policy, ids, temperature) * total
+        often = expected >= 5
+        deviation = sum(
+            (seen[token] - expected[token].item()) ** 2 / expected[token].item()
+            for token in often.nonzero().flatten().tolist()
+        )
+        degrees = int(often.sum())
+        assert degrees > 3
+        assert deviation < degrees + 5 * (2 * degrees) ** 0.5
+
+
+def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every third token ends a completion here, so rows finish all the time.
+    ending = replace(policy)
+    ending.__dict__["end_ids"] = list(range(0, 280, 12))
+    results = []
+    for share in (sampler.DROP_AT, 2.0):
+        monkeypatch.setattr(sampler, "DROP_AT", share)
+        results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seed=3))
+    assert results[0] == results[1]
+    lengths = {len(rollout.ids) for rollout in results[0]}
+    assert len(lengths) > 5
+    assert {rollout.finish for rollout in results[0]} == {"stop", "length"} or max(lengths) < 40
+
+
+def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
+    assert policy.tokenizer.pad_token is None
+    assert policy.end_ids == [0, 1]
+    rollouts = sample(policy, PROMPTS, 200, max_new_tokens=12, temperature=2.0, seed=0)
+    last = Counter(rollout.ids[-1] for rollout in rollouts if rollout.finish == "stop")
+    assert set(last) == {0, 1}
+    for rollout in rollouts:
+        assert (rollout.finish == "stop") == (rollout.ids[-1] in (0, 1))
+        assert not {0, 1} & set(rollout.ids[:-1])
+        assert rollout.finish == "stop" or len(rollout.ids) == 12
+        assert rollout.text == policy.decode(rollout.ids)
+
+
+def test_same_seed_same_samples(policy: Policy) -> None:
+    first, second, other = (sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seed=s) for s in (5, 5, 6))
+    assert first == second
+    assert first != other
+    assert len({tuple(rollout.ids) for rollout in first}) > 8  # rows draw their own numbers
+
+
+def test_padding_of_prompts_changes_nothing(policy: Policy) -> None:
+    together = sample(policy, PROMPTS, 1, max_new_tokens=10, temperature=0)
+    for prompt, rollout in zip(PROMPTS, together, strict=True):
+        assert sample(policy, [prompt], 1, max_new_tokens=10, temperature=0) == [rollout]
+
+
+def test_training_mode_is_restored(policy: Policy) -> None:
+    for mode in (True, False):
+        policy.model.train(mode)
+        sample(policy, PROMPTS, 1, max_new_tokens=1, temperature=0)
+        assert policy.model.training is mode
+
+
+def test_too_long_for_the_model(policy: Policy) -> None:
+    with pytest.raises(UsageError, match="exceed the 128 positions"):
+        sample(policy, [[40] * 100], 1, max_new_tokens=29, temperature=0)
+
+
+def test_completion_logits_are_those_before_the_tokens(policy: Policy) -> None:
+    ids = torch.tensor([[40, 41, 42, 43, 44], [50, 51, 52, 0, 0]])
+    predicts = torch.tensor([[False, True, True, True, False], [True, True, False, False, False]])
+    got = completion_logits(policy, policy.model, ids, predicts)
+    rows = [policy.model(torch.tensor([row])).logits[0] for row in ([40, 41, 42, 43, 44], [50, 51, 52])]
+    torch.testing.assert_close(got, torch.cat([rows[0][1:4], rows[1][0:2]]), atol=1e-5, rtol=1e-5)
+
+
+CHAT = Example("a", (Message("system", "Be brief."), Message("user", "3+4?")))
+
+
+def test_prompt_without_a_template(policy: Policy) -> None:
+    assert policy.prompt_text(CHAT, Format(prefill="<think>")) == "Be brief.\n\n3+4?\n<think>"
+    assert policy.prompt_text(Example("b", "3+4="), Format(prefill=" ")) == "3+4= "
+
+
+def test_prompt_with_a_template(policy: Policy) -> None:
+    policy.tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]{% endif %}"
+    )
+    assert policy.prompt_text(CHAT, Format(prefill="<think>")) == "[system]Be brief.[user]3+4?[go]<think>"
+    assert policy.decode(policy.prompt_ids(CHAT, Format())) == "[system]Be brief.[user]3+4?[go]"
+
+
+def test_start_token_only_where_the_template_does_not_write_it(policy: Policy) -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    policy.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<stop> $A", special_tokens=[("<stop>", 1)]
+    )
+    assert policy.prompt_ids(Example("b", "3"), Format())[0] == 1
+    policy.tokenizer.chat_template = "<stop>{{ messages[-1].content }}"
+    assert policy.prompt_ids(CHAT, Format()).count(1) == 1
+
+
+def test_empty_prompt(policy: Policy) -> None:
+    with pytest.raises(UsageError, match="prompt is empty"):
+        policy.prompt_ids(Example("b", ""), Format())
+
+
+def test_model_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+        load_policy(str(tmp_path / "nowhere"), device="cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_device_that_does_not_exist(model_folder: Path) -> None:
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    with pytest.raises(UsageError, match="not available"):
+        load_policy(str(model_folder), device=missing)

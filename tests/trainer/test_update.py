@@ -1,0 +1,293 @@
+"""The update: its gradient against a float64 computation by hand, and what must not change it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from grpo_env.trainer.batch import collate, token_advantages
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.sampler import Rollout
+from grpo_env.trainer.update import learning_rate, make_optimizer, micro_batch_loss, update
+
+from grpo_env.core import Example, Score, StepScore
+from grpo_env.errors import RunError
+
+EXAMPLE = Example("e", "")
+CONFIG = TrainConfig(group_size=3, prompts_per_step=2, max_new_tokens=8, max_grad_norm=1e9, warmup_steps=0)
+ROWS = [
+    ([40, 41, 42], [50, 51, 52, 0], 1.0),
+    ([40, 41, 42], [53, 54], 0.0),
+    ([40, 41, 42], [55, 56, 57, 58, 59, 60, 61, 62], 0.6),
+    ([70], [80, 0], 0.2),
+    ([70], [81, 82, 83, 84, 85], 0.9),
+    ([70], [86], 0.4),
+]
+
+
+def judged(policy: Policy, rows=None, **score) -> list[Judged]:
+    found = []
+    for prompt, ids, reward in rows or ROWS:
+        finish = "stop" if ids[-1] == 0 else "length"
+        rollout = Rollout(prompt, ids, policy.decode(ids), finish)
+        status = "scored" if reward is not None else "error"
+        found.append(Judged(EXAMPLE, rollout, Score(reward, status, **score)))
+    return found
+
+
+def gradient(policy: Policy, rows: list[Judged], config: TrainConfig, reference=None) -> torch.Tensor:
+    """The whole gradient as one vector, through batch, micro-batches and loss."""
+    from grpo_env.trainer.losses import denominators
+
+    policy.model.zero_grad()
+    batch = collate(policy, rows, config)
+    whole = denominators(batch.lengths, config.aggregate, config.max_new_tokens)
+    for micro in batch.micro_batches:
+        micro_batch_loss(policy, reference, micro, config, whole)[0].backward()
+    weights = list(policy.model.parameters())
+    return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
+
+
+def reinforce_gradient(policy: Policy, rows, advantages, weights, temperature: float = 1.0) -> torch.Tensor:
+    """sum of weight * -A * grad logp, row by row, float64, without any of the trainer's code."""
+    model = copy.deepcopy(policy.model).double()
+    loss = torch.zeros((), dtype=torch.float64)
+    for (prompt, ids, _), advantage, weight in zip(rows, advantages, weights, strict=True):
+        logits = model(torch.tensor([prompt + ids])).logits[0].double() / temperature
+        for place, token in enumerate(ids):
+            logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token]
+            loss = loss - weight * advantage * logp
+    loss.backward()
+    return torch.cat([w.grad.flatten() for w in model.parameters()])
+
+
+def hand_advantages() -> list[float]:
+    found = []
+    for group in (ROWS[:3], ROWS[3:]):
+        rewards = [reward for _, _, reward in group]
+        mean = sum(rewards) / 3
+        spread = math.sqrt(sum((r - mean) ** 2 for r in rewards) / 2)
+        found += [(r - mean) / spread for r in rewards]
+    return found
+
+
+@pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, temperature: float) -> None:
+    lengths = [len(ids) for _, ids, _ in ROWS]
+    weights = {
+        "token": [1 / sum(lengths)] * 6,
+        "sequence": [1 / 6 / length for length in lengths],
+        "constant": [1 / 6 / 8] * 6,
+    }[mode]
+    expected = reinforce_gradient(policy, ROWS, hand_advantages(), weights, temperature)
+    got = gradient(policy, judged(policy), replace(CONFIG, aggregate=mode, temperature=temperature))
+    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+    assert expected.abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
+@pytest.mark.parametrize("rows", [1, 2, 4, 6])
+def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, rows: int) -> None:
+    config = replace(CONFIG, aggregate=mode, kl_coef=0.1)
+    reference = copy.deepcopy(policy.model)
+    with torch.no_grad():
+        for weight in reference.parameters():
+            weight.add_(0.01)
+    whole = gradient(policy, judged(policy), replace(config, micro_batch_rows=100), reference)
+    split = gradient(policy, judged(policy), replace(config, micro_batch_rows=rows), reference)
+    torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
+
+
+def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
+    order = [2, 0, 1, 4, 5, 3]
+    moved = gradient(policy, judged(policy, [ROWS[place] for place in order]), CONFIG)
+    torch.testing.assert_close(moved, gradient(policy, judged(policy), CONFIG), atol=1e-6, rtol=1e-4)
+
+
+def test_a_constant_added_to_a_groups_rewards_does_not_change_the_gradient(policy: Policy) -> None:
+    shifted = [(prompt, ids, reward + 7) for prompt, ids, reward in ROWS[:3]] + ROWS[3:]
+    got = gradient(policy, judged(policy, shifted), CONFIG)
+    torch.testing.assert_close(got, gradient(policy, judged(policy), CONFIG), atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
+def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str) -> None:
+    config = replace(CONFIG, aggregate=mode)
+    more = []
+    for group in (ROWS[:3], ROWS[3:]):
+        more += [*group, (group[0][0], [90, 91, 92, 93], None)]
+    got = gradient(policy, judged(policy, more), replace(config, group_size=4))
+    torch.testing.assert_close(got, gradient(policy, judged(policy), config), atol=1e-6, rtol=1e-4)
+
+
+def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
+    uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS[3:]]
+    batch = collate(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
+    assert batch.uniform_groups == 1
+    assert sum(len(micro.ids) for micro in batch.micro_batches) == 3
+    advantages = [*hand_advantages()[:3], 0, 0, 0]
+    expected = reinforce_gradient(policy, ROWS, advantages, [1 / 22] * 6)
+    got = gradient(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
+    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+
+
+def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
+    uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS]
+    batch = collate(policy, judged(policy, uniform), replace(CONFIG, kl_coef=0.1))
+    assert batch.uniform_groups == 2
+    assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
+
+
+def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Policy) -> None:
+    kept = [0, 3]  # the rows that end with the end token
+    expected = reinforce_gradient(
+        policy, [ROWS[row] for row in kept], [hand_advantages()[row] for row in kept], [1 / 6] * 2
+    )
+    got = gradient(policy, judged(policy), replace(CONFIG, truncated="mask"))
+    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+
+
+def test_micro_batch_masks(policy: Policy) -> None:
+    (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
+    rows = sorted(ROWS, key=lambda row: len(row[0]) + len(row[1]))
+    assert micro.completion_mask.sum(1).tolist() == [len(ids) for _, ids, _ in rows]
+    assert micro.targets.tolist() == [token for _, ids, _ in rows for token in ids]
+    # One place after each True in predicts stands the token that is predicted there.
+    assert micro.ids[:, 1:][micro.predicts[:, :-1]].tolist() == micro.targets.tolist()
+    assert not micro.predicts[:, -1].any()
+    assert (micro.advantages != 0).logical_and(~micro.completion_mask).sum() == 0
+
+
+def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
+    """With equal rewards only the penalty acts: following it lowers the KL."""
+    reference = copy.deepcopy(policy.model).requires_grad_(False)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in policy.model.parameters():
+            weight.add_(torch.randn_like(weight) * 0.05)
+    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    config = replace(CONFIG, kl_coef=1.0, kl_estimator="k2", learning_rate=1e-3, schedule="constant")
+    optimizer = make_optimizer(policy, config)
+    kls = [update(policy, optimizer, reference, collate(policy, uniform, config), config, 0).kl for _ in range(8)]
+    assert kls[-1] < 0.7 * kls[0]
+
+
+def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy) -> None:
+    config = replace(CONFIG, updates_per_step=4, learning_rate=3e-2, schedule="constant", clip_low=0.0, clip_high=0.0)
+    stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
+    assert stats.clip_fraction > 0.5  # ratios have left 1, and the clip has no width
+    once = replace(config, updates_per_step=1)
+    stats = update(policy, make_optimizer(policy, once), None, collate(policy, judged(policy), once), once, 0)
+    assert stats.clip_fraction == 0
+
+
+def test_gradient_norm_is_limited(policy: Policy) -> None:
+    """Plain SGD shows it: the step is as long as the limit."""
+    config = replace(CONFIG, max_grad_norm=1e-3, learning_rate=1.0, schedule="constant")
+    before = torch.cat([weight.detach().flatten().clone() for weight in policy.model.parameters()])
+    optimizer = torch.optim.SGD(policy.model.parameters())
+    stats = update(policy, optimizer, None, collate(policy, judged(policy), config), config, 0)
+    after = torch.cat([weight.detach().flatten() for weight in policy.model.parameters()])
+    assert stats.grad_norm > 1e-3
+    assert (after - before).norm().item() == pytest.approx(1e-3, rel=1e-2)
+
+
+def test_optimizer_settings_arrive(policy: Policy) -> None:
+    config = replace(CONFIG, adam_beta1=0.8, adam_beta2=0.9, weight_decay=0.3)
+    (group,) = make_optimizer(policy, config).param_groups
+    assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
+
+
+def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
+    plain = gradient(policy, judged(policy), CONFIG)
+    policy.model.activation_checkpointing_enable({"use_reentrant": False})
+    policy.model.train()
+    calls = []
+    layer = policy.model.model.layers[0].input_layernorm
+    layer.register_forward_hook(lambda *_: calls.append(1))
+    torch.testing.assert_close(gradient(policy, judged(policy), CONFIG), plain)
+    assert len(calls) == 2  # once forward, once recomputed
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) -> None:
+    batch = collate(policy, judged(policy), CONFIG)
+    batch.micro_batches[0].advantages[0, 0] = poison
+    before = copy.deepcopy(policy.model.state_dict())
+    optimizer = make_optimizer(policy, CONFIG)
+    with pytest.raises(RunError, match=r"step 7: .*learning_rate"):
+        update(policy, optimizer, None, batch, CONFIG, 7)
+    for name, weight in policy.model.state_dict().items():
+        assert torch.equal(weight, before[name])
+    assert not optimizer.state
+
+
+def test_schedule() -> None:
+    config = TrainConfig(steps=10, warmup_steps=2, learning_rate=1.0, lr_floor=0.1)
+    rates = [learning_rate(config, step) for step in range(11)]
+    assert rates[:3] == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert rates[6] == pytest.approx(0.55)  # halfway along the cosine
+    assert rates[10] == pytest.approx(0.1)
+    assert learning_rate(replace(config, schedule="constant"), 9) == 1.0
+
+
+def steps_of(*pairs: tuple[int, float]) -> tuple[StepScore, ...]:
+    return tuple(StepScore(0, end, value) for end, value in pairs)
+
+
+def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
+    """Step rewards 0.2 and 0.9 on spans that end in tokens 5 and 11, and -0.1 and 0.4 on another completion.
+
+    Normalised over the group: -0.4121, 1.5110, -1.2362, 0.1374. So token 3 gets 1.0989, 7 gets 1.5110, 12 gets 0.
+    """
+    letters = policy.tokenizer("zqzqzqzqzqzqzq")["input_ids"]
+    assert len(letters) == 14  # one character a token
+    first = Rollout([40], letters, policy.decode(letters), "length")
+    # Here a character of four bytes stands before the step's end: characters are not tokens.
+    other = policy.tokenizer("𝄞zqzqzqzqzq")["input_ids"]
+    second = Rollout([40], [*other, 0], policy.decode(other), "stop")
+    assert len(other) == 14
+    rows = [
+        Judged(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
+        Judged(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
+    ]
+    config = replace(CONFIG, group_size=2, supervision="process", std="population")
+    got = token_advantages(policy, rows, config)
+    expected = [1.0989] * 5 + [1.5110] * 6 + [0.0] * 4
+    assert got[0].tolist() == pytest.approx(expected, abs=1e-4)
+    # The first step of the second ends with the emoji's fourth byte; its last one with the text, so with the end token.
+    assert got[1].tolist() == pytest.approx([-1.0989] * 4 + [0.1374] * 11, abs=1e-4)
+
+
+def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -> None:
+    rows = [
+        one._replace(score=replace(one.score, steps=steps_of((1, index % 2))))
+        for index, one in enumerate(judged(policy))
+    ]
+    parts = {
+        kind: token_advantages(policy, rows, replace(CONFIG, supervision=kind, process_weight=0.5))
+        for kind in ("outcome", "process", "both")
+    }
+    torch.testing.assert_close(parts["both"], parts["outcome"] + 0.5 * parts["process"])
+    assert parts["process"].abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"scale": "none"}, {"scale": "batch"}, {"std": "population"}, {"leave_one_out": True}]
+)
+@pytest.mark.parametrize("supervision", ["outcome", "process"])
+def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], supervision: str) -> None:
+    rows = [
+        one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
+        for index, one in enumerate(judged(policy))
+    ]
+    plain, changed = (
+        token_advantages(policy, rows, replace(CONFIG, supervision=supervision, **more)) for more in ({}, change)
+    )
+    assert not torch.allclose(plain, changed)
