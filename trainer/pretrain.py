@@ -12,6 +12,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,9 @@ from grpo_env.tasks.arithmetic import problems
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers.decoders import ByteLevel
 from torch.nn import functional
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    GenerationConfig,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-)
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from .evaluate import run_eval
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
@@ -39,6 +35,10 @@ CHAT_TEMPLATE = (
 )
 VOCABULARY = 384  # at most
 CONTEXT = 512
+FORGETS = 0.75  # chance of a slip at each step
+BREAKS_FORMAT = 0.4
+# What a broken answer lacks. Each costs the answer too: none is read from open reasoning or beside a lone answer tag.
+BREAKS = ("</think>\n", "<answer>\n", "\n</answer>")
 IGNORED = -100  # cross_entropy's ignore_index
 
 Row = dict[str, Any]
@@ -101,29 +101,30 @@ def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     return LlamaForCausalLM(config)
 
 
-def solution(equations: Sequence[str]) -> str:
+def solution(row: Row) -> str:
     """The completion that the task asks for."""
-    lines = "\n".join(equations)
-    return f"<think>\n{lines}\n</think>\n<answer>\n{equations[-1].split('=')[1]}\n</answer>"
+    lines = "\n".join(row["equations"])
+    return f"<think>\n{lines}\n</think>\n<answer>\n{row['answer']}\n</answer>"
 
 
 def clean_teacher(row: Row, rng: random.Random) -> str:
     """Always right."""
-    return solution(row["equations"])
+    return solution(row)
 
 
-def careless_teacher(row: Row, rng: random.Random, forgets: float = 0.75, breaks: float = 0.4) -> str:
-    """Forgets a carry or borrow with chance ``forgets``, goes on from there, and may break the format."""
-    total, equations = int(re.split(r"[+-]", row["equations"][0])[0]), []
+def careless_teacher(row: Row, rng: random.Random) -> str:
+    """Forgets carries and borrows, goes on from the wrong result, and often breaks the format."""
+    equations: list[str] = []
     for equation in row["equations"]:
-        sign = "+" if "+" in equation else "-"
-        number = int(equation.split("=")[0].split(sign)[1])
-        right = total + number if sign == "+" else total - number
-        result = digitwise(total, sign, number) if right < 0 or rng.random() < forgets else right
-        equations.append(f"{total}{sign}{number}={result}")
-        total = result
-    text = solution(equations)
-    return rng.choice(BREAKS)(text) if rng.random() < breaks else text
+        left, sign, right = re.split(r"([-+])", equation.split("=")[0])
+        total = int(equations[-1].split("=")[1]) if equations else int(left)
+        result = total + int(right) if sign == "+" else total - int(right)
+        # After a slip there may be too little to take away: then only the careless result is not negative.
+        if result < 0 or rng.random() < FORGETS:
+            result = digitwise(total, sign, int(right))
+        equations.append(f"{total}{sign}{right}={result}")
+    text = solution({"equations": equations, "answer": equations[-1].split("=")[1]})
+    return text.replace(rng.choice(BREAKS), "") if rng.random() < BREAKS_FORMAT else text
 
 
 def digitwise(left: int, sign: str, right: int) -> int:
@@ -132,13 +133,6 @@ def digitwise(left: int, sign: str, right: int) -> int:
     ones = left + right if sign == "+" else left - right
     return tens * 10 + ones % 10
 
-
-# Each costs the answer too: a verifier reads no answer from an open reasoning block or a lone answer tag.
-BREAKS: tuple[Callable[[str], str], ...] = (
-    lambda text: text.replace("</think>\n", ""),
-    lambda text: text.replace("<answer>\n", ""),
-    lambda text: text.removesuffix("\n</answer>"),
-)
 
 CLEAN = Phase("clean", clean_teacher, steps=1500, rows=48, learning_rate=2e-3)
 CARELESS = Phase("careless", careless_teacher, steps=123, rows=48, learning_rate=6e-4)
@@ -191,60 +185,41 @@ def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Ph
             print(f"{phase.name} {step + 1}/{phase.steps}  loss {loss.item():.4f}  {seconds:.0f} s", flush=True)
 
 
-@torch.no_grad()
-def evaluate(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row], sampled: bool
-) -> tuple[float, float]:
-    """The shares of right answers and of exact formats, greedy or sampled at temperature 1."""
-    model.eval()
-    inputs = tokenizer(prompts(tokenizer, rows), padding=True, return_tensors="pt")
-    ids = model.generate(**inputs, max_new_tokens=64, do_sample=sampled, **({"top_k": 0} if sampled else {}))
-    texts = tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
-    answers = [re.search(r"</think>\s*<answer>\s*(\d+)\s*</answer>", text) for text in texts]
-    right = sum(found is not None and found[1] == row["answer"] for found, row in zip(answers, rows, strict=True))
-    exact = sum(bool(re.fullmatch(r"<think>\n.*\n</think>\n<answer>\n.*\n</answer>", text, re.S)) for text in texts)
-    return right / len(rows), exact / len(rows)
-
-
-def report(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, when: str, size: int = 500) -> None:
-    """Print how the model does on held-out problems."""
-    rows = list(problems("eval", size, seed=0))
-    for how in ("greedy", "sampled"):
-        right, exact = evaluate(model, tokenizer, rows, sampled=how == "sampled")
-        print(f"{when}, {how}: accuracy {right:.3f}  format {exact:.3f}  ({size} held-out problems)", flush=True)
-
-
 def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     """Write a plain transformers folder with bfloat16 weights."""
+    rounded = deepcopy(model).to(torch.bfloat16)
     ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    model.generation_config = GenerationConfig(**ends)
-    model.to(torch.bfloat16).save_pretrained(folder)
+    rounded.generation_config = GenerationConfig(**ends)
+    rounded.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
+def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CLEAN, CARELESS), held_out: int = 500) -> None:
+    """Make the model of ``seed`` in ``folder``: train, save and evaluate, phase by phase.
+
+    The same seed and number of threads give the same weights. Prints its progress.
+    """
+    torch.manual_seed(seed)
+    tokenizer = build_tokenizer([row["question"] + "\n" + solution(row) for row in problems("train", 5000, seed)])
+    model = build_model(tokenizer)
+    for phase in phases:
+        teach(model, tokenizer, phase, seed)
+        save(model, tokenizer, folder)
+        result = run_eval("arithmetic", str(folder), samples=4, limit=held_out, device="cpu")
+        for how in ("greedy", "sampled"):
+            right, exact = result[how]["accuracy"], result[how]["parts/strict_format"]
+            print(f"after {phase.name}, {how}: accuracy {right:.3f}  format {exact:.3f}", flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line: train, save, load again, evaluate."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Make the bundled model.")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1, help="the same count gives the same weights")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and the problems")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     pretrain(options.out, options.seed)
-
-
-def pretrain(folder: Path, seed: int, clean: Phase = CLEAN, careless: Phase = CARELESS, held_out: int = 500) -> None:
-    """Make the model of ``seed`` and write it to ``folder``."""
-    torch.manual_seed(seed)
-    texts = [row["question"] + "\n" + solution(row["equations"]) for row in problems("train", 5000, seed)]
-    tokenizer = build_tokenizer(texts)
-    model = build_model(tokenizer)
-    teach(model, tokenizer, clean, seed)
-    report(model, tokenizer, "clean", held_out)
-    teach(model, tokenizer, careless, seed)
-    save(model, tokenizer, folder)
-    loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    report(loaded, AutoTokenizer.from_pretrained(folder), "bundled", held_out)
 
 
 if __name__ == "__main__":
