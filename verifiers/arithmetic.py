@@ -14,15 +14,16 @@ MAX_DIGITS = 60
 MAX_DEPTH = 40
 
 _TOKEN = re.compile(
-    r"(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
-    r"|(?P<times>\*\*|[*×·]|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>[/÷]|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
-    r"|(?P<skip>[$€£]|\\[$%()\[\],; ])|(?P<word>[A-Za-z][A-Za-z'./-]*)|(?P<space>\s+)|(?P<other>.)",
+    r"(?P<number>\d{1,6}[ ]\d{1,4}/\d{1,4}(?![\d/])|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    r"|(?P<times>[*×·](?!\*)|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>[/÷]|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
+    r"|(?P<skip>[$€£]|\\[$%()\[\],; ]|\s+)|(?P<unknown>\\[A-Za-z]*|\*\*|[{}^_<>!√])"
+    r"|(?P<word>[A-Za-z]+(?:['./-][A-Za-z]+)*)|(?P<end>[,;.:])|(?P<other>.)",
     re.DOTALL,
 )
 _NUMBER_NEXT = re.compile(r"\s{0,9}[$€£(]?\.?\d")
 _OPERATOR_NEXT = re.compile(r"\s{0,9}[-+*/^]")
-# After a number, words were its unit if behind at most four more the arithmetic goes on or the line ends.
-_UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,4}\s{0,9}(?:[-+*/=×÷)−–]|$)")  # noqa: RUF001
+# After a number, words were its unit if behind at most two more the arithmetic goes on or the line ends.
+_UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001
 _OPERATORS = frozenset("+-*/")
 
 
@@ -55,47 +56,65 @@ def equations(text: str) -> list[Equation]:
 
 
 def _segments(text: str) -> Iterator[list[_Token]]:
-    """Runs of arithmetic, without the units in them; words and unknown signs divide them, variables spoil them."""
+    """Runs of arithmetic, without the units in them, divided by words and punctuation.
+
+    What cannot be understood as a number, a variable say, spoils the arithmetic around it, up to the next punctuation.
+    """
     run: list[_Token] = []
     spoiled = False
     for number, match in enumerate(_TOKEN.finditer(text)):
         kind, token = match.lastgroup or "", match.group()
-        operand = bool(run) and (run[-1].kind[0].isdigit() or run[-1].kind[0] in ").%")
-        if kind == "other" and token in "()+=%":
-            kind = token
-        elif kind == "word" and operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
+        operand = bool(run) and run[-1].kind[-1] in "0123456789)%"
+        if kind == "word" and operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
             kind = "*"
+        elif kind == "other" and token in "()+=%":
+            kind = token
         kind = {"times": "*", "over": "/", "minus": "-"}.get(kind, kind)
-        if token == "**" or (kind == "other" and token in "^_\\<>!√") or number > 4 * MAX_TOKENS:
-            spoiled = True
-        elif (
-            kind == "word"
-            and operand
-            and not text[match.start() - 1].isspace()
-            and not may_be_unit(token, token, False)
-        ):
-            spoiled = True  # 2x + 3 = 7 says nothing about numbers
-        elif kind in ("space", "skip") or (kind == "word" and operand and _UNIT_ENDS.match(text, match.end())):
+        if kind == "skip":
             continue
-        elif (
-            kind in ("word", "other") or (kind == "number" and operand) or (kind == "(" and run and run[-1].kind == ")")
-        ):
+        if kind == "end":
             if not spoiled:
                 yield run
-            spoiled = kind == "word" and len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+            run, spoiled = [], False
+        elif spoiled:
+            continue
+        elif kind == "unknown" or (kind == "other" and token.isnumeric()) or number > 4 * MAX_TOKENS:
+            spoiled = True
+        elif kind == "word":
+            spaced = text[match.start() - 1].isspace()
+            if operand and token != "of" and _UNIT_ENDS.match(text, match.end()) and may_be_unit(token, token, spaced):
+                continue
+            single = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+            spoiled = single or token == "of" or (bool(run) and not (operand and spaced and "=" in _kinds(run)))
+            if not spoiled:
+                yield run
+            spoiled = spoiled and not (operand and spaced and token != "of" and not single)
             run = []
-            if kind in ("number", "("):
-                run.append(_Token(token, match.start(), match.end()))
+        elif (
+            kind == "other"
+            or (kind == "number" and operand)
+            or (kind == "(" and operand and text[match.start() - 1] == " ")
+        ):
+            if "=" in _kinds(run):
+                yield run
+            spoiled = bool(run) and "=" not in _kinds(run)
+            run = [] if kind == "other" else [_Token(token, match.start(), match.end())]
         else:
             run.append(_Token(token if kind == "number" else kind, match.start(), match.end()))
     if not spoiled:
         yield run
 
 
+def _kinds(run: list[_Token]) -> list[str]:
+    """The kinds of a run's tokens, without the ``=`` that a name before it left over."""
+    kinds = [token.kind for token in run]
+    return kinds[1:] if kinds[:1] == ["="] else kinds
+
+
 def _equation(tokens: list[_Token]) -> Equation | None:
-    while tokens and (tokens[0].kind in "=*/)%"):
+    while tokens and tokens[0].kind in "=*/)%":
         tokens = tokens[1:]
-    while tokens and (tokens[-1].kind in "=+-*/("):
+    while tokens and tokens[-1].kind in "=+-*/(":
         tokens = tokens[:-1]
     sides: list[list[_Token]] = [[]]
     for token in tokens:
@@ -103,19 +122,22 @@ def _equation(tokens: list[_Token]) -> Equation | None:
             sides.append([])
         else:
             sides[-1].append(token)
+    if len(sides) > 2 and not _is_calculation(sides[0]):  # "it drops 8 degrees = 2 - 8 = -6": the 8 is part of a name
+        sides = sides[1:]
     if len(sides) < 2 or not any(_is_calculation(side) for side in sides):
         return None
-    start, end = tokens[0].start, tokens[-1].end
+    start, end = sides[0][0].start if sides[0] else tokens[0].start, tokens[-1].end
     if len(tokens) > MAX_TOKENS or any(len(token.kind) > MAX_DIGITS for token in tokens):
         return Equation(start, end, False, "too long to be checked")
     try:
-        values = [_Parser(side).value() for side in sides]
+        values = [_Parser(side, percent=Fraction(1, 100)).value() for side in sides]
+        plain = [_Parser(side, percent=Fraction(1)).value() for side in sides]
     except _NoExpressionError:
         return None
     except ZeroDivisionError:
         return Equation(start, end, False, "division by zero")
-    wrong = next((value for value in values[1:] if value != values[0]), None)
-    return Equation(start, end, wrong is None, "right" if wrong is None else f"it is {_shown(values[0])}")
+    right = len(set(values)) == 1 or len(set(plain)) == 1  # 18 / 450 * 100 = 4 %: the sign may be there or not
+    return Equation(start, end, right, "right" if right else f"it is {_shown(values[0])}")
 
 
 def _is_calculation(side: list[_Token]) -> bool:
@@ -130,7 +152,8 @@ def _shown(value: Fraction) -> str:
 class _Parser:
     """Recursive descent: sum of products of signed factors."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_Token], percent: Fraction) -> None:
+        self._percent = percent
         self._kinds = [token.kind for token in tokens]
         self._at = 0
         self._depth = 0
@@ -178,11 +201,12 @@ class _Parser:
             if self._take() != ")":
                 raise _NoExpressionError
         elif kind and kind[-1].isdigit():
-            value = Fraction(kind.replace(",", ""))
+            whole, _, part = kind.replace(",", "").rpartition(" ")
+            value = Fraction(part) + int(whole or 0)
         else:
             raise _NoExpressionError
         while self._next() == "%":
             self._at += 1
-            value /= 100
+            value *= self._percent
         self._depth -= 1
         return value

@@ -127,13 +127,21 @@ def _steps(text: str, start: int, end: int) -> Iterator[tuple[tuple[int, int], l
         if marks:
             for mark in marks:
                 content = mark[1]
-                found = equations(content) or [Equation(0, len(content), False, "no equation")]
+                found = equations(content) or _without_calculation(content)
+                if not found:
+                    continue
                 yield (first + mark.start(), first + mark.end()), _moved(found, first + mark.start(1))
         elif "=" in line:
             bullet = _BULLET.match(line)
             skipped = bullet.end() if bullet else 0
             if found := equations(line[skipped:]):
                 yield (first, last), _moved(found, first + skipped)
+
+
+def _without_calculation(mark: str) -> list[Equation]:
+    """A mark that only repeats a number (``<<8=8>>``) is no step; any other without arithmetic is a wrong one."""
+    one, _, other = _plain(mark).lstrip("+").partition("=")
+    return [] if one == other else [Equation(0, len(mark), False, "no equation")]
 
 
 def _moved(found: list[Equation], by: int) -> list[Equation]:
