@@ -36,12 +36,12 @@ def verifier(name: str) -> Callable[[V], V]:
     """Class decorator: make a verifier known under ``name`` in this process. Raises ``UsageError`` if taken."""
 
     def register(cls: V) -> V:
-        known = _registered.get(name)
-        if known is not None and known.__qualname__ != cls.__qualname__:
-            raise UsageError(f"verifier {name!r} is already registered by {known.__module__}.{known.__qualname__}")
         home = BUILT_IN.get(name)
         if home is not None and home != f"{cls.__module__}:{cls.__qualname__}":
             raise UsageError(f"verifier {name!r} is built in ({home}); choose another name")
+        known = _registered.get(name)
+        if known is not None and known.__qualname__ != cls.__qualname__:
+            raise UsageError(f"verifier {name!r} is already registered by {known.__module__}.{known.__qualname__}")
         _registered[name] = cls
         return cls
 

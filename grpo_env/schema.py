@@ -242,8 +242,9 @@ def _user_path(problem: Any, data: Any) -> list[str]:
         inside = key in data if isinstance(data, Mapping) else isinstance(data, list | tuple) and isinstance(key, int)
         if inside:
             data = data[key]
-        if inside or problem["type"] == "missing":
             path.append(str(key))
+    if problem["type"] == "missing":
+        path.append(str(problem["loc"][-1]))
     return path
 
 

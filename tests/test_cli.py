@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
+SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
 ROWS = [
-    {"id": "a", "answer": "5", "completion": "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>", "ok": True},
-    {"id": "b", "answer": "5", "completion": "<answer>6</answer>", "ok": True},
+    {"id": "a", "completion": "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>", **SUM},
+    {"id": "b", "completion": "<answer>6</answer>", **SUM},
 ]
 
 
