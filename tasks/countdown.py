@@ -106,7 +106,7 @@ class Countdown(Verifier):
             0.0 if fault else 1.0,
             answer=answer,
             gold=example.answer,
-            explanation=fault or f"reaches {example.info[self.target]}",
+            explanation=fault or "reaches the target",
         )
 
     def problem(self, example: Example) -> str | None:
@@ -115,7 +115,7 @@ class Countdown(Verifier):
                 return f"the row has no column {column!r}"
         try:
             _problem_of(example.info, self.numbers, self.target)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return f"{self.numbers!r} must be a list of whole numbers and {self.target!r} a whole number"
         return None
 
@@ -123,7 +123,14 @@ class Countdown(Verifier):
 def _problem_of(info: Mapping[str, Any], numbers: str, target: str) -> tuple[list[int], int]:
     if isinstance(info[numbers], str):
         raise TypeError(numbers)
-    return sorted(int(number) for number in info[numbers]), int(info[target])
+    return sorted(_whole(number) for number in info[numbers]), _whole(info[target])
+
+
+def _whole(number: Any) -> int:
+    exact = Fraction(number)
+    if exact.denominator != 1:
+        raise ValueError(number)
+    return int(exact)
 
 
 def _fault(answer: str, numbers: list[int], target: int) -> str | None:
