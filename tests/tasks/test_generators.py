@@ -245,10 +245,18 @@ class TestCountdown:
         assert self.judge("(" * 99 + "26" + ")" * 99).status == "scored"
 
     @pytest.mark.parametrize(
-        "info", [{}, {"numbers": [1, 2]}, {"numbers": 5, "target": 5}, {"numbers": "12", "target": 3},
-                 {"numbers": [1, 2], "target": None}, {"numbers": ["a"], "target": 3}, {"numbers": [1, 2.5], "target": 3},
-                 {"numbers": [1, 2], "target": float("inf")}],
-    )  # fmt: skip
+        "info",
+        [
+            {},
+            {"numbers": [1, 2]},
+            {"numbers": 5, "target": 5},
+            {"numbers": "12", "target": 3},
+            {"numbers": ["a"], "target": 3},
+            {"numbers": [1, 2.5], "target": 3},
+            {"numbers": [1, 2], "target": None},
+            {"numbers": [1, 2], "target": float("inf")},
+        ],
+    )
     def test_a_problem_that_cannot_be_judged_is_unscored(self, info):
         example = Example("", info=info)
         assert Countdown().problem(example)
