@@ -50,9 +50,9 @@ def _draw(
         start, equations = _equations(rng, rng.randint(*steps), operands)
         if _held_out(equations) != (split == "eval"):
             continue
-        row = {"question": _question(rng, start, equations), "answer": equations[-1].split("=")[1]}
-        row["equations"] = equations
-        if row["question"] not in seen:
+        question = _question(rng, start, equations)
+        row = {"question": question, "answer": equations[-1].split("=")[1], "equations": equations}
+        if question not in seen:
             return row
         repeated = row
     if repeated is None:

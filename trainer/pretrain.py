@@ -33,10 +33,10 @@ CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-VOCABULARY = 384  # at most
-CONTEXT = 512
+VOCABULARY = 384  # tokens at most
+CONTEXT = 512  # tokens
 FORGETS = 0.75  # chance of a slip at each step
-BREAKS_FORMAT = 0.4
+BREAKS_FORMAT = 0.4  # share of answers
 # What a broken answer lacks. Each costs the answer too: none is read from open reasoning or beside a lone answer tag.
 BREAKS = ("</think>\n", "<answer>\n", "\n</answer>")
 IGNORED = -100  # cross_entropy's ignore_index
@@ -176,7 +176,7 @@ def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Ph
         # Padding is on the right, so causal attention alone keeps it out: no mask.
         logits = model(input_ids=ids[:, :-1]).logits
         loss = functional.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
-        loss.backward()
+        torch.autograd.backward(loss)  # Tensor.backward has no types
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -214,7 +214,7 @@ def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CLEAN, CARELESS
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Make the bundled model.")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the model")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the model; its files are replaced")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and the problems")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
     options = parser.parse_args(arguments)
