@@ -107,6 +107,15 @@ class TestArithmetic:
                 total += int(number) if verb in gains else -int(number)
             assert str(total) == row["answer"]
 
+    def test_rows_do_not_change_between_versions(self):
+        # Else problems that the bundled model was taught could become held-out ones.
+        assert next(arithmetic.problems("train", 1, 0)) == {
+            "question": "Mia starts with 15 stamps, loses 5 and gets 9. How many stamps now?",
+            "answer": "19",
+            "equations": ["15-5=10", "10+9=19"],
+        }
+        assert next(arithmetic.problems("eval", 1, 0))["equations"] == ["10+18=28", "28-8=20", "20+8=28"]
+
     def test_a_tenth_is_held_out(self):
         lists = [[f"{a}+{b}={a + b}"] for a in range(2, 102) for b in range(2, 102)]
         # 10,000 draws at one in ten: standard deviation 30.
