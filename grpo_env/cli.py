@@ -26,6 +26,8 @@ app = typer.Typer(
 tasks_app = typer.Typer(help="List tasks, show one, start a new one.", invoke_without_command=True)
 app.add_typer(tasks_app, name="tasks")
 
+DEFAULT_TASK = "arithmetic"
+
 talk = Console(stderr=True, highlight=False)
 
 Overrides = Annotated[
@@ -60,7 +62,7 @@ def _root(
 
 @app.command()
 def train(
-    task: Annotated[str, typer.Argument(help="A task's name or file.")] = "arithmetic",
+    task: Annotated[str, typer.Argument(help="A task's name or file.")] = DEFAULT_TASK,
     overrides: Overrides = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Hub id or folder; default: the bundled model.")
@@ -76,23 +78,28 @@ def train(
     Settings come from the task's train section, then the --config file, then KEY=VALUE; `grpo_env settings`
     lists them.
     """
-    _quiet_libraries()
-    from grpo_env.schema import read_yaml
-    from grpo_env.task import load_task
-    from grpo_env.trainer import loop
-
     if resume is not None:
-        if overrides or model or config or run_dir:
+        if task != DEFAULT_TASK or overrides or model or config or run_dir:
             raise UsageError("--resume goes on with the run's own settings; give nothing else with it")
+        _quiet_libraries()
+        from grpo_env.trainer import loop
+
         loop.resume(resume)
         return
+    from grpo_env.schema import read_yaml
+    from grpo_env.task import load_task
+
     if "=" in task:
-        task, overrides = "arithmetic", [task, *(overrides or [])]
+        task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
     task_keys, settings = _split_overrides(overrides)
     settings = {**(read_yaml(config) if config else {}), **settings}
     if model is not None:
         settings["model"] = model
-    loop.train(load_task(task, task_keys), run_dir=run_dir, **settings)
+    loaded = load_task(task, task_keys)
+    _quiet_libraries()
+    from grpo_env.trainer import loop
+
+    loop.train(loaded, run_dir=run_dir, **settings)
 
 
 @app.command("eval")

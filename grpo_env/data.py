@@ -15,8 +15,13 @@ from grpo_env.files import SUFFIXES, read_records
 from grpo_env.schema import DatasetSpec, Split
 
 
-def load_rows(spec: DatasetSpec, split: Split, folder: Path, source: str) -> list[Mapping[str, Any]]:
-    """The rows of one split. A local path is relative to ``folder``. Raises ``UsageError`` that names ``source``."""
+def load_rows(
+    spec: DatasetSpec, split: Split, folder: Path, source: str, limit: int | None = None
+) -> list[Mapping[str, Any]]:
+    """The rows of one split, at most ``limit``. A local path is relative to ``folder``.
+
+    Raises ``UsageError`` that names ``source``.
+    """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
     if spec.generator is not None:
@@ -25,7 +30,8 @@ def load_rows(spec: DatasetSpec, split: Split, folder: Path, source: str) -> lis
         rows = _read(spec, split, folder)
     else:
         rows = _download(spec, split, source)
-    limited = list(islice(rows, spec.limit.get(split)))
+    bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
+    limited = list(islice(rows, min(bounds, default=None)))
     if not limited:
         raise UsageError(f"{source}: dataset: the {split} split is empty")
     return limited

@@ -106,7 +106,7 @@ def show_tally(tally: Tally, task: Task, talk: Console, seconds: float) -> None:
 
 def describe(task: Task, split: Split) -> str:
     """A task's first example and verifiers as text."""
-    example = task.examples(split)[0]
+    example = task.examples(split, limit=1)[0]
     lines = [f"task: {task.name}", f"file: {task.source}", f"description: {task.spec.description}", ""]
     if isinstance(example.prompt, str):
         lines += ["--- prompt ---", example.prompt]

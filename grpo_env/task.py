@@ -52,9 +52,12 @@ class Task:
         """Recommended settings for training (the ``train`` section)."""
         return self.spec.train
 
-    def examples(self, split: Split) -> list[Example]:
-        """All examples of a split. Raises ``UsageError`` for missing columns, empty data and unusable golds."""
-        rows = load_rows(self.spec.dataset, split, self.folder, self.source)
+    def examples(self, split: Split, limit: int | None = None) -> list[Example]:
+        """The examples of a split, from its first ``limit`` rows.
+
+        Raises ``UsageError`` for missing columns, empty data and unusable golds.
+        """
+        rows = load_rows(self.spec.dataset, split, self.folder, self.source, limit)
         examples = []
         for index, row in enumerate(rows):
             example = self.example(row, f"{split}/{index}", where=f"{self.source}: {split} row {index + 1}")

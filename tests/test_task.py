@@ -143,6 +143,8 @@ def test_a_path_override_replaces_the_source_and_starts_from_the_current_folder(
 
 def test_limits_are_kept(file):
     assert len(load_task(file, {"dataset.limit": {"train": 2}}).examples("train")) == 2
+    assert len(load_task(file).examples("train", limit=1)) == 1
+    assert len(load_task(file, {"dataset.limit": {"train": 2}}).examples("train", limit=9)) == 2
 
 
 def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
