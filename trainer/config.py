@@ -150,7 +150,7 @@ class TrainConfig:
     eval_examples: int = 200
     """Held-out examples per evaluation."""
     eval_samples: int = 1
-    """Sampled completions per held-out example before and after training, beside the greedy one; 0: none."""
+    """Sampled completions per held-out example, beside the greedy one; 0: none."""
     save_every: int = 50
     """Checkpoint every so many steps, and at the end; 0: only at the end."""
     keep_checkpoints: int = 2

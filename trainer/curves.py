@@ -27,7 +27,6 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
         _smooth_line(rewards, train, name, label=name.removeprefix("parts/"))
     _smooth_line(rewards, train, "reward", label="reward", color="black", linewidth=2)
     rewards.set_title("rewards while training")
-    rewards.legend(loc="best", fontsize=8)
 
     for name, label in (("accuracy", "greedy"), ("sampled_accuracy", "sampled")):
         points = [(row["step"], row[name]) for row in held_out if row.get(name) is not None]
@@ -35,11 +34,13 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
             accuracy.plot(*zip(*points, strict=True), marker="o", label=label)
     accuracy.set_title("held-out accuracy")
     accuracy.set_ylim(-0.02, 1.02)
-    accuracy.legend(loc="best", fontsize=8)
 
     _smooth_line(length, train, "length", label="sampled", color="tab:green")
     length.set_title("completion length, tokens")
     length.set_ylim(bottom=0)
+    for axes in (rewards, accuracy):
+        if axes.lines:
+            axes.legend(loc="best", fontsize=8)
     for axes in (rewards, accuracy, length):
         axes.set_xlabel("step")
         axes.grid(alpha=0.3)

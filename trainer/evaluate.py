@@ -43,7 +43,7 @@ def evaluate(
             group,
             max_new_tokens=config.max_new_tokens,
             temperature=config.temperature if samples else 0.0,
-            seed=f"{config.seed}/eval/{at}",
+            seed=f"{config.seed}/eval",
         )
     groups = {index: judged[place * group : (place + 1) * group] for place, index in enumerate(order)}
     return [one for index in range(len(examples)) for one in groups[index]]

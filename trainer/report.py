@@ -19,7 +19,6 @@ QUIET = 3.0  # seconds between two plain lines
 
 # What is shown below the reward's parts: the metric's name, its label, its format.
 ROWS = (
-    ("accuracy", "accuracy (sampled)", ".3f"),
     ("length", "length, tokens", ".1f"),
     ("truncated", "truncated", ".1%"),
     ("unscored", "unscored", ".1%"),

@@ -54,17 +54,17 @@ def roll_out(
 ) -> list[Judged]:
     """Sample and score ``group_size`` completions of every example; a group's rows are adjacent.
 
-    Processes share the examples, whole groups each, and all get the whole result.
+    Processes share the examples, whole groups each, and all get the whole result. ``seed`` and an example's id fix
+    its samples, whatever else is sampled beside it and wherever.
     """
     own = examples[own_share(policy.accelerator, len(examples))]
-    process = policy.accelerator.process_index
     rollouts = sample(
         policy,
         [policy.prompt_ids(example, task.format) for example in own],
         group_size,
         max_new_tokens=max_new_tokens,
         temperature=temperature,
-        seed=random.Random(f"{seed}/{process}").getrandbits(63),
+        seeds=[f"{seed}/{example.id}" for example in own],
     )
     judged = [
         Judged(example, rollout, judge(verifier, example, rollout.completion(task.format.prefill)))

@@ -26,6 +26,7 @@ from .evaluate import accuracy_interval, evaluate, summarise
 from .policy import Policy, load_policy
 from .report import Report
 from .rollout import Judged
+from .sampler import DivergedError
 from .update import UpdateStats, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -114,13 +115,13 @@ class Run:
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
     def evaluate_if_due(self, step: int) -> None:
-        """Evaluate before, every ``eval_every`` steps, and after; with samples and shown completions at both ends."""
+        """Evaluate before, every ``eval_every`` steps, and after; show completions at both ends."""
         config, ends = self.config, step in (0, self.config.steps)
         if not ends and not (config.eval_every and step % config.eval_every == 0):
             return
         judged = evaluate(self.policy, self.task, self.eval_examples, config, samples=0, step=step)
         row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(judged, self.task.metric)}
-        if ends and config.eval_samples:
+        if config.eval_samples:
             samples = config.eval_samples
             sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
             row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
@@ -190,6 +191,8 @@ class Run:
         """Save what there is after ``done`` updates; returns the error that tells how to go on."""
         self.report.close()
         path = self.folder.path
+        if isinstance(error, DivergedError):
+            return RunError(f"after {done} steps: {error}. Sound checkpoints: {path / 'checkpoints'}")
         with uninterrupted():
             try:
                 self.save(done)

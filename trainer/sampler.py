@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +12,17 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from grpo_env.core import Completion, Finish
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 
 from .policy import Policy
 
 # Finished rows are dropped once they are this share of the rows in the cache: dropping copies the cache once, as
 # every decoding step does anyway.
 DROP_AT = 0.125
+
+
+class DivergedError(RunError):
+    """The model's output is not finite: its weights are of no use any more."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,17 @@ def sample(
     *,
     max_new_tokens: int,
     temperature: float,
-    seed: int = 0,
+    seeds: Sequence[str] | None = None,
 ) -> list[Rollout]:
     """Sample ``group_size`` completions of every prompt; a group's rows are adjacent. Temperature 0 is greedy.
 
-    Every row draws one number a token from the generator that ``seed`` starts, before anything is sampled: the same
-    seed gives the same completions whichever rows have finished, and a resumed run needs no generator state. Raises
-    ``UsageError`` where prompt and completion together exceed the model's positions.
+    The random numbers of a group, one a token, are drawn beforehand from a generator that starts from its own one of
+    ``seeds`` (default: its place): neither the other prompts of the batch nor the rows that have finished change a
+    group's completions, and a resumed run needs no generator state.
+
+    Raises:
+        UsageError: prompt and completion together exceed the model's positions.
+        DivergedError: the model's output is not finite.
     """
     longest = max(map(len, prompts))
     if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
@@ -58,8 +67,9 @@ def sample(
     rows = len(prompts) * group_size
     draws = None
     if temperature > 0:
-        generator = torch.Generator().manual_seed(seed)
-        draws = torch.rand(max_new_tokens, rows, 1, generator=generator).to(policy.device)
+        seeds = seeds if seeds is not None else [str(place) for place in range(len(prompts))]
+        groups = [_draws(seed, max_new_tokens, group_size) for seed in seeds]
+        draws = torch.cat(groups, 1).to(policy.device)
     was_training = policy.model.training
     policy.model.eval()
     try:
@@ -69,6 +79,11 @@ def sample(
         policy.model.train(was_training)
     ends = set(policy.end_ids)
     return [_rollout(policy, prompts[row // group_size], tokens[row], ends) for row in range(rows)]
+
+
+def _draws(seed: str, max_new_tokens: int, group_size: int) -> Tensor:
+    generator = torch.Generator().manual_seed(random.Random(seed).getrandbits(63))
+    return torch.rand(max_new_tokens, group_size, 1, generator=generator)
 
 
 def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], ends: set[int]) -> Rollout:
@@ -145,5 +160,7 @@ def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:
         return logits.argmax(-1)
     cumulative = torch.softmax(logits.float() / temperature, dim=-1).cumsum(-1)
     total = cumulative[:, -1:]  # rounding leaves it next to 1, not at it
+    if not total.isfinite().all():
+        raise DivergedError("the model's output is not finite; try a lower learning_rate, or precision=fp32")
     below = torch.nextafter(total, torch.zeros_like(total))
     return torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True).squeeze(1)

@@ -90,13 +90,14 @@ def policy(model_folder: Path) -> Policy:
     return load_policy(str(model_folder), device="cpu")
 
 
-@pytest.fixture
-def make_task(tmp_path: Path, model_folder: Path):
+@pytest.fixture(scope="session")
+def make_task(tmp_path_factory: pytest.TempPathFactory, model_folder: Path):
     """A task on the tiny model; ``verifiers`` replaces its verifiers, ``train`` adds settings."""
 
     def make(verifiers: dict | None = None, **train: object) -> Task:
+        folder = tmp_path_factory.mktemp("task")
         rows = [{"question": f"what is {n}+{n}?", "answer": str(2 * n)} for n in range(12)]
-        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         settings = {
             "model": str(model_folder),
             "steps": 3,
@@ -119,7 +120,7 @@ def make_task(tmp_path: Path, model_folder: Path):
             "metric": next(iter(verifiers or ["test_vowels"])),
             "train": settings,
         }
-        (tmp_path / "vowels.yaml").write_text(json.dumps(spec))
-        return load_task(tmp_path / "vowels.yaml")
+        (folder / "vowels.yaml").write_text(json.dumps(spec))
+        return load_task(folder / "vowels.yaml")
 
     return make

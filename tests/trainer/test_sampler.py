@@ -40,7 +40,7 @@ def next_token_distribution(policy: Policy, ids: list[int], temperature: float) 
 def test_samples_come_from_the_policy(policy: Policy, temperature: float) -> None:
     """Counts of first and second tokens against the distribution of a plain forward pass (chi-squared)."""
     prompt, count = PROMPTS[0], 40_000
-    rollouts = sample(policy, [prompt, PROMPTS[1]], count, max_new_tokens=2, temperature=temperature, seed=1)[:count]
+    rollouts = sample(policy, [prompt, PROMPTS[1]], count, max_new_tokens=2, temperature=temperature)[:count]
     first = Counter(rollout.ids[0] for rollout in rollouts)
     (common, times), second = first.most_common(1)[0], Counter()
     second.update(rollout.ids[1] for rollout in rollouts if rollout.ids[0] == common and len(rollout.ids) > 1)
@@ -63,7 +63,7 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
     results = []
     for share in (sampler.DROP_AT, 2.0):
         monkeypatch.setattr(sampler, "DROP_AT", share)
-        results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seed=3))
+        results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
     lengths = {len(rollout.ids) for rollout in results[0]}
     assert len(lengths) > 5
@@ -73,7 +73,7 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
 def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
     assert policy.tokenizer.pad_token is None
     assert policy.end_ids == [0, 1]
-    rollouts = sample(policy, PROMPTS, 200, max_new_tokens=12, temperature=2.0, seed=0)
+    rollouts = sample(policy, PROMPTS, 200, max_new_tokens=12, temperature=2.0, seeds=list("0abc"))
     last = Counter(rollout.ids[-1] for rollout in rollouts if rollout.finish == "stop")
     assert set(last) == {0, 1}
     for rollout in rollouts:
@@ -84,7 +84,7 @@ def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
 
 
 def test_same_seed_same_samples(policy: Policy) -> None:
-    first, second, other = (sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seed=s) for s in (5, 5, 6))
+    first, second, other = (sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(s)) for s in ("5678", "5678", "6785"))
     assert first == second
     assert first != other
     assert len({tuple(rollout.ids) for rollout in first}) > 8  # rows draw their own numbers
