@@ -13,6 +13,9 @@ from .compare import Formula, Reading, Verdict, compare, read
 from .exact import OverLimitError
 from .extract import final_answer, inside
 
+MAX_ANSWERS = 20
+MAX_SHOWN = 300  # characters of an answer that a score keeps
+
 
 @verifier("accuracy")
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Accuracy(Verifier):
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         found = final_answer(self.format, completion)
-        shown = " | ".join(found.answers) if found.answers else None
+        shown = " | ".join(found.answers[:MAX_ANSWERS])[:MAX_SHOWN] if found.answers else None
         score = Score(0.0, answer=shown, gold=gold.text)
         if not found.answers:
             return replace(score, status="no_answer", explanation=found.reason)
@@ -63,6 +66,8 @@ class Accuracy(Verifier):
         return f"the gold answer {gold.text!r}: {problem}" if problem else None
 
     def _judge(self, gold: Reading, answers: tuple[str, ...]) -> Verdict:
+        if len(answers) > MAX_ANSWERS:
+            return Verdict(False, f"{len(answers)} different answers")
         verdicts = [compare(gold, read(answer), self.rel_tol, self.timeout) for answer in answers]
         if len(verdicts) == 1 or all(verdict.right for verdict in verdicts):
             return verdicts[0]

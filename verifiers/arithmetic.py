@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from .exact import may_be_unit
 
@@ -62,7 +63,7 @@ def _segments(text: str) -> Iterator[list[_Token]]:
     """
     run: list[_Token] = []
     spoiled = False
-    for number, match in enumerate(_TOKEN.finditer(text)):
+    for match in islice(_TOKEN.finditer(text), 4 * MAX_TOKENS):
         kind, token = match.lastgroup or "", match.group()
         operand = bool(run) and run[-1].kind[-1] in "0123456789)%"
         if kind == "word" and operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
@@ -78,17 +79,16 @@ def _segments(text: str) -> Iterator[list[_Token]]:
             run, spoiled = [], False
         elif spoiled:
             continue
-        elif kind == "unknown" or (kind == "other" and token.isnumeric()) or number > 4 * MAX_TOKENS:
+        elif kind == "unknown" or (kind == "other" and token.isnumeric()):
             spoiled = True
         elif kind == "word":
             spaced = text[match.start() - 1].isspace()
             if operand and token != "of" and _UNIT_ENDS.match(text, match.end()) and may_be_unit(token, token, spaced):
                 continue
-            single = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
-            spoiled = single or token == "of" or (bool(run) and not (operand and spaced and "=" in _kinds(run)))
+            variable = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+            spoiled = variable or token == "of" or (bool(run) and not (operand and spaced))
             if not spoiled:
                 yield run
-            spoiled = spoiled and not (operand and spaced and token != "of" and not single)
             run = []
         elif (
             kind == "other"

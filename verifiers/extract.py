@@ -23,12 +23,14 @@ Every search is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
 
 from grpo_env.core import Completion, Format
 
 from .blocks import Tag, find_tags, whole_turn
 
+_MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
 _LONGEST_LAST_LINE = 80
 _WORDS_IN_LAST_LINE = 6
 
@@ -120,7 +122,7 @@ def _boxes(text: str) -> Found | None:
             content = text[box[1] : match.start()] if box is not None and depth == 0 else ""
             if box is not None and not _BLANK.fullmatch(content):
                 answers.append(content)
-                denied = denied or _is_denied(text, box[0])
+                denied = denied or (len(answers) <= _MOST_ANSWERS and _is_denied(text, box[0]))
         elif token == "{":
             stack.append(None)
         elif token[-1] == "{" and len(token) > 2:
@@ -141,7 +143,7 @@ def _hashes(text: str) -> Found | None:
 
 def _phrases(text: str) -> Found | None:
     answers, denied = [], False
-    for match in _PHRASE.finditer(text):
+    for match in deque(_PHRASE.finditer(text), maxlen=_MOST_ANSWERS):
         answer = _statement(text, match.end())
         if re.match(r"(?:not|never)\b", answer, re.IGNORECASE):
             denied = True

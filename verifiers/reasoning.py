@@ -18,7 +18,7 @@ _TRANSITION = re.compile(
     r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?]{1,2000}(?:[.!?](?=\s|$)|[.!?]|$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @verifier("reasoning_steps")
@@ -43,6 +43,8 @@ class ReasoningSteps(Verifier):
         start, end = reasoning_span(text, self.format) or (0, len(text))
         steps: dict[str, set[str]] = {"numbered": set(), "bulleted": set(), "transitions": set()}
         for line in text[start:end].splitlines():
+            if not line:
+                continue
             kind, body = _kind(line.strip())
             if kind:
                 steps[kind].add(body)
@@ -65,8 +67,8 @@ def _kind(line: str) -> tuple[str | None, str]:
 
 def _transitions(line: str) -> set[str]:
     found = set()
-    for match in _SENTENCE.finditer(line):
-        sentence = match.group().strip("*_ \t.!?")
+    for sentence in _SENTENCE_END.split(line):
+        sentence = sentence.strip("*_ \t.!?")
         transition = _TRANSITION.match(sentence)
         body = sentence[transition.end() :] if transition else ""
         if transition and len(body.split()) > 1 and _has_content(body):
