@@ -131,7 +131,7 @@ def run_eval(
             raise UsageError(f"eval: unknown setting {name!r}; {nearest(name, SETTINGS)}")
     chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
     config = TrainConfig.from_mapping(chosen, "eval")
-    examples = task.examples("eval")[:limit]
+    examples = task.examples("eval", limit)
     policy = load_policy(config.model, device=config.device, precision=config.precision)
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)

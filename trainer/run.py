@@ -80,7 +80,7 @@ class Run:
             copy.deepcopy(policy.model).requires_grad_(False) if config.kl_coef > 0 else None,
             make_optimizer(policy, config),
             task.examples("train"),
-            task.examples("eval")[: config.eval_examples],
+            task.examples("eval", config.eval_examples),
             Report(config.steps, silent=not policy.accelerator.is_main_process),
         )
 

@@ -86,8 +86,8 @@ def update(
         if not (math.isfinite(loss_value) and math.isfinite(norm)):
             optimizer.zero_grad()
             raise RunError(
-                f"step {step}: the loss ({loss_value:g}) or its gradient (norm {norm:g}) is not finite; the weights were "
-                f"left as they were. Try a lower learning_rate (now {config.learning_rate:g}) or precision=fp32"
+                f"step {step}: the loss ({loss_value:g}) or its gradient (norm {norm:g}) is not finite; the weights "
+                f"were left as they were. Try a lower learning_rate (now {config.learning_rate:g}) or precision=fp32"
             )
         optimizer.step()
         optimizer.zero_grad()

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
-from grpo_env.errors import RunError, UsageError
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run import InterruptedRunError
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
+from grpo_env.errors import RunError, UsageError
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds")
 stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed

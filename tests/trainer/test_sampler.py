@@ -84,10 +84,19 @@ def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
 
 
 def test_same_seed_same_samples(policy: Policy) -> None:
-    first, second, other = (sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(s)) for s in ("5678", "5678", "6785"))
+    first, second, other = (
+        sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(seeds))
+        for seeds in ("5678", "5678", "6785")
+    )
     assert first == second
     assert first != other
     assert len({tuple(rollout.ids) for rollout in first}) > 8  # rows draw their own numbers
+
+
+def test_a_groups_samples_do_not_depend_on_the_other_prompts(policy: Policy) -> None:
+    together = sample(policy, PROMPTS, 3, max_new_tokens=8, temperature=1.0, seeds=list("abcd"))
+    alone = sample(policy, PROMPTS[2:3], 3, max_new_tokens=8, temperature=1.0, seeds=["c"])
+    assert together[6:9] == alone
 
 
 def test_padding_of_prompts_changes_nothing(policy: Policy) -> None:

@@ -1,0 +1,73 @@
+"""Settings: wrong ones are errors that help."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from grpo_env.errors import UsageError
+from grpo_env.trainer.config import _RANGES, PEERS, PRESETS, TrainConfig
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"stpes": 1}, "unknown setting 'stpes'; did you mean 'steps'"),
+        ({"num_generations": 8}, "here it is called 'group_size'"),
+        ({"beta": 0.1}, "here it is called 'kl_coef'"),
+        ({"epsilon_high": 0.3}, "here it is called 'clip_high'"),
+        ({"steps": 1.5}, "steps is 1.5; it must be a whole number"),
+        ({"steps": True}, "it must be a whole number"),
+        ({"steps": "many"}, "it must be a whole number"),
+        ({"steps": -1}, "steps is -1; it must be at least 0"),
+        ({"learning_rate": "fast"}, "it must be a number"),
+        ({"learning_rate": 0}, "greater than 0"),
+        ({"learning_rate": float("nan")}, "it must be at least 0"),
+        ({"temperature": 0.0}, "greater than 0"),
+        ({"max_grad_norm": float("inf")}, "max_grad_norm is inf"),
+        ({"clip_low": 1.5}, "it must be from 0 to 1"),
+        ({"group_size": 1}, "at least 2 completions"),
+        ({"preset": "drgrpo"}, "did you mean 'dr_grpo'"),
+        ({"scale": "std"}, "known: batch, group, none"),
+        ({"device": "gpu"}, "did you mean 'cpu'"),
+        ({"model": None}, "model is None; it must be text"),
+        ({"leave_one_out": 1}, "it must be true or false"),
+        ({1: 2}, "unknown setting 1"),
+    ],
+)
+def test_wrong_settings(settings: dict, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        TrainConfig.from_mapping(settings, "run.yaml")
+    assert str(caught.value).startswith("run.yaml: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_as_yaml_reads_them() -> None:
+    # PyYAML reads 1e-4, which has no dot, as text, and 1 as a whole number.
+    config = TrainConfig.from_mapping({"learning_rate": "1e-4", "temperature": 1})
+    assert config.learning_rate == 1e-4
+    assert isinstance(config.temperature, float)
+
+
+def test_presets() -> None:
+    grpo = TrainConfig.from_mapping({"preset": "grpo"})
+    assert (grpo.scale, grpo.aggregate, grpo.kl_coef, grpo.clip_high) == ("group", "sequence", 0.04, 0.2)
+    dr = TrainConfig.from_mapping({"preset": "dr_grpo"})
+    assert (dr.scale, dr.aggregate, dr.kl_coef) == ("none", "constant", 0.0)
+    dapo = TrainConfig.from_mapping({"preset": "dapo"})
+    assert (dapo.aggregate, dapo.clip_low, dapo.clip_high, dapo.truncated) == ("token", 0.2, 0.28, "mask")
+    rloo = TrainConfig.from_mapping({"preset": "rloo"})
+    assert (rloo.scale, rloo.leave_one_out) == ("none", True)
+    assert TrainConfig.from_mapping({"preset": "grpo", "kl_coef": 0.1}).kl_coef == 0.1
+
+
+def test_the_tables_speak_of_settings_that_exist() -> None:
+    known = {field.name for field in fields(TrainConfig)}
+    assert set(PEERS.values()) <= known
+    assert not set(PEERS) & known
+    assert {name for row in PRESETS.values() for name in row} <= known
+    assert {name for name, _, _ in _RANGES} <= known
+    for row in PRESETS.values():
+        TrainConfig.from_mapping(row)

@@ -1,0 +1,125 @@
+"""Evaluation: pass@k against enumeration, intervals against known values, and whole evaluations."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from grpo_env import Completion, Example, Score, Verifier, verifier
+from grpo_env.errors import UsageError
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.evaluate import bootstrap, evaluate, pass_at_k, run_eval, summarise, wilson
+from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.rollout import Judged, take
+from grpo_env.trainer.sampler import Rollout
+
+
+@verifier("test_has_letter")
+@dataclass(frozen=True)
+class HasLetter(Verifier):
+    """1 for a text with the letter; examples whose answer is 4 cannot be judged."""
+
+    letter: str = "t"
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        if example.answer == "4":
+            return Score(None, "not_applicable", explanation="four")
+        return Score(float(self.letter in completion.text))
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5, 6])
+def test_pass_at_k_is_the_share_of_subsets_with_a_right_one(samples: int) -> None:
+    for correct in range(samples + 1):
+        right = [True] * correct + [False] * (samples - correct)
+        for k in range(1, samples + 1):
+            subsets = list(combinations(right, k))
+            expected = sum(any(subset) for subset in subsets) / len(subsets)
+            assert pass_at_k(samples, correct, k) == pytest.approx(expected)
+
+
+def test_pass_at_k_needs_k_samples() -> None:
+    with pytest.raises(ValueError, match="needs at least 3 samples"):
+        pass_at_k(2, 1, 3)
+
+
+def test_wilson_known_values() -> None:
+    # 8 of 10 at 95 %: Brown, Cai and DasGupta (2001) give 0.490 to 0.943.
+    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert wilson(0, 10)[0] == pytest.approx(0.0, abs=1e-12)
+    assert wilson(10, 10)[1] == pytest.approx(1.0)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_bootstrap_agrees_with_the_normal_interval() -> None:
+    generator = random.Random(0)
+    values = [generator.gauss(0.5, 0.2) for _ in range(400)]
+    low, high = bootstrap(values)
+    mean, half = sum(values) / 400, 1.96 * 0.2 / 20
+    assert (low, high) == pytest.approx((mean - half, mean + half), abs=0.004)
+    assert bootstrap(values, seed=1) == bootstrap(values, seed=1)
+
+
+def scored(value: float | None, status: str = "scored") -> Judged:
+    part = Score(value, status, name="m")
+    return Judged(Example("e"), Rollout([1], [2, 3], "ab", "length"), Score(value, status, parts=(part,)))
+
+
+def test_unscored_completions_are_left_out_of_means() -> None:
+    means = summarise([scored(1.0), scored(0.0), scored(None, "error"), scored(0.5)], "m")
+    assert means["accuracy"] == means["reward"] == means["parts/m"] == 0.5
+    assert means["unscored"] == 0.25
+    assert (means["length"], means["truncated"]) == (2.0, 1.0)
+    assert math.isnan(summarise([scored(None, "error")], "m")["accuracy"])
+
+
+def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> None:
+    examples = make_task().examples("eval")
+    for samples in (0, 3):
+        results = [
+            evaluate(policy, make_task(), examples, TrainConfig(prompts_per_step=p, max_new_tokens=10), samples=samples)
+            for p in (1, 100)
+        ]
+        assert [(one.example.id, one.rollout.ids) for one in results[0]] == [
+            (one.example.id, one.rollout.ids) for one in results[1]
+        ]
+        assert [one.example.id for one in results[0]] == [e.id for e in examples for _ in range(max(1, samples))]
+
+
+def test_run_eval(make_task, model_folder: Path) -> None:
+    task = make_task({"test_has_letter": {}})
+    result = run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=1)
+    assert result["model"] == str(model_folder)
+    assert (result["examples"], result["samples"], result["max_new_tokens"]) == (4, 6, 20)
+    assert [key for key in result if key.startswith("pass@")] == ["pass@1", "pass@2", "pass@4", "pass@6"]
+    values = [result[f"pass@{k}"]["value"] for k in (1, 2, 4, 6)]
+    assert values == sorted(values)
+    assert 0 < values[0] < values[-1]
+    assert values[0] == pytest.approx(result["sampled"]["accuracy"])
+    for k in (1, 2, 4, 6):
+        low, high = result[f"pass@{k}"]["interval"]
+        assert low <= result[f"pass@{k}"]["value"] <= high
+    low, high = result["greedy_interval"]
+    assert low <= result["greedy"]["accuracy"] <= high
+    assert run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=1) == result
+    assert run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=2)["sampled"] != result["sampled"]
+
+
+def test_run_eval_refuses_settings_of_training(make_task) -> None:
+    with pytest.raises(UsageError, match="unknown setting 'learning_rate'"):
+        run_eval(make_task(), learning_rate=1.0)
+    with pytest.raises(UsageError, match="unknown setting 'max_tokens'; did you mean 'max_new_tokens'"):
+        run_eval(make_task(), max_tokens=1)
+
+
+def test_take_goes_through_every_example_once_an_epoch() -> None:
+    examples = [Example(str(number)) for number in range(10)]
+    taken = [example.id for step in range(10) for example in take(examples, 3, step, seed=0)]
+    epochs = [taken[0:10], taken[10:20], taken[20:30]]
+    assert all(sorted(epoch) == sorted(example.id for example in examples) for epoch in epochs)
+    assert epochs[0] != epochs[1]
+    assert taken[:10] != [example.id for step in range(4) for example in take(examples, 3, step, seed=1)][:10]

@@ -1,0 +1,54 @@
+"""The whole thing learns: reward rises in a short run on the bundled model, and not if advantages are shuffled."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import torch
+
+from grpo_env import load_task
+from grpo_env.trainer import batch
+from grpo_env.trainer.checkpoint import RunFolder
+from grpo_env.trainer.loop import train
+
+SETTINGS = {
+    "steps": 10,
+    "prompts_per_step": 12,
+    "learning_rate": 2e-4,
+    "warmup_steps": 1,
+    "schedule": "constant",
+    "eval_examples": 2,
+    "eval_samples": 0,
+    "eval_every": 0,
+    "save_every": 0,
+    "device": "cpu",
+}
+
+
+def rise(folder: Path, **settings: object) -> float:
+    """Mean reward of the last three steps less that of the first two."""
+    task = load_task("arithmetic", {"dataset.limit": {"train": 500, "eval": 20}})
+    run = train(task, run_dir=folder, **{**SETTINGS, **settings}).run_dir
+    rewards = [row["reward"] for row in RunFolder(run).metrics() if row["kind"] == "train"]
+    return fmean(rewards[-3:]) - fmean(rewards[:2])
+
+
+@pytest.mark.parametrize("supervision", ["outcome", "process"])
+def test_reward_rises(tmp_path: Path, supervision: str) -> None:
+    assert rise(tmp_path / "run", supervision=supervision) > 0.2
+
+
+def test_reward_does_not_rise_when_advantages_are_shuffled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, generator = batch.outcome_advantages, random.Random(0)
+
+    def shuffled(*arguments: object, **settings: object) -> torch.Tensor:
+        advantages = real(*arguments, **settings)
+        order = list(range(len(advantages)))
+        generator.shuffle(order)
+        return advantages[order]
+
+    monkeypatch.setattr(batch, "outcome_advantages", shuffled)
+    assert rise(tmp_path / "run") < 0.1
