@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from grpo_env.core import Completion, Example, Format, Score, Verifier
+from grpo_env.core import Completion, Example, Format, Score, Status, Verifier
 from grpo_env.registry import verifier
 
 from .algebra import DeadlineError, UnreadableError, formula_problem
@@ -13,6 +13,11 @@ from .compare import Formula, Reading, Verdict, compare, read
 from .exact import OverLimitError
 from .extract import final_answer, inside
 
+_STATUS: dict[type[Exception], Status] = {
+    OverLimitError: "over_limit",
+    DeadlineError: "timeout",
+    UnreadableError: "scored",
+}
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer that a score keeps
 
@@ -44,17 +49,10 @@ class Accuracy(Verifier):
             return replace(score, explanation="the answer is denied")
         try:
             verdict = self._judge(gold, found.answers)
-        except OverLimitError as error:
-            return replace(score, status="over_limit", explanation=str(error))
-        except DeadlineError as error:
-            gold_problem = self.problem(example)
-            if gold_problem:
+        except (OverLimitError, DeadlineError, UnreadableError) as error:
+            if gold_problem := self.problem(example):
                 return replace(score, value=None, status="bad_gold", explanation=gold_problem)
-            return replace(score, status="timeout", explanation=str(error))
-        except UnreadableError as error:
-            if error.role == "gold":
-                return replace(score, value=None, status="bad_gold", explanation=str(error))
-            return replace(score, explanation=str(error))
+            return replace(score, status=_STATUS[type(error)], explanation=str(error))
         return replace(score, value=float(verdict.right), explanation=f"{found.source}: {verdict.reason}")
 
     def problem(self, example: Example) -> str | None:

@@ -180,7 +180,7 @@ def _statement(text: str, start: int) -> str:
             if end > 0 and (opening != "$" or "\n" not in window[:end]):
                 tail = _SENTENCE_END.split(window[end + len(closing) :], maxsplit=1)[0]
                 return window[: end + len(closing)] + tail
-    return _SENTENCE_END.split(window, maxsplit=1)[0].strip()
+    return _SENTENCE_END.split(window, maxsplit=1)[0].strip().rstrip("*_")
 
 
 def _is_denied(text: str, start: int) -> bool:

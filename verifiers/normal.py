@@ -34,11 +34,12 @@ _NEW_NAMES = {
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
 }  # fmt: skip
-_SPACES = re.compile(r"\\[,;: ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z])|~|\s+")
+_SPACES = re.compile(r"(?<!\\)\\[,;: ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z])|~|\s+")
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _SHORT_FRACTION = re.compile(r"\\frac\s*(?:(\d)|\{([^{}]*)\})\s*(?:(\d)|\{([^{}]*)\})")
 _SHORT_ROOT = re.compile(r"\\sqrt\s*(\d|[A-Za-z])")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"))
+_ENDINGS = ("p.m.", "a.m.", "..")  # where the full stop belongs to the answer
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
@@ -56,7 +57,7 @@ def normal(text: str) -> str:
     elif "{,}" in text:
         text = text.replace("{,}", ",")
     text = _SPACES.sub(" ", text).strip()
-    while text.endswith((".", ",", ";", ":")) and not text.endswith(("p.m.", "a.m.")):
+    while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
 
@@ -66,7 +67,7 @@ def unwrapped(text: str) -> str:
     text = text.strip()
     for _ in range(8):
         before = text
-        if text.endswith(".") and not text.endswith(("p.m.", "a.m.")):
+        if text.endswith(".") and not text.endswith(_ENDINGS):
             text = text[:-1].rstrip()
         for opening, closing in _WRAPPERS:
             wrapped = len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing)

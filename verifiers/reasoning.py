@@ -14,10 +14,11 @@ from .blocks import reasoning_span, whole_turn
 _NUMBERED = re.compile(r"[#*_ ]{0,9}(?:step\s{0,3}\d{1,3}\s?[:.)-]|\d{1,3}[.)](?=\s))[*_ ]{0,9}", re.IGNORECASE)
 _BULLETED = re.compile(r"[-*+•]\s{1,9}")
 _TRANSITION = re.compile(
-    r"(?:first|firstly|first of all|second|secondly|third|thirdly|next|then|after that|afterwards|finally|lastly"
+    r"\b(?:first|firstly|first of all|second|secondly|third|thirdly|next|then|after that|afterwards|finally|lastly"
     r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
@@ -71,7 +72,7 @@ def _transitions(line: str) -> set[str]:
         sentence = sentence.strip("*_ \t.!?")
         transition = _TRANSITION.match(sentence)
         body = sentence[transition.end() :] if transition else ""
-        if transition and len(body.split()) > 1 and _has_content(body):
+        if transition and len(_WORD.findall(_TRANSITION.sub("", f"{body} "))) > 1:
             found.add(_folded(body))
     return found
 

@@ -1,0 +1,233 @@
+"""Composites: values by hand, gates, clips, statuses, unscored parts, schedules, step scores."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, Part, WeightedSum
+from grpo_env.verifiers.schedule import Cosine, Linear, number_at
+
+from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, judge
+from grpo_env.errors import UsageError
+
+EXAMPLE = Example("x")
+TEXT = Completion("one two three")
+
+
+@dataclass(frozen=True)
+class Fixed(Verifier):
+    """Always the same score."""
+
+    value: float | None = 1.0
+    status: Status = "scored"
+    bad: str | None = None
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(None if self.status in UNSCORED else self.value, self.status, explanation="fixed")
+
+    def problem(self, example: Example) -> str | None:
+        return self.bad
+
+
+@dataclass(frozen=True)
+class Broken(Verifier):
+    """Always raises."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        raise ZeroDivisionError("broken")
+
+
+@dataclass(frozen=True)
+class Steps(Verifier):
+    """Step scores at given spans."""
+
+    steps: tuple[tuple[int, int, float], ...] = ()
+    gives_steps: ClassVar[bool] = True
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(1.0, steps=tuple(StepScore(*step, explanation="step") for step in self.steps))
+
+
+NO_ANSWER = Fixed(0.0, "no_answer")
+BAD_GOLD = Fixed(None, "bad_gold")
+
+
+def total(*parts: Part) -> Score:
+    return WeightedSum(parts)(EXAMPLE, TEXT)
+
+
+def test_weighted_sum() -> None:
+    score = total(Part("a", Fixed(1.0), 2.0), Part("b", Fixed(0.5), 0.5), Part("c", Fixed(3.0), -1.0))
+    assert score.value == 2.0 + 0.25 - 3.0
+    assert [(part.name, part.value, part.weight) for part in score.parts] == [
+        ("a", 1, 2),
+        ("b", 0.5, 0.5),
+        ("c", 3, -1),
+    ]
+
+
+@pytest.mark.parametrize("watched", [Fixed(100.0), BAD_GOLD, Broken()])
+def test_a_watched_part_never_changes_the_value(watched: Verifier) -> None:
+    score = total(Part("a", Fixed(0.7)), Part("w", watched, 0.0))
+    assert (score.value, score.status) == (0.7, "scored")
+    assert score.part("w").weight == 0
+
+
+@pytest.mark.parametrize(("part", "status"), [(BAD_GOLD, "bad_gold"), (Broken(), "error")])
+def test_an_unscored_part_makes_the_total_unscored(part: Verifier, status: str) -> None:
+    for weights in ({"weight": 1.0}, {"weight": 0.0, "process": 1.0}):
+        score = total(Part("a", Fixed(1.0)), Part("p", part, **weights))
+        assert (score.value, score.status) == (None, status)
+        assert score.explanation.startswith("p: ")
+        assert score.part("a").value == 1.0
+
+
+def test_a_fault_is_worth_nothing_unless_mapped() -> None:
+    assert total(Part("a", NO_ANSWER)).value == 0.0
+    mapped = total(Part("a", NO_ANSWER, 2.0, statuses={"no_answer": -0.5}))
+    assert (mapped.value, mapped.parts[0].status) == (-1.0, "no_answer")
+    assert total(Part("a", NO_ANSWER, statuses={"timeout": -0.5})).value == 0.0
+
+
+def test_part_clip_comes_after_statuses() -> None:
+    assert total(Part("a", Fixed(5.0), 2.0, clip=(0.0, 1.0))).value == 2.0
+    assert total(Part("a", NO_ANSWER, statuses={"no_answer": -9.0}, clip=(-1.0, 1.0))).value == -1.0
+
+
+@pytest.mark.parametrize(("gate", "value"), [(1.0, 1.0), (0.1, 1.0), (0.0, 0.0), (-1.0, 0.0)])
+def test_gate(gate: float, value: float) -> None:
+    for parts in (
+        (Part("g", Fixed(gate), 0.0), Part("p", Fixed(1.0), when="g")),
+        (Part("p", Fixed(1.0), when="g"), Part("g", Fixed(gate), 0.0)),
+    ):
+        score = total(*parts)
+        assert (score.value, score.part("p").status) == (value, "scored")
+        assert ("closed" in score.part("p").explanation) == (value == 0)
+
+
+def test_a_closed_gate_does_not_run_its_part() -> None:
+    assert total(Part("g", Fixed(0.0)), Part("p", Broken(), when="g")).value == 0.0
+    assert total(Part("g", Fixed(1.0)), Part("p", Broken(), when="g")).value is None
+
+
+def test_an_unscored_gate() -> None:
+    score = total(Part("g", BAD_GOLD, 0.0), Part("p", Fixed(1.0), when="g"))
+    assert (score.value, score.status) == (None, "not_applicable")
+
+
+def test_chained_gates() -> None:
+    parts = (Part("c", Fixed(1.0), when="b"), Part("b", Fixed(1.0), 0.0, when="a"), Part("a", Fixed(0.0), 0.0))
+    assert total(*parts).value == 0.0
+
+
+def test_clip_bounds_the_sum() -> None:
+    parts = (Part("a", Fixed(1.0), 3.0), Part("b", Fixed(1.0), 3.0))
+    assert Clip(parts, low=-5.0, high=5.0)(EXAMPLE, TEXT).value == 5.0
+    assert Clip((Part("a", Fixed(1.0), -9.0),))(EXAMPLE, TEXT).value == -1.0
+    assert Clip((Part("a", BAD_GOLD),))(EXAMPLE, TEXT).status == "bad_gold"
+
+
+@pytest.mark.parametrize(
+    ("parts", "any_of", "all_of"),
+    [
+        ([0.0, 1.0], 1.0, 0.0),
+        ([0.2, 0.7], 0.7, 0.2),
+        ([None, 1.0], 1.0, None),
+        ([None, 0.5], None, None),
+        ([None, 0.0], None, 0.0),
+        ([None], None, None),
+    ],
+)
+def test_any_of_and_all_of(parts: list[float | None], any_of: float | None, all_of: float | None) -> None:
+    made = tuple(Part(f"p{n}", BAD_GOLD if value is None else Fixed(value)) for n, value in enumerate(parts))
+    assert AnyOf(made)(EXAMPLE, TEXT).value == any_of
+    assert AllOf(made)(EXAMPLE, TEXT).value == all_of
+
+
+def test_steps_are_weighted_and_sorted_and_the_rest_is_one_last_step() -> None:
+    score = total(
+        Part("out", Fixed(0.5), 1.0, process=2.0),
+        Part("steps", Steps(((4, 7, 1.0), (0, 3, 0.5))), 0.0, process=3.0),
+        Part("form", Fixed(1.0), 0.0, process=0.25),
+        Part("silent", Steps(), 0.0, process=7.0),
+        Part("watched", Steps(((0, 3, 9.0),)), 0.0),
+    )
+    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 1.5), (4, 7, 3.0), (0, 13, 1.25)]
+    assert score.steps[0].explanation == "steps: step"
+    assert score.value == 0.5
+
+
+def test_no_process_weight_no_steps() -> None:
+    assert total(Part("a", Fixed(1.0)), Part("s", Steps(((0, 3, 1.0),)))).steps == ()
+
+
+def test_a_nested_sum_gives_its_steps() -> None:
+    inner = WeightedSum((Part("s", Steps(((0, 3, 1.0),)), 0.0, process=2.0),))
+    score = total(Part("inner", inner, 1.0, process=3.0))
+    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 6.0)]
+
+
+def test_schedules() -> None:
+    fade = Linear(0.5, 0.0, 200)
+    assert [fade.at(step) for step in (0, 100, 200, 999)] == [0.5, 0.25, 0.0, 0.0]
+    wave = Cosine(0.0, 1.0, 4)
+    assert [wave.at(step) for step in (0, 2, 4, 5)] == pytest.approx([0.0, 0.5, 1.0, 1.0])
+    assert wave.at(1) == pytest.approx(0.1464466)  # (1 - cos(pi/4)) / 2
+    assert number_at(0.3, 7) == 0.3
+    assert number_at(fade, -5) == 0.5
+
+
+def test_at_resolves_schedules_at_every_depth() -> None:
+    inner = WeightedSum((Part("a", Fixed(1.0), Linear(0.0, 1.0, 10)),))
+    outer = WeightedSum((Part("i", inner), Part("b", Fixed(1.0), 0.0, process=Linear(4.0, 0.0, 4))))
+    assert outer(EXAMPLE, TEXT).value == outer.at(0)(EXAMPLE, TEXT).value == 0.0
+    later = outer.at(3)(EXAMPLE, TEXT)
+    assert (later.value, later.part("b").process, later.steps[0].value) == (pytest.approx(0.3), 1.0, 1.0)
+    assert outer.at(3)(EXAMPLE, TEXT).part("a").weight == pytest.approx(0.3)
+
+
+def test_problem_names_the_part_and_leaves_out_the_watched() -> None:
+    assert WeightedSum((Part("a", Fixed(bad="no gold"), 0.0),)).problem(EXAMPLE) is None
+    assert WeightedSum((Part("a", Fixed(bad="no gold")),)).problem(EXAMPLE) == "a: no gold"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: WeightedSum((Part("a", Fixed()), Part("a", Fixed()))),
+        lambda: WeightedSum((Part("a", Fixed(), when="b"),)),
+        lambda: WeightedSum((Part("a", Fixed(), when="a"),)),
+        lambda: WeightedSum((Part("a", Fixed(), when="b"), Part("b", Fixed(), when="a"))),
+        lambda: Part("a", Fixed(), statuses={"no_anwser": 0.0}),
+        lambda: Part("a", Fixed(), statuses={"bad_gold": 0.0}),
+        lambda: Part("a", Fixed(), clip=(1.0, 0.0)),
+        lambda: Clip((Part("a", Fixed()),), low=1.0, high=0.0),
+        lambda: AnyOf((Part("a", Fixed(), 2.0),)),
+        lambda: AllOf((Part("a", Fixed(), process=1.0),)),
+        lambda: AnyOf(()),
+        lambda: Linear(0.0, 1.0, 0),
+    ],
+)
+def test_mistakes_are_usage_errors(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(UsageError):
+        make()
+
+
+def test_round_trips() -> None:
+    verifier = WeightedSum(
+        (
+            Part("any", AnyOf((Part("x", Fixed(0.3)), Part("y", Fixed(0.6)))), Linear(1.0, 0.0, 5)),
+            Part("steps", Steps(((0, 3, 0.5),)), 0.0, process=1.0),
+            Part("gated", Fixed(), when="any", statuses={"no_answer": -1.0}),
+        )
+    )
+    score = judge(verifier, EXAMPLE, TEXT)
+    assert Score.from_dict(json.loads(json.dumps(score.to_dict()))) == score
+    assert pickle.loads(pickle.dumps(verifier)) == verifier
+    recomputed = sum(part.weight * part.value for part in score.parts if part.value is not None)
+    assert recomputed == pytest.approx(score.value)

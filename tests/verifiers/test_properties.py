@@ -1,0 +1,145 @@
+"""What must hold for every text: no exception, symmetric numbers, spacing does not matter, time grows with length."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.compare import compare, read
+from grpo_env.verifiers.exact import read_number
+from grpo_env.verifiers.normal import normal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format, Verifier
+from grpo_env.registry import find
+
+ALL: list[Verifier] = [
+    find("accuracy")(timeout=0.5),
+    find("strict_format")(),
+    find("strict_format")(newlines="required"),
+    find("soft_format")(),
+    find("tag_count")(),
+    find("reasoning_steps")(),
+    find("equation_steps")(),
+    find("labelled_steps")(column="labels"),
+]
+GOLDS = ["5", r"\frac{x}{2}", "(1,2)", "even", r"\{1,2\}", "x<2", "12 cm", "$18"]
+
+WORDS = r"""
+<think> </think> <answer> </answer> \boxed{ } { \frac \sqrt \pm \cup \begin{pmatrix} \end{pmatrix} \text{ $ ** ####
+1 2 12 0.5 1,000 ½ x y = < + - * / ^ _ ! % ° , ; : . ( ) [ ] \{ \} \in \le <<1+1=2>> answer is A: or and not cm
+"""
+FRAGMENTS = st.sampled_from([*WORDS.split(), "\n", " ", "\r\n", "\x00", "\ud800", "The answer is ", "Step 1: "])
+TEXTS = st.one_of(st.text(max_size=80), st.lists(FRAGMENTS, max_size=25).map("".join))
+NUMBERS = st.one_of(
+    st.integers(-(10**12), 10**12).map(str),
+    st.decimals(-1000, 1000, places=3).map(str),
+    st.tuples(st.integers(-99, 99), st.integers(1, 99)).map(lambda pair: f"{pair[0]}/{pair[1]}"),
+    st.tuples(st.integers(-99, 99), st.integers(1, 99)).map(lambda pair: rf"\frac{{{pair[0]}}}{{{pair[1]}}}"),
+    st.tuples(st.integers(-99, 99), st.integers(-9, 9)).map(lambda pair: f"{pair[0]}e{pair[1]}"),
+    st.integers(-99, 99).map(lambda number: f"{number}%"),
+    st.integers(0, 99).map(lambda number: f"${number}"),
+)
+
+
+@given(text=TEXTS, gold=st.sampled_from(GOLDS), prefill=st.sampled_from(["", "<think>\n"]))
+@settings(max_examples=250, deadline=None)
+def test_nothing_raises(text: str, gold: str, prefill: str) -> None:
+    example, completion = Example("x", answer=gold, info={"labels": [1, 0]}), Completion(text, prefill=prefill)
+    for verifier in ALL:
+        score = verifier(example, completion)
+        assert score.value is None or 0 <= score.value <= 1
+        assert all(0 <= step.start <= step.end <= len(text) for step in score.steps)
+
+
+@given(gold=TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_no_gold_raises(gold: str) -> None:
+    example = Example("x", answer=gold)
+    verifier = Accuracy(timeout=0.5)
+    problem, score = verifier.problem(example), verifier(example, Completion(r"\boxed{5}"))
+    assert problem is None or isinstance(problem, str)
+    assert score.status != "error"
+
+
+@given(one=NUMBERS, other=NUMBERS)
+def test_numbers_compare_symmetrically(one: str, other: str) -> None:
+    forth = compare(read(one), read(other), None, 1.0).right
+    assert forth == compare(read(other), read(one), None, 1.0).right
+    first, second = read_number(normal(one)), read_number(normal(other))
+    assert first is not None
+    assert second is not None
+    assert forth == (first.value == second.value and first.agrees(second))
+
+
+@given(top=st.integers(-(10**6), 10**6), bottom=st.integers(1, 10**6))
+def test_fractions_have_their_value(top: int, bottom: int) -> None:
+    for text in (f"{top}/{bottom}", rf"\frac{{{top}}}{{{bottom}}}", rf"\dfrac {{{top}}} {{{bottom}}}"):
+        number = read_number(normal(text))
+        assert number is not None
+        assert number.value == Fraction(top, bottom)
+
+
+@given(value=st.decimals(-(10**9), 10**9, places=4))
+def test_decimals_have_their_value(value: object) -> None:
+    number = read_number(normal(f"{value:,}"))
+    assert number is not None
+    assert number.value == Fraction(str(value))
+
+
+@given(answer=st.sampled_from(["5", "7/2", r"\frac{1}{2}", "(1,2)", r"\{3,1\}", "even", "4"]), data=st.data())
+def test_outer_space_never_matters(answer: str, data: st.DataObject) -> None:
+    space = data.draw(st.text(" \n\t\r", max_size=4))
+    for gold in ("5", "3.5", "0.5", "(1,2)", "1,3", "even"):
+        example = Example("x", answer=gold)
+        plain = Accuracy()(example, Completion(f"<answer>{answer}</answer>"))
+        spaced = Accuracy()(example, Completion(f"{space}<answer>{space}{answer}{space}</answer>{space}"))
+        assert (plain.value, plain.status) == (spaced.value, spaced.status)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", r"\boxed{", r"\boxed{1}", "<think>", "<answer>1</answer>", "the answer is ", "A: 5\n", "#### 5\n", "1+1=",
+     "**5**", "1+1=2\n", "<<1+1=2>>", "(", "$", "First, we go. ", "\n", " ", "\\", "½"],
+)  # fmt: skip
+def test_a_megabyte_is_judged(unit: str) -> None:
+    completion = Completion(unit * (1_000_000 // len(unit)))
+    for verifier in ALL:
+        assert verifier(Example("x", answer="5", info={"labels": [1]}), completion).status != "error"
+
+
+def data(name: str) -> list[dict[str, object]]:
+    folder = os.environ.get("GRPO_ENV_DATA")
+    if not folder or not (Path(folder) / name).exists():
+        pytest.skip(f"set GRPO_ENV_DATA to a folder with {name}")
+    return [json.loads(line) for line in (Path(folder) / name).read_text().splitlines()]
+
+
+def test_every_gsm8k_flag_is_reproduced() -> None:
+    verifier = Accuracy(format=Format(reasoning=None, answer=None))
+    for row in data("gsm8k_model_solutions.jsonl"):
+        example = Example("x", answer=str(row["ground_truth"]).rpartition("A:")[2])
+        for model in ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"):
+            solution = row[model]
+            assert isinstance(solution, dict)
+            assert verifier(example, Completion(solution["solution"])).value == solution["is_correct"], solution
+
+
+def test_every_math500_gold_accepts_itself() -> None:
+    for row in data("math500.jsonl"):
+        gold = str(row["answer"])
+        example = Example("x", answer=gold)
+        assert Accuracy().problem(example) is None
+        for echo in (
+            gold,
+            gold + " ",
+            gold.replace("\\frac", "\\dfrac"),
+            gold.replace("\\frac", "\\tfrac"),
+            f"${gold}$",
+        ):
+            assert Accuracy()(example, Completion(rf"so $\boxed{{{echo}}}$")).value == 1, (gold, echo)

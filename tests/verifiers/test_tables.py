@@ -1,0 +1,55 @@
+"""Accept and reject tables: each row of ``cases/*.jsonl`` says what a text is worth, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grpo_env.core import Completion, Example, Format, Score
+from grpo_env.registry import find
+
+
+def rows(name: str) -> list[Any]:
+    lines = (Path(__file__).parent / "cases" / f"{name}.jsonl").read_text().splitlines()
+    return [pytest.param(json.loads(line), id=f"{number}") for number, line in enumerate(lines, 1)]
+
+
+def test_the_tables_both_accept_and_reject() -> None:
+    verdicts = [param.values[0]["right"] for param in rows("accuracy")]
+    assert verdicts.count(True) > 80
+    assert verdicts.count(False) > 80
+
+
+@pytest.mark.parametrize("row", rows("accuracy"))
+def test_accuracy(row: dict[str, Any]) -> None:
+    example = Example("x", answer=row["gold"])
+    score = find("accuracy")()(example, Completion(row["completion"]))
+    assert score.value == row["right"], f"{row['why']}: {score}"
+    assert score.explanation
+    if "status" in row:
+        assert score.status == row["status"], f"{row['why']}: {score}"
+    assert Score.from_dict(score.to_dict()) == score
+
+
+@pytest.mark.parametrize("row", rows("forms"))
+def test_forms(row: dict[str, Any]) -> None:
+    names = {key: row[key] for key in ("reasoning", "answer") if key in row}
+    verifier = find(row["verifier"])(format=Format(**names), **row["options"])
+    score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))
+    assert score.value == (None if row["value"] is None else pytest.approx(row["value"])), f"{row['why']}: {score}"
+    assert score.explanation
+
+
+@pytest.mark.parametrize("row", rows("equations"))
+def test_equation_steps(row: dict[str, Any]) -> None:
+    expected = row.get("expected")
+    verifier = find("equation_steps")(expected="steps" if expected else None)
+    completion = Completion(row["completion"], prefill=row.get("prefill", ""))
+    score = verifier(Example("x", info={"steps": expected}), completion)
+    found = [[row["completion"][step.start : step.end], step.value] for step in score.steps]
+    assert found == row["steps"], f"{row['why']}: {score}"
+    assert score.status == ("scored" if found else "no_answer")
+    assert score.value == (sum(value for _, value in found) / len(found) if found else 0)
