@@ -36,7 +36,7 @@ _SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 _OPENING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
 _MATRIX = re.compile(r"\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?(.*)\\end\{\1\}$", re.DOTALL)
-_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9 .:,'\"()&%!?/-]*|\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?")
+_WORDS = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9 .:,'\"()&%!?/-]*|\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?")
 _LETTER = re.compile(r"[\"'(\[]?([A-Za-z])[\"')\].:,]*")
 _CHOICE = re.compile(r"(?:[(\[]([A-Za-z])[)\]][.:]?|([A-Za-z])[).:])\s+\S")
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -219,9 +219,8 @@ def _shape(text: str, depth: int) -> Shape:
     if number is not None:
         return number
     if match := _MATRIX.fullmatch(text):
-        rows = [row for row in _split(match[2], lambda token: token == "\\\\") if row.strip()]
-        cells = [[_read(cell.strip(), depth - 1) for cell in _split(row, lambda t: t == "&")] for row in rows]
-        return Group("matrix", tuple(Reading("", Group("row", tuple(row))) for row in cells))
+        rows = [row.strip() for row in _split(match[2], lambda token: token == "\\\\") if row.strip()]
+        return Group("matrix", tuple(Reading(row, _row(row, depth)) for row in rows))
     parts = _split(text, lambda token: token == "\\cup")
     if len(parts) > 1:
         return Group("union", tuple(_read(part.strip(), depth - 1) for part in parts))
@@ -233,14 +232,18 @@ def _shape(text: str, depth: int) -> Shape:
             return Group("set", tuple(_expanded(items, depth)))
         if len(items) > 1:
             return Group(brackets, tuple(_read(item, depth - 1) for item in items))
-        if brackets == "()" and read_number(inner.strip()) is not None:
-            return _shape(inner.strip(), depth - 1)
+        if len(items) == 1 and read_number(items[0]) is not None:
+            return _shape(items[0], depth - 1) if brackets == "()" else Group(brackets, (_read(items[0], depth - 1),))
     items = _items(text)
     if (len(items) > 1 and all(_mathematical(item) for item in items)) or ("\\pm" in text and len(items) == 1):
         return Group("set", tuple(_expanded(items, depth)))
     if _is_words(text):
         return Words(_plain_words(text))
     return Formula(*split_unit(text))
+
+
+def _row(text: str, depth: int) -> Group:
+    return Group("row", tuple(_read(cell.strip(), depth - 1) for cell in _split(text, lambda token: token == "&")))
 
 
 def _expanded(items: list[str], depth: int) -> Iterator[Reading]:

@@ -16,7 +16,8 @@ In that text the first of these sources that is present decides:
     last line      if it is a short answer by itself, or holds one bold ``**18**``
 
 A source yields every answer it names, in order and without repetition of the same text: who names several different
-ones has not answered, and the caller decides so. An answer that is denied (``not \boxed{4}``) is no answer to accept.
+ones has not answered, and the caller decides so. A number that a phrase behind the last box names counts with the
+boxes. An answer that is denied (``not \boxed{4}``) is no answer to accept.
 Every search is linear in the length of the text.
 """
 
@@ -29,6 +30,8 @@ from dataclasses import dataclass
 from grpo_env.core import Completion, Format
 
 from .blocks import Tag, find_tags, whole_turn
+from .exact import OverLimitError, read_number
+from .normal import normal
 
 _MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
 _LONGEST_LAST_LINE = 80
@@ -113,7 +116,7 @@ def _boxes(text: str) -> Found | None:
         return None
     stack: list[tuple[int, int] | None] = []
     answers: list[str] = []
-    denied, depth = False, 0
+    denied, depth, end = False, 0, 0
     for match in _BOX.finditer(text):
         token = match.group()
         if token == "}" and stack:
@@ -121,6 +124,7 @@ def _boxes(text: str) -> Found | None:
             depth -= box is not None
             content = text[box[1] : match.start()] if box is not None and depth == 0 else ""
             if box is not None and not _BLANK.fullmatch(content):
+                end = match.end()
                 answers.append(content)
                 denied = denied or (len(answers) <= _MOST_ANSWERS and _is_denied(text, box[0]))
         elif token == "{":
@@ -130,6 +134,8 @@ def _boxes(text: str) -> Found | None:
             depth += 1
     if depth:
         return Found((), "box", "the box is not closed")
+    later = _phrases(text[end:]) if answers else None
+    answers += [answer for answer in later.answers if _is_number(answer)] if later else []
     return _found(answers, "box", "the box is empty", denied)
 
 
@@ -189,6 +195,13 @@ def _is_denied(text: str, start: int) -> bool:
 
 def _starts_like_number(line: str) -> bool:
     return re.match(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac", line) is not None
+
+
+def _is_number(answer: str) -> bool:
+    try:
+        return len(answer) < _LONGEST_LAST_LINE and read_number(normal(answer)) is not None
+    except OverLimitError:
+        return True
 
 
 def _found(answers: list[str], source: str, empty: str = "the answer is empty", denied: bool = False) -> Found:

@@ -36,6 +36,8 @@ class UnreadableError(ValueError):
 @lru_cache(maxsize=2048)
 def read(text: str, is_complex: bool) -> Any:
     """A formula as a sympy object, with decimals made exact. Raises ``UnreadableError``."""
+    if len(cases := re.split(r"\s+or\s+", text)) > 1:
+        return sympy.Or(*(read(case, is_complex) for case in cases))
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _PLAIN.sub(r"\\\1 ", text)
     try:
