@@ -36,6 +36,10 @@ class DeadlineError(Exception):
     """The deadline passed and the worker was killed."""
 
 
+class _DiedError(Exception):
+    """The worker ended by itself."""
+
+
 class UnreadableError(Exception):
     """A formula cannot be read. ``role`` says which: ``gold`` or ``answer``."""
 
@@ -102,10 +106,13 @@ class _Worker:
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         with self._lock:
-            process = self._process
-            if process is None or process.poll() is not None:
-                process = self._start()
-            reply = self._exchange(process, {**request, "deadline": timeout}, timeout)
+            try:
+                reply = self._exchange(request, timeout)
+            except _DiedError:  # not necessarily this request's doing: one more try, with a fresh worker
+                try:
+                    reply = self._exchange(request, timeout)
+                except _DiedError:
+                    raise OverLimitError("the algebra worker died of it") from None
         if reply is None:
             raise DeadlineError(f"no verdict within {timeout:g} s")
         if "over" in reply:
@@ -131,7 +138,7 @@ class _Worker:
         if process is not None:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
-                    os.close(pipe.fileno())
+                    pipe.close()
             process.returncode = 0  # not our child: nothing to reap, no warning
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -140,20 +147,25 @@ class _Worker:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
         )
-        if _read_line(self._process, START_UP) is None:
+        try:
+            ready = _read_line(self._process, START_UP)
+        except _DiedError:
+            ready = None
+        if ready is None:
             self.stop()
             raise RuntimeError(f"the algebra worker did not start: {' '.join(command)}")
         return self._process
 
-    def _exchange(
-        self, process: subprocess.Popen[bytes], request: dict[str, Any], timeout: float
-    ) -> dict[str, Any] | None:
+    def _exchange(self, request: dict[str, Any], timeout: float) -> dict[str, Any] | None:
+        """The reply, or ``None`` if it took too long. Unless there is one, the worker is ended."""
+        process = self._process if self._process and self._process.poll() is None else self._start()
         assert process.stdin is not None
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.write(json.dumps({**request, "deadline": timeout}).encode() + b"\n")
             line = _read_line(process, timeout)
-        except BrokenPipeError:
-            line = None
+        except (BrokenPipeError, _DiedError):
+            self.stop()
+            raise _DiedError from None
         except BaseException:  # an interrupt between request and reply: the pipe is out of step
             self.stop()
             raise
@@ -165,7 +177,7 @@ class _Worker:
 
 
 def _read_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """The next line of the worker, or ``None`` when the deadline passes or the worker dies."""
+    """The next line of the worker, ``None`` when the deadline passes. Raises ``_DiedError``."""
     assert process.stdout is not None
     end, line = time.monotonic() + timeout, b""
     with selectors.DefaultSelector() as selector:
@@ -176,7 +188,7 @@ def _read_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None
                 return None
             data = os.read(process.stdout.fileno(), 65536)
             if not data:
-                return None
+                raise _DiedError
             line += data
     return line
 
