@@ -156,6 +156,35 @@ def score(
         raise typer.Exit(1)
 
 
+@app.command()
+def check(
+    task: Annotated[str, typer.Argument(help="A task's name or file.")],
+    overrides: Overrides = None,
+) -> None:
+    """Check a task without a model: its cases hold, its data loads, its gold answers can be judged."""
+    from grpo_env.check import failed_cases
+    from grpo_env.task import load_task
+
+    task_keys, _ = _split_overrides(overrides)
+    loaded = load_task(task, task_keys)
+    failed = list(failed_cases(loaded))
+    for line in failed:
+        talk.print(line, style="red", markup=False, soft_wrap=True)
+    talk.print(f"{len(loaded.spec.cases)} cases, {len(failed)} values wrong")
+    for split in loaded.spec.dataset.split:
+        talk.print(f"{split}: {len(loaded.examples(split)):,} examples")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command("settings")
+def list_settings() -> None:
+    """List the settings of `grpo_env train` with their defaults."""
+    from grpo_env.summary import settings
+
+    Console().print(settings())
+
+
 @tasks_app.callback()
 def tasks(context: typer.Context) -> None:
     """List the tasks that can be found by name."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line, read_records
@@ -120,3 +124,18 @@ def describe(task: Task, split: Split) -> str:
         options = ", ".join(f"{key}: {value}" for key, value in spec.model_dump(exclude_unset=True).items())
         lines.append(f"  {name}{' (metric)' if name == task.metric else ''}: {{{options}}}")
     return "\n".join(lines)
+
+
+def settings() -> Table:
+    """Every training setting with its default and meaning, from the texts under the fields of ``TrainConfig``."""
+    from grpo_env.trainer.config import TrainConfig
+
+    (cls,) = ast.parse(inspect.getsource(TrainConfig)).body
+    assert isinstance(cls, ast.ClassDef)
+    table = Table("setting", "default", "meaning", box=None, header_style="bold")
+    for statement, text in pairwise(cls.body):
+        if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
+            name = ast.unparse(statement.target)
+            meaning = str(ast.literal_eval(text.value)).replace("``", "")
+            table.add_row(name, str(getattr(TrainConfig, name)), Text(meaning))
+    return table

@@ -123,3 +123,15 @@ def test_version_and_help():
     assert grpo_env("--version").stdout.startswith("grpo_env 0.")
     for command in ("train", "eval", "score", "tasks"):
         assert grpo_env(command, "--help").returncode == 0
+
+
+def test_settings_lists_every_field_with_its_meaning():
+    from dataclasses import fields
+
+    from grpo_env.trainer.config import TrainConfig
+
+    lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
+    for field in fields(TrainConfig):
+        (line,) = [line for line in lines if line and line[0] == field.name]
+        assert line[1] == str(field.default)
+        assert line[2]

@@ -6,6 +6,7 @@ import pickle
 import pytest
 import yaml
 
+from grpo_env.check import failed_cases
 from grpo_env.core import Message
 from grpo_env.errors import UsageError
 from grpo_env.task import find_task, load_task, make_task, task_files
@@ -288,7 +289,13 @@ def test_the_cases_of_every_bundled_task_hold(path):
     task = load_task(path)
     assert task.spec.description
     assert len(task.spec.cases) >= 3
-    for case in task.spec.cases:
-        score = task.score(case.completion, answer=case.answer, info=case.info)
-        for name, expected in (case.model_extra or {}).items():
-            assert (score.value if name == "total" else score.part(name).value) == expected, (case, str(score))
+    assert list(failed_cases(task)) == []
+
+
+def test_a_case_that_does_not_hold_is_named(folder):
+    cases = [
+        {"answer": "5", "completion": RIGHT, "accuracy": 1, "total": 2.5},
+        {"answer": "6", "completion": RIGHT, "accuracy": 1, "total": 0.5, "why": "a slip"},
+    ]
+    (line,) = failed_cases(make_task(changed("cases", cases), "my.yaml", folder))
+    assert line.startswith("my.yaml: cases.1: accuracy should be 1 (a slip), found 0.0 [scored]")
