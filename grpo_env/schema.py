@@ -105,7 +105,7 @@ class VerifierSpec(BaseModel):
     process: float | ScheduleSpec = 0.0
     when: str | None = None
     clip: tuple[float, float] | None = None
-    statuses: dict[Literal["no_answer", "over_limit", "timeout"], float] = {}
+    statuses: dict[str, float] = {}
     of: dict[str, VerifierSpec] | None = None
 
 

@@ -201,7 +201,7 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
                 process=number(spec.process),
                 when=spec.when,
                 clip=spec.clip,
-                statuses={**spec.statuses},
+                statuses=spec.statuses,
             )
         except UsageError as error:
             raise error if str(error).startswith(source) else UsageError(f"{source}: {error}") from error

@@ -176,6 +176,7 @@ def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
         ("verifiers.accuracy.clip", [1, 0], "clip"),
+        ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
         ("verifiers.accuracy.of", {"x": {}}, "verifiers.accuracy.of: accuracy is not composed"),
         ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
