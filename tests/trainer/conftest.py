@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from grpo_env.trainer.policy import Policy, load_policy
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from grpo_env import Completion, Example, Score, StepScore, Verifier, load_task, verifier
 from grpo_env.task import Task
+from grpo_env.trainer.policy import Policy, load_policy
 
 TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 und 🙂🙃", "aeiou bcdfg"]
 

@@ -7,9 +7,10 @@ from statistics import fmean, pstdev, stdev
 
 import pytest
 import torch
-from grpo_env.trainer.advantages import outcome_advantages, process_advantages
 from hypothesis import given
 from hypothesis import strategies as st
+
+from grpo_env.trainer.advantages import outcome_advantages, process_advantages
 
 
 def outcome(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from grpo_env.trainer.align import step_token, token_ends
-from grpo_env.trainer.policy import Policy, load_policy
 from hypothesis import given
 from hypothesis import strategies as st
+
+from grpo_env.trainer.align import step_token, token_ends
+from grpo_env.trainer.policy import Policy, load_policy
 
 
 def byte_decode(ids: list[int]) -> str:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+
 from grpo_env.trainer import losses
 from grpo_env.trainer.losses import aggregate, clipped, denominators, kl_penalty, policy_loss, token_logp
 

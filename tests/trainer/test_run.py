@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
-from grpo_env.trainer.checkpoint import RunFolder
-from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.run import InterruptedRunError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
 from grpo_env.errors import RunError, UsageError
+from grpo_env.trainer.checkpoint import RunFolder
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.run import InterruptedRunError, uninterrupted
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds")
 stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
@@ -32,7 +33,7 @@ class Interrupting(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         stop_after[0] -= 1
         if stop_after[0] == 0:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         text = completion.text
         return Score(sum(letter.isascii() for letter in text) / max(1, len(text)))
 
@@ -136,6 +137,15 @@ def test_the_cuts_above_fall_into_every_phase() -> None:
     assert phases == ["evaluation", "step 0", "step 1", "step 2", "step 3"]
 
 
+def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
+    before, reached = signal.getsignal(signal.SIGINT), False
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        reached = True
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, tmp_path: Path) -> None:
     task = make_task(LETTERS, steps=5, save_every=2)
     stop_after[0] = math.inf
@@ -144,6 +154,8 @@ def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, 
     # As kill -9 at the end of step 4 leaves it: a line half written, and no checkpoint since step 4 began.
     (crashed / "model").rename(crashed / "gone")
     (crashed / "checkpoints" / "step-000005").rename(crashed / "step-000005")
+    (crashed / "checkpoints" / ".step-000006.tmp").mkdir()
+    (crashed / "checkpoints" / ".step-000006.tmp" / "state.pt").write_bytes(b"half")
     with (crashed / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')
     resume(crashed)

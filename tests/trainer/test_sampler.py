@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from grpo_env.trainer import sampler
-from grpo_env.trainer.policy import Policy, completion_logits, load_policy
-from grpo_env.trainer.sampler import sample
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
+from grpo_env.trainer import sampler
+from grpo_env.trainer.policy import Policy, completion_logits, load_policy
+from grpo_env.trainer.sampler import sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 

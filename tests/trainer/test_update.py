@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+
+from grpo_env.core import Example, Score, StepScore
+from grpo_env.errors import RunError
 from grpo_env.trainer.batch import collate, token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout
 from grpo_env.trainer.update import learning_rate, make_optimizer, micro_batch_loss, update
-
-from grpo_env.core import Example, Score, StepScore
-from grpo_env.errors import RunError
 
 EXAMPLE = Example("e", "")
 CONFIG = TrainConfig(group_size=3, prompts_per_step=2, max_new_tokens=8, max_grad_norm=1e9, warmup_steps=0)
