@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
-from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, Part, WeightedSum
-from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
 from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, judge
 from grpo_env.errors import UsageError
+from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, Part, WeightedSum
+from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
 EXAMPLE = Example("x")
 TEXT = Completion("one two three")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from grpo_env.verifiers.process import EquationSteps, LabelledSteps
 
 from grpo_env.core import Completion, Example, Format
+from grpo_env.verifiers.process import EquationSteps, LabelledSteps
 
 TEXT = "<think>\nfirst\n\n  second \n</think>\n<answer>\n5\n</answer>"
 

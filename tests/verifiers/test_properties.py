@@ -8,15 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.compare import compare, read
-from grpo_env.verifiers.exact import read_number
-from grpo_env.verifiers.normal import normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.compare import compare, read
+from grpo_env.verifiers.exact import read_number
+from grpo_env.verifiers.normal import normal
 
 ALL: list[Verifier] = [
     find("accuracy")(timeout=0.5),

@@ -10,10 +10,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from grpo_env.verifiers import algebra
-from grpo_env.verifiers.accuracy import Accuracy
 
 from grpo_env.core import Completion, Example
+from grpo_env.verifiers import algebra
+from grpo_env.verifiers.accuracy import Accuracy
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 GOLD = r"\frac{x+1}{2}"
