@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from grpo_env.tasks.arithmetic import problems
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers.decoders import ByteLevel
 from torch.nn import functional
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from grpo_env.tasks.arithmetic import problems
 
 from .evaluate import run_eval
 

@@ -6,14 +6,14 @@ import re
 from fractions import Fraction
 
 import pytest
-from grpo_env.tasks import arithmetic, countdown, letter_counting
-from grpo_env.tasks.countdown import Countdown, evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.task import load_task
+from grpo_env.tasks import arithmetic, countdown, letter_counting
+from grpo_env.tasks.countdown import Countdown, evaluate
 
 GENERATORS = [arithmetic, countdown, letter_counting]
 KEYS = {
