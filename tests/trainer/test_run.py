@@ -138,11 +138,16 @@ def test_the_cuts_above_fall_into_every_phase() -> None:
 
 
 def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
-    before, reached = signal.getsignal(signal.SIGINT), False
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
-        signal.raise_signal(signal.SIGINT)
-        reached = True
-    assert reached
+    before, reached = signal.getsignal(signal.SIGINT), []
+
+    def interrupted_update() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_update()
+    assert reached == ["the end"]
     assert signal.getsignal(signal.SIGINT) is before
 
 
