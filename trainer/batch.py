@@ -58,8 +58,8 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
     lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
 
-    first, last = (share * config.group_size for share in _groups(policy, len(flat)))
-    own = [row for row in range(first, last) if useful[row]]
+    groups = own_share(policy.accelerator, len(flat))
+    own = [row for row in range(groups.start * config.group_size, groups.stop * config.group_size) if useful[row]]
     own.sort(key=lambda row: len(judged[row].rollout.prompt_ids) + lengths[row])  # little padding in a micro-batch
     parts = [own[at : at + config.micro_batch_rows] for at in range(0, len(own), config.micro_batch_rows)]
     return Batch(
@@ -70,11 +70,6 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
         ],
         uniform_groups=int(flat.sum()),
     )
-
-
-def _groups(policy: Policy, groups: int) -> tuple[int, int]:
-    share = own_share(policy.accelerator, groups)
-    return share.start, share.stop
 
 
 def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Tensor:

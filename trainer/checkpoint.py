@@ -53,7 +53,8 @@ class RunFolder:
         versions = {name: version(name) for name in PACKAGES}
         versions |= {"python": platform.python_version(), "platform": platform.platform()}
         with _writing(path):
-            (path / "config.yaml").write_text(_yaml(asdict(config)), encoding="utf-8")
+            model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
+            (path / "config.yaml").write_text(_yaml({**asdict(config), "model": model}), encoding="utf-8")
             (path / "task.yaml").write_text(_yaml(task.resolved()), encoding="utf-8")
             about = {**versions, "seed": config.seed, "threads": torch.get_num_threads()}
             (path / "versions.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -116,7 +117,7 @@ class RunFolder:
             state = {"step": step, "model": policy.model.state_dict(), "optimizer": optimizer.state_dict()}
             with (draft / "state.pt").open("wb") as file:
                 torch.save(state, file)
-                _sync(file.fileno())
+                os.fsync(file.fileno())
             _replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
             shutil.rmtree(final, ignore_errors=True)
             draft.rename(final)
@@ -144,14 +145,11 @@ class RunFolder:
             except Exception as error:  # torch.load raises whatever the damage leads to
                 why = str(error).split("\n")[0]
                 skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")
+                if self.writes and path.exists():  # out of the way of those that will be saved and kept
+                    path.replace(path.with_name(f"corrupt-{path.name}"))
                 continue
             return int(state["step"]), skipped
-        count = len(skipped)
-        raise RunError(
-            f"{self.path}: no checkpoint to go on from ({count} corrupt)"
-            if count
-            else f"{self.path}: no checkpoint to go on from; the run stopped before it saved one. Start it again"
-        )
+        raise RunError(f"{self.path}: no checkpoint to go on from ({len(skipped)} corrupt); start the run again")
 
     def save_model(self, policy: Policy) -> None:
         """Write the model and tokenizer to ``model/``, as transformers loads them."""
@@ -206,19 +204,15 @@ def _replace(path: Path, content: bytes) -> None:
     with draft.open("wb") as file:
         file.write(content)
         file.flush()
-        _sync(file.fileno())
+        os.fsync(file.fileno())
     draft.replace(path)
-
-
-def _sync(descriptor: int) -> None:
-    os.fsync(descriptor)
 
 
 def _sync_folder(path: Path) -> None:
     if os.name == "posix":  # elsewhere a folder cannot be opened
         descriptor = os.open(path, os.O_RDONLY)
         try:
-            _sync(descriptor)
+            os.fsync(descriptor)
         finally:
             os.close(descriptor)
 

@@ -79,3 +79,5 @@ def learn(run: Run, start: int) -> Result:
         return run.finish()
     except (KeyboardInterrupt, RunError) as error:
         raise run.stopped(done, error) from error
+    finally:
+        run.report.close()

@@ -73,6 +73,11 @@ class Run:
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
+        if config.supervision != "outcome" and not any(part.process for part in getattr(task.verifier, "parts", ())):
+            raise UsageError(
+                f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
+                "'process' weight; use supervision=outcome"
+            )
         return cls(
             task,
             config,
@@ -131,7 +136,7 @@ class Run:
         self.folder.record(row)
 
     def check(self, judged: Sequence[Judged], step: int) -> None:
-        """Raises ``RunError`` when too much is unscored, ``UsageError`` when process supervision has no steps."""
+        """Raises ``RunError``, with the first reason, when too much is unscored."""
         unscored = [one for one in judged if not one.score.scored]
         if len(unscored) > self.config.max_unscored_share * len(judged):
             first = unscored[0]
@@ -139,11 +144,6 @@ class Run:
                 f"step {step}: {len(unscored)} of {len(judged)} completions cannot be scored, more than "
                 f"max_unscored_share={self.config.max_unscored_share:g}; first: example {first.example.id}: "
                 f"{first.score.status}: {first.score.explanation}"
-            )
-        if self.config.supervision != "outcome" and not any(part.process for one in judged for part in one.score.parts):
-            raise RunError(
-                f"supervision={self.config.supervision} needs step scores, and no verifier of the task "
-                f"{self.task.name} has a 'process' weight; use supervision=outcome"
             )
 
     def record(
@@ -189,7 +189,6 @@ class Run:
 
     def stopped(self, done: int, error: BaseException) -> RunError:
         """Save what there is after ``done`` updates; returns the error that tells how to go on."""
-        self.report.close()
         path = self.folder.path
         if isinstance(error, DivergedError):
             return RunError(f"after {done} steps: {error}. Sound checkpoints: {path / 'checkpoints'}")

@@ -120,7 +120,7 @@ def micro_batch_loss(
     with torch.no_grad():
         cut = clipped(logp, micro.old_logp, micro.advantages, **bounds) & mask
         sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), mask.sum()])
-    return loss, sums.double().cpu()
+    return loss, sums.cpu().double()
 
 
 def _row_logp(policy: Policy, model: Any, micro: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:

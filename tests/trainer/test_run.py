@@ -193,6 +193,7 @@ def test_a_corrupt_checkpoint_is_passed_over(
     resume(run)
     assert f"{newest.name} is corrupt" in capsys.readouterr().err
     assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
+    assert (newest.parent / f"corrupt-{newest.name}").exists()
 
 
 def test_nothing_sound_to_go_on_from(make_task, tmp_path: Path) -> None:
@@ -234,8 +235,9 @@ def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
 
 
 def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no verifier of the task vowels has a 'process' weight"):
+    with pytest.raises(UsageError, match="no verifier of the task vowels has a 'process' weight"):
         train(make_task(LETTERS), run_dir=tmp_path / "run", supervision="process")
+    assert not (tmp_path / "run").exists()
     train(make_task(), run_dir=tmp_path / "both", supervision="both", steps=1)
 
 
