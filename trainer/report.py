@@ -68,6 +68,8 @@ class Report:
     def evaluation(self, step: int, row: Mapping[str, float], interval: tuple[float, float]) -> None:
         """Show held-out accuracy after ``step`` updates."""
         self._held_out.append((step, row["accuracy"]))
+        if self._live.is_started:
+            self._live.update(self._view(step))
         low, high = interval
         line = f"held-out after {step} steps: greedy accuracy {row['accuracy']:.3f} (95% {low:.3f} to {high:.3f})"
         if "sampled_accuracy" in row:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,22 +19,27 @@ import sys
 import torch
 from grpo_env import load_task, train
 torch.set_num_threads(1)
-task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
-train(task, run_dir=sys.argv[1], steps=2, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=5, save_every=1,
-      supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2, micro_batch_rows=5, device="cpu")
+def run(folder):
+    task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
+    train(task, run_dir=folder, steps=2, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=5, save_every=1,
+          supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2, micro_batch_rows=5, device="cpu")
 """
 
 
 def test_two_processes_equal_one(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(SCRIPT, names)
+    names["run"](tmp_path / "one")
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
-    for command, name in (([sys.executable], "one"), ([*launch, "--standalone"], "two")):
-        done = subprocess.run(
-            [*command, str(script), str(tmp_path / name)], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+    script.write_text(f"{SCRIPT}\nrun({str(tmp_path / 'two')!r})")
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
     assert "cpu, 2 processes" in done.stderr
     assert done.stderr.count("saved      ") == 1  # only the first process talks
 
