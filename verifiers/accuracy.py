@@ -9,9 +9,10 @@ from grpo_env.core import Completion, Example, Format, Score, Status, Verifier
 from grpo_env.registry import verifier
 
 from .algebra import DeadlineError, UnreadableError, formula_problem
-from .compare import Formula, Reading, Verdict, compare, read
+from .compare import Verdict, compare
 from .exact import OverLimitError
 from .extract import final_answer, inside
+from .shapes import Formula, Reading, read
 
 _STATUS: dict[type[Exception], Status] = {
     OverLimitError: "over_limit",

@@ -43,8 +43,8 @@ class _DiedError(Exception):
 class UnreadableError(Exception):
     """A formula cannot be read. ``role`` says which: ``gold`` or ``answer``."""
 
-    def __init__(self, role: str, why: str) -> None:
-        super().__init__(f"the {role} cannot be read as mathematics ({why})")
+    def __init__(self, role: str) -> None:
+        super().__init__(f"the {role} cannot be read as mathematics")
         self.role = role
 
 
@@ -118,7 +118,7 @@ class _Worker:
         if "over" in reply:
             raise OverLimitError(f"too large for the worker's {reply['over']}")
         if "unreadable" in reply:
-            raise UnreadableError(reply["unreadable"], reply["why"])
+            raise UnreadableError(reply["unreadable"])
         return reply
 
     def stop(self) -> None:

@@ -1,8 +1,8 @@
 r"""Numbers, exactly: what a short text such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}`` is worth.
 
 No floating point, no computer algebra. ``read_number`` knows integers, decimals, fractions, mixed numbers, powers of
-ten, percents, currencies and units, and gives a ``Number`` or ``None``; it raises ``OverLimitError`` for numbers larger
-than any honest answer, before computing them.
+ten, magnitudes (4 million), percents, currencies and units, and gives a ``Number`` or ``None``; it raises
+``OverLimitError`` for numbers larger than any honest answer, before computing them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from .units import read_unit, same_unit
+
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
 
-_UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 _DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
 _REPEATING = re.compile(r"(\d*)\.(\d*)(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))")
@@ -25,47 +27,10 @@ _FRACTION = re.compile(
 )
 _SLASHED = re.compile(rf"(?:(\d+)(?:\s+and\s+|\s+))?({_UNSIGNED})\s*/\s*({_UNSIGNED})")
 _BASED = re.compile(r"(\d+)\s*_\s*(?:\{\s*(\d+)\s*\}|(\d+))")
+_MAGNITUDE = re.compile(r"\s+(hundred|thousand|million|billion|trillion)\b", re.IGNORECASE)
+_MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SIGN = re.compile(r"[-+]")
 _CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(?:Rs\.?|USD|EUR|GBP)\s?", re.IGNORECASE)
-_UNIT = re.compile(r"\s*(%|°\s?[CF]?|[$€£¥₹]|[A-Za-z][A-Za-z./'-]*)(?:\s*(?:\^|\*\*)\s*\{?\s*(\d)\s*\}?)?")
-
-_SHORT_UNITS = {
-    "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph",
-    "min", "ms", "hz", "am", "pm", "sq", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
-}  # fmt: skip
-# Letters that may stand for a unit when a space divides them from their number; all others are variables.
-_LETTER_UNITS = frozenset("mgshLlNJWVKCF")
-_NO_UNITS = {
-    "or", "and", "to", "not", "pi", "sqrt", "e", "i", "x", "log", "ln", "sin", "cos", "tan", "cot", "sec",
-    "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
-    "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
-    "divided", "approximately",
-}  # fmt: skip
-_SAME_UNITS = {
-    **dict.fromkeys(("dollar", "dollars", "usd", "bucks"), "$"),
-    **dict.fromkeys(("euro", "euros", "eur"), "€"),
-    **dict.fromkeys(("pounds sterling", "gbp"), "£"),
-    **dict.fromkeys(("percent", "pct", "percentage"), "%"),
-    **dict.fromkeys(("degree", "degrees", "deg"), "°"),
-    **dict.fromkeys(("meter", "meters", "metre", "metres"), "m"),
-    **dict.fromkeys(("centimeter", "centimeters", "centimetre", "centimetres"), "cm"),
-    **dict.fromkeys(("millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
-    **dict.fromkeys(("kilometer", "kilometers", "kilometre", "kilometres"), "km"),
-    **dict.fromkeys(("gram", "grams"), "g"),
-    **dict.fromkeys(("kilogram", "kilograms", "kgs"), "kg"),
-    **dict.fromkeys(("second", "seconds", "sec", "secs"), "s"),
-    **dict.fromkeys(("minute", "minutes", "mins"), "min"),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
-    **dict.fromkeys(("liter", "liters", "litre", "litres", "l"), "L"),
-    **dict.fromkeys(("inch", "inches"), "in"),
-    **dict.fromkeys(("foot", "feet"), "ft"),
-    **dict.fromkeys(("mile", "miles"), "mi"),
-    **dict.fromkeys(("yard", "yards", "yds"), "yd"),
-    **dict.fromkeys(("pound", "pounds", "lbs"), "lb"),
-    **dict.fromkeys(("ounce", "ounces"), "oz"),
-}
-_POWERS = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3}
-_FILLERS = frozenset(("of", "per", "a", "the", "in", "total", "unit", "each", "every", "all", "altogether", "more"))
 
 
 class OverLimitError(ValueError):
@@ -87,27 +52,6 @@ class Number:
         return same_unit(self.unit, other.unit)
 
 
-def same_unit(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
-    mine, theirs = set(first), set(second)
-    if not mine or not theirs:
-        return True
-    powers = {word for word in mine ^ theirs if word.startswith("^")}
-    return not powers and (mine <= theirs or theirs <= mine)
-
-
-def split_unit(text: str) -> tuple[str, tuple[str, ...]]:
-    """A formula without its unit, and the unit: ``12\\pi cm`` is ``12\\pi`` and cm."""
-    core, units = text.strip(), []
-    if match := re.match(r"[$€£¥₹]\s*", core):
-        units, core = [match.group().strip()], core[match.end() :]
-    match = re.search(r"(?:\s*[%°]|\s+[A-Za-z]{2,}(?:\s[A-Za-z]{2,}){0,3}(?:\s*\^\s*\{?\s*\d\s*\}?)?)$", core)
-    words = _read_unit(core, match.start()) if match else None
-    if match and words is not None and match.start() > 0:
-        return core[: match.start()], (*units, *words)
-    return core, tuple(units)
-
-
 def read_number(text: str) -> Number | None:
     """The number that a text in normal spelling is, all of it, or ``None``. Raises ``OverLimitError``."""
     if not any(character.isdigit() for character in text):
@@ -126,7 +70,9 @@ def read_number(text: str) -> Number | None:
     if read is None:
         return None
     value, base, at = read
-    words = _read_unit(text, at)
+    if match := _MAGNITUDE.match(text, at):
+        value, at = value * 10 ** _MAGNITUDES[match[1].lower()], match.end()
+    words = read_unit(text, at)
     if words is None:
         return None
     units = [unit for unit in units if unit] + words
@@ -188,49 +134,8 @@ def _period(digits: str) -> str | None:
     return None
 
 
-def _read_unit(text: str, at: int) -> list[str] | None:
-    """The words after a number, in one spelling; ``None`` if they are something else than a unit."""
-    words: list[str] = []
-    power = None
-    while at < len(text):
-        if text[at:].strip() in ("", "."):
-            break
-        match = _UNIT.match(text, at)
-        if match is None or len(words) > 6:
-            return None
-        word, spaced = match[1].replace(" ", ""), text[at : at + 1] == " "
-        plain = word.strip(".").lower()
-        if plain in _NO_UNITS or not may_be_unit(word, plain, spaced):
-            return None
-        at = match.end()
-        if plain in _POWERS:
-            power = _POWERS[plain]
-            continue
-        if match[2]:
-            power = int(match[2])
-        if plain in _FILLERS or plain == "units":
-            continue
-        singular = plain[:-1] if len(plain) > 3 and plain.endswith("s") and not plain.endswith("ss") else plain
-        words.append(_SAME_UNITS.get(plain, word if len(word) == 1 else singular))
-    return [*words, f"^{power}"] if power else words
-
-
-def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
-    """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
-    if plain in "%°$€£¥₹" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
-        return True
-    if not plain.isalpha():  # km/h, half-dollars
-        parts = re.split(r"[./'-]+", plain)
-        return len(parts) > 1 and all(
-            part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts
-        )
-    if len(plain) == 1:
-        return spaced and word in _LETTER_UNITS
-    return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy")
-
-
 def _decimal(text: str) -> Fraction:
-    plain = _bounded(text.replace(",", ""), MAX_DIGITS)
+    plain = _bounded(text.replace(",", "").replace(" ", ""), MAX_DIGITS)
     return Fraction(plain.rstrip(".")) if plain.strip(".") else Fraction(0)
 
 

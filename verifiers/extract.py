@@ -8,16 +8,16 @@ Only what the model says *after* its reasoning counts:
 
 In that text the first of these sources that is present decides:
 
-    answer tag     ``<answer>18</answer>``; inside it a box or "the answer is 18", else all of its content
-    box            ``\boxed{18}``, ``\fbox{18}``; a box that is not closed: no answer
+    answer tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
+    box            ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     hashes         ``#### 18`` with a number, or as the last line
     phrase         "The answer is 18.", "Final answer: $18$", "**Answer:** 18"
     A line         ``A: 18``
     last line      if it is a short answer by itself, or holds one bold ``**18**``
 
 A source yields every answer it names, in order and without repetition of the same text: who names several different
-ones has not answered, and the caller decides so. A number that a phrase behind the last box names counts with the
-boxes. An answer that is denied (``not \boxed{4}``) is no answer to accept.
+ones has not answered, and the caller decides so. A number that a weaker source names behind the deciding one is
+an answer as well, a contradiction if it differs. An answer that is denied (``not \boxed{4}``) is no answer to accept.
 Every search is linear in the length of the text.
 """
 
@@ -37,7 +37,7 @@ _MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
 _LONGEST_LAST_LINE = 80
 _WORDS_IN_LAST_LINE = 6
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}\{|\\.|[{}]", re.DOTALL)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}))|\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"^[ \t]{0,9}####[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
 _PHRASE = re.compile(
     r"\banswer\b(?:[ \t]{1,3}(?:to|for)\b[^\n.:=]{0,80}?)?[*_ \t]{0,4}(?:\bis\b|\bwould be\b|[:=])[*_:\s]{0,9}(?=\S)",
@@ -48,7 +48,7 @@ _SENTENCE_END = re.compile(
     r"\n|[.!?](?=\s|$)|;\s|,\s+(?=(?:because|since|so|which|as|where|but|not|and (?:so|thus))\b)"
 )
 _DENIED = re.compile(
-    r"(?:\bnot|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
+    r"(?:\b(?:can)?not|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~])*")
@@ -87,7 +87,13 @@ def final_answer(format: Format, completion: Completion) -> Found:
 
 def inside(text: str) -> Found:
     """The answer within a text that is all answer, such as the content of an answer tag or a gold answer."""
-    return _boxes(text) or _phrases(text) or _found([text], "text", "the answer is empty")
+    return (
+        _boxes(text)
+        or _hashes(text)
+        or _phrases(text)
+        or _a_lines(text)
+        or _found([text], "text", "the answer is empty")
+    )
 
 
 def _from_answer_tags(text: str, tags: list[Tag]) -> Found:
@@ -106,9 +112,11 @@ def _from_answer_tags(text: str, tags: list[Tag]) -> Found:
     found = [inside(content) for content in contents]
     if not all(one.answers for one in found):
         return next(one for one in found if not one.answers)
-    return _found(
-        [answer for one in found for answer in one.answers], "answer tag", denied=any(f.denied for f in found)
-    )
+    answers = [answer for one in found for answer in one.answers]
+    rest = text[tags[-1].end :]
+    boxes = _boxes(rest)
+    answers += boxes.answers if boxes else _later(rest)
+    return _found(answers, "answer tag", denied=any(one.denied for one in found))
 
 
 def _boxes(text: str) -> Found | None:
@@ -127,6 +135,10 @@ def _boxes(text: str) -> Found | None:
                 end = match.end()
                 answers.append(content)
                 denied = denied or (len(answers) <= _MOST_ANSWERS and _is_denied(text, box[0]))
+        elif match["bare"] and depth == 0:
+            end = match.end()
+            answers.append(match["bare"])
+            denied = denied or (len(answers) <= _MOST_ANSWERS and _is_denied(text, match.start()))
         elif token == "{":
             stack.append(None)
         elif token[-1] == "{" and len(token) > 2:
@@ -134,8 +146,7 @@ def _boxes(text: str) -> Found | None:
             depth += 1
     if depth:
         return Found((), "box", "the box is not closed")
-    later = _phrases(text[end:]) if answers else None
-    answers += [answer for answer in later.answers if _is_number(answer)] if later else []
+    answers += _later(text[end:]) if answers else []
     return _found(answers, "box", "the box is empty", denied)
 
 
@@ -144,7 +155,9 @@ def _hashes(text: str) -> Found | None:
     numbers = [line for line in lines if _starts_like_number(line)]
     if numbers:
         return _found(numbers, "hashes")
-    return _found(lines[-1:], "hashes") if lines and text.rstrip().endswith(lines[-1]) else None
+    if not lines or not text.rstrip().endswith(lines[-1]):
+        return None
+    return _phrases(lines[-1]) or _found(lines[-1:], "hashes")
 
 
 def _phrases(text: str) -> Found | None:
@@ -177,6 +190,12 @@ def _last_line(text: str) -> Found | None:
     return _found([line], "last line")
 
 
+def _later(text: str) -> list[str]:
+    """Numbers that a phrase, hashes or an A line name behind the source that decides: they are answers as well."""
+    sources = (source(text) for source in (_hashes, _phrases, _a_lines))
+    return [answer for found in sources if found for answer in found.answers if _is_number(answer)]
+
+
 def _statement(text: str, start: int) -> str:
     """What is stated from ``start`` on: the formula that begins there, else up to the end of the sentence."""
     window = text[start : start + 400]
@@ -186,7 +205,10 @@ def _statement(text: str, start: int) -> str:
             if end > 0 and (opening != "$" or "\n" not in window[:end]):
                 tail = _SENTENCE_END.split(window[end + len(closing) :], maxsplit=1)[0]
                 return window[: end + len(closing)] + tail
-    return _SENTENCE_END.split(window, maxsplit=1)[0].strip().rstrip("*_")
+    end = _SENTENCE_END.search(window)
+    if end and end.group() == "?":  # "Is the answer 18? No, ..." states nothing
+        return ""
+    return window[: end.start() if end else None].strip().rstrip("*_")
 
 
 def _is_denied(text: str, start: int) -> bool:

@@ -19,6 +19,8 @@ _SYMBOLS = {
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
     **dict.fromkeys("’‘", "'"),
     "÷": "/", "∕": "/", "⁄": "/", "／": "/", "±": r"\pm ", "√": r"\sqrt ", "π": r"\pi ", "∞": r"\infty ",
+    **dict.fromkeys("“”", '"'),
+    "≈": r"\approx ",
     "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
     "º": "°", "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
     "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "…": r"\ldots ",
@@ -26,21 +28,34 @@ _SYMBOLS = {
 
 _RENAMED = re.compile(
     r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lr]?|leq|geq|neq|degree|circ|lbrace|rbrace"
-    r"|lbrack|rbrack|dots|cdots|operatorname|mathrm|textrm|textbf|mathbf|textit|mathit|mbox|hbox|varnothing)(?![A-Za-z])"
+    r"|lbrack|rbrack|dots|cdots|dbinom|tbinom|operatorname|mathrm|textrm|textbf|mathbf|textit|mathit|mbox|hbox|varnothing)(?![A-Za-z])"
 )
 _NEW_NAMES = {
-    "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "leq": r"\le", "geq": r"\ge", "neq": r"\ne",
+    "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
+    "leq": r"\le", "geq": r"\ge", "neq": r"\ne",
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
 }  # fmt: skip
 _SPACES = re.compile(r"(?<!\\)\\[,;: ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z])|~|\s+")
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
-_SHORT_FRACTION = re.compile(r"\\frac\s*(?:(\d)|\{([^{}]*)\})\s*(?:(\d)|\{([^{}]*)\})")
-_SHORT_ROOT = re.compile(r"\\sqrt\s*(\d|[A-Za-z])")
-_WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"))
+# A power of a digit is left alone: TeX reads 2^10 as 20, nobody else does.
+_LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|[\^_](?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
+_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, "^": 1, "_": 1}
+_WRAPPERS = (
+    ("$$", "$$"),
+    ("$", "$"),
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("`", "`"),
+    ('"', '"'),
+)
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the full stop belongs to the answer
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_HTML = re.compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
+_BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 
 
 def normal(text: str) -> str:
@@ -52,18 +67,17 @@ def normal(text: str) -> str:
         text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
         text = _TEXT.sub(r" \1 ", text)
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
-        text = _SHORT_FRACTION.sub(_whole_fraction, text)
-        text = _SHORT_ROOT.sub(r"\\sqrt{\1}", text)
+        text = _braced(text)
     elif "{,}" in text:
         text = text.replace("{,}", ",")
-    text = _SPACES.sub(" ", text).strip()
+    text = _SPACES.sub(" ", text).strip().lstrip("=: ")
     while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
 
 
 def unwrapped(text: str) -> str:
-    r"""The text without outer white space, ``$…$``, ``\(…\)``, emphasis, ``\boxed{…}`` and a final full stop."""
+    r"""The text without outer white space, ``$…$``, emphasis, quotes, braces, ``\boxed{…}`` and a full stop."""
     text = text.strip()
     for _ in range(8):
         before = text
@@ -75,9 +89,11 @@ def unwrapped(text: str) -> str:
                 inner = text[len(opening) : -len(closing)]
                 if opening.strip("\\") not in inner.replace("\\$", ""):
                     text = inner.strip()
-        box = _BOX.match(text)
-        if box and text.endswith("}") and _closes_at_end(text, box.end()):
-            text = text[box.end() : -1].strip()
+        if html := _HTML.fullmatch(text):
+            text = html[2].strip()
+        braced = _BRACED.match(text)
+        if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
+            text = text[braced.end() : -1].strip()
         if text == before:
             break
     return text
@@ -88,9 +104,36 @@ def squeezed(text: str) -> str:
     return re.sub(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])", "", text)
 
 
-def _whole_fraction(match: re.Match[str]) -> str:
-    top, bottom = (match[1] or match[2] or "").strip(), (match[3] or match[4] or "").strip()
-    return rf"\frac{{{top}}}{{{bottom}}}"
+def _braced(text: str) -> str:
+    r"""Braces around every argument of a fraction, binomial or root: ``\frac\pi4`` becomes ``\frac{\pi}{4}``."""
+    parts: list[str] = []
+    missing, ours = [0], [False]  # for each open group: arguments still to come, and whether we opened it
+    for token in _LATEX.findall(text):
+        arity = _ARGUMENTS.get(token[:5] if token.startswith("\\sqrt[") else token, 0)
+        if token.isspace() and missing[-1]:
+            continue
+        if token == "{" or (arity and missing[-1]):
+            parts.append("{")
+            missing.append(0)
+            ours.append(token != "{")
+        if token == "}" and len(missing) > 1 and not ours[-1]:
+            missing.pop()
+            ours.pop()
+        if arity:
+            missing[-1] = arity
+            parts.append(token)
+        elif token == "{":
+            continue
+        else:
+            parts.append(f"{{{token}}}" if missing[-1] and token != "}" else token)
+            while missing[-1]:
+                missing[-1] -= 1
+                if missing[-1] or not ours[-1]:
+                    break
+                parts.append("}")
+                missing.pop()
+                ours.pop()
+    return "".join(parts)
 
 
 def _closes_at_end(text: str, start: int) -> bool:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.compare import compare, read
+from grpo_env.verifiers.compare import compare
 from grpo_env.verifiers.exact import read_number
 from grpo_env.verifiers.normal import normal
+from grpo_env.verifiers.shapes import read
 
 ALL: list[Verifier] = [
     find("accuracy")(timeout=0.5),
