@@ -205,10 +205,10 @@ def _statement(text: str, start: int) -> str:
             if end > 0 and (opening != "$" or "\n" not in window[:end]):
                 tail = _SENTENCE_END.split(window[end + len(closing) :], maxsplit=1)[0]
                 return window[: end + len(closing)] + tail
-    end = _SENTENCE_END.search(window)
-    if end and end.group() == "?":  # "Is the answer 18? No, ..." states nothing
+    stop = _SENTENCE_END.search(window)
+    if stop and stop.group() == "?":  # "The answer is 18? No, ..." states nothing
         return ""
-    return window[: end.start() if end else None].strip().rstrip("*_")
+    return window[: stop.start() if stop else None].strip().rstrip("*_")
 
 
 def _is_denied(text: str, start: int) -> bool:

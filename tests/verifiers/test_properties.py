@@ -106,7 +106,8 @@ def test_outer_space_never_matters(answer: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["a", r"\boxed{", r"\boxed{1}", "<think>", "<answer>1</answer>", "the answer is ", "A: 5\n", "#### 5\n", "1+1=",
-     "**5**", "1+1=2\n", "<<1+1=2>>", "(", "$", "First, we go. ", "\n", " ", "\\", "½"],
+     "**5**", "1+1=2\n", "<<1+1=2>>", "1=1\n", "Step 1: ", "9", "1,234,", "(", "$", "First, we go. ", "\n", " ", "\\",
+     r"\boxed 5", r"\frac1", "<b>", "½"],
 )  # fmt: skip
 def test_a_megabyte_is_judged(unit: str) -> None:
     completion = Completion(unit * (1_000_000 // len(unit)))
