@@ -37,7 +37,7 @@ _NEW_NAMES = {
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
 }  # fmt: skip
-_SPACES = re.compile(r"(?<!\\)\\[,;: ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z])|~|\s+")
+_SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 # A power of a digit is left alone: TeX reads 2^10 as 20, nobody else does.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|[\^_](?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
@@ -59,7 +59,7 @@ _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 
 
 def normal(text: str) -> str:
-    """The normal spelling of an answer. Idempotent."""
+    """The normal spelling of an answer."""
     text = unwrapped(_ascii(text))
     if "\\" in text:
         text = re.sub(r"\\!\s*", "", text).replace("{,}", ",")

@@ -34,6 +34,15 @@ def test_accuracy(row: dict[str, Any]) -> None:
     assert Score.from_dict(score.to_dict()) == score
 
 
+@pytest.mark.parametrize("row", [param for param in rows("accuracy") if param.values[0]["right"]])
+def test_a_right_answer_as_gold_accepts_the_gold(row: dict[str, Any]) -> None:
+    score = find("accuracy")()(Example("x", answer=row["gold"]), Completion(row["completion"]))
+    if " | " in str(score.answer):
+        pytest.skip("several answers that are one together")
+    swapped = find("accuracy")()(Example("x", answer=score.answer), Completion(f"<answer>{score.gold}</answer>"))
+    assert swapped.value == 1, f"{row['why']}: {swapped}"
+
+
 @pytest.mark.parametrize("row", rows("forms"))
 def test_forms(row: dict[str, Any]) -> None:
     names = {key: row[key] for key in ("reasoning", "answer") if key in row}
