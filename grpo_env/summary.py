@@ -33,7 +33,7 @@ def score_file(task: Task, file: Path, out: Path | None, fields: Fields, workers
     ``out`` appears when it is complete. Raises ``UsageError`` if it exists, ``RunError`` if it cannot be written.
     """
     if not file.is_file():
-        raise UsageError(f"{file}: no such file")
+        raise UsageError(f"{file}: {'a folder, not a file' if file.is_dir() else 'no such file'}")
     tally = Tally()
     start = time.perf_counter()
     with _output(out) as lines, _progress(file, talk) as advance:
@@ -50,25 +50,30 @@ def score_file(task: Task, file: Path, out: Path | None, fields: Fields, workers
 
 @contextmanager
 def _output(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield sys.stdout
-        return
-    if out.exists():
+    """Standard output, or a file that takes its name when it is complete."""
+    if out is not None and out.exists():
         raise UsageError(f"{out}: exists already; give another name with --out")
-    partial = out.with_name(f".{out.name}.{os.getpid()}.part")
+    partial = out.with_name(f".{out.name}.{os.getpid()}.part") if out else None
     try:
+        if out is None or partial is None:
+            yield sys.stdout
+            sys.stdout.flush()
+            return
         with partial.open("w", encoding="utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         # A link, not a rename: it fails where somebody wrote the name in the meantime.
         os.link(partial, out)
+    except BrokenPipeError:  # the reader of our output has enough; not an error of ours to explain
+        raise
     except FileExistsError as error:
         raise UsageError(f"{out}: was written by somebody else in the meantime; give another name") from error
     except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+        raise RunError(f"{out or 'standard output'}: cannot be written ({error.strerror or error})") from error
     finally:
-        partial.unlink(missing_ok=True)
+        if partial is not None:
+            partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -195,8 +195,9 @@ def _writing(path: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "the disk is full" if full else f"cannot be written ({error.strerror or error})"
         raise RunError(f"{path}: {what}; make room, then go on from the last checkpoint with --resume") from error
-    except SafetensorError as error:  # hides the system's error
-        raise RunError(f"{path}: cannot be written ({error}); is the disk full?") from error
+    except (SafetensorError, RuntimeError) as error:  # safetensors and torch.save hide the system's error
+        why = str(error).split("\n")[0]
+        raise RunError(f"{path}: cannot be written ({why}); is the disk full?") from error
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -125,7 +125,9 @@ def load_policy(
 def load_model(name: str | Path) -> tuple[Any, Any]:
     """Model and tokenizer as transformers loads them, float32. Raises ``UsageError``."""
     transformers_logging.disable_progress_bar()
-    place = BUNDLED if name == "bundled" else name
+    place = BUNDLED if name == "bundled" else Path(name)
+    if place.is_absolute() and not place.is_dir():
+        raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
     try:
         tokenizer = AutoTokenizer.from_pretrained(place)
         model = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
