@@ -196,6 +196,8 @@ class Run:
             try:
                 self.save(done)
             except RunError as unsaved:
+                if str(unsaved) == str(error):
+                    return unsaved
                 return RunError(f"{error or 'interrupted'}; and the state could not be saved: {unsaved}")
             self._plot()
         again = f"grpo_env train --resume {path}"

@@ -6,6 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.trainer.evaluate import run_eval
 from grpo_env.trainer.policy import BUNDLED
@@ -21,9 +25,6 @@ from grpo_env.trainer.pretrain import (
     pretrain,
     solution,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 @pytest.fixture(autouse=True, scope="module")
