@@ -5,8 +5,8 @@ import os
 if __name__ != "grpo_env.trainer":
     raise ImportError("this folder is the package grpo_env.trainer; install the project and import that name")
 
-# Read when torch loads its threads: how long one of them spins while it waits for the others, instead of sleeping. The
-# default of libgomp makes a step ten times slower as soon as another program wants a core; sleeping at once makes it
-# half as fast again on a free machine, where the pieces of work of a small model are some ten microseconds apart.
+# Read when torch loads its threads: how long one of them spins while it waits for the others, before it sleeps. The
+# default of libgomp makes a step ten times slower as soon as another program wants a core; to sleep at once costs a
+# third of the speed on a free machine, where a small model's pieces of work are some ten microseconds apart.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")

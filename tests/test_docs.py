@@ -1,0 +1,97 @@
+"""What README and docs show is true: their task files load, their Python runs and prints what they say."""
+
+import contextlib
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from grpo_env.files import read_records
+from grpo_env.scoring import Fields, Tally, score_records
+from grpo_env.task import load_task, make_task
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
+
+BASE = {
+    "version": 1,
+    "task": "page",
+    "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+    "prompt": {"user": "{{ question }}"},
+    "verifiers": {"accuracy": {}},
+    "metric": "accuracy",
+}
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def yaml_blocks():
+    return [
+        pytest.param(block, id=f"{page.name}-{n}") for page in PAGES for n, block in enumerate(blocks(page, "yaml"))
+    ]
+
+
+@pytest.mark.parametrize("block", yaml_blocks())
+def test_every_piece_of_yaml_is_a_task_or_a_part_of_one(block, tmp_path, monkeypatch):
+    (own,) = [block for block in blocks(ROOT / "docs/verifiers.md", "python") if "NoShouting" in block]
+    (tmp_path / "shouting.py").write_text(own)
+    monkeypatch.syspath_prepend(tmp_path)
+    data = yaml.safe_load(block)
+    if not data.keys() & BASE.keys():
+        data = {"verifiers": {**BASE["verifiers"], **data}}
+    make_task({**BASE, **data}, "page.yaml", tmp_path)
+
+
+def test_the_verifier_of_fifteen_lines_works(tmp_path, monkeypatch):
+    (own,) = blocks(ROOT / "docs/verifiers.md", "python")
+    (tmp_path / "shouting.py").write_text(own)
+    monkeypatch.syspath_prepend(tmp_path)
+    data = {**BASE, "verifiers": {"calm": {"use": "shouting:NoShouting", "limit": 0.3}}, "metric": "calm"}
+    task = make_task(data, "page.yaml", tmp_path)
+    assert [task.score(text, answer="1").value for text in ("quiet", "Quiet", "QUIET", "")] == [1, 1, 0, 1]
+
+
+def test_the_python_of_the_readme_prints_what_it_shows():
+    (code,) = blocks(ROOT / "README.md", "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+    indented = "".join(f"    {line}\n" for line in printed.getvalue().splitlines())
+    assert indented in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.skipif("GRPO_ENV_DATA" not in os.environ, reason="GRPO_ENV_DATA does not name the folder with real data")
+@pytest.mark.parametrize(
+    ("task", "file", "fields", "agreement"),
+    [
+        (
+            "gsm8k",
+            "gsm8k_model_solutions.jsonl",
+            Fields(
+                completion=tuple(f"{model}.solution" for model in MODELS),
+                answer="{{ ground_truth.split('A:')[-1] | trim }}",
+                label=tuple(f"{model}.is_correct" for model in MODELS),
+            ),
+            (5276, {}),
+        ),
+        ("math", "math_groups.jsonl", Fields(answer="answer", label=("harness_correct",)), (800, {(False, True): 9})),
+    ],
+)
+def test_the_agreement_that_the_readme_reports(task, file, fields, agreement):
+    tally, task = Tally(), load_task(task)
+    for result in score_records(task, fields, read_records(Path(os.environ["GRPO_ENV_DATA"]) / file), 1):
+        tally.add(result, task.metric)
+    assert tally.bad_rows == 0
+    assert (tally.labelled, dict(tally.disagreements)) == agreement
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert target.startswith("http") or (page.parent / target).exists(), target
