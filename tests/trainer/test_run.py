@@ -112,6 +112,14 @@ def test_an_existing_folder_is_left_alone(make_task, tmp_path: Path) -> None:
 CUT = {"steps": 4, "save_every": 0, "kl_coef": 0.05, "updates_per_step": 2, "eval_samples": 1}
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """A process that a script started in the background inherits a SIGINT that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def whole_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
     stop_after[0] = math.inf

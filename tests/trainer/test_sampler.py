@@ -158,9 +158,11 @@ def test_empty_prompt(policy: Policy) -> None:
 
 
 def test_model_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be loaded") as caught:
-        load_policy(str(tmp_path / "nowhere"), device="cpu")
-    assert "\n" not in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    for name, why in (("nowhere", "no such folder"), ("empty", "cannot be loaded")):
+        with pytest.raises(UsageError, match=why) as caught:
+            load_policy(str(tmp_path / name), device="cpu")
+        assert "\n" not in str(caught.value)
 
 
 def test_device_that_does_not_exist(model_folder: Path) -> None:
