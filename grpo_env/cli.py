@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from grpo_env import __version__
-from grpo_env.errors import GrpoEnvError, UsageError
+from grpo_env.errors import GrpoEnvError, UsageError, nearest
 
 # Everything heavier than typer is imported inside the command that needs it, so that help stays instant.
 
@@ -147,11 +147,8 @@ def score(
     from grpo_env.summary import score_file
     from grpo_env.task import load_task
 
-    task_keys, settings = _split_overrides(overrides)
-    if settings:
-        raise UsageError(f"{next(iter(settings))}: not a key of a task; score takes task keys only")
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()))
-    tally = score_file(load_task(task, task_keys), file, out, fields, workers or os.cpu_count() or 1, talk)
+    tally = score_file(load_task(task, _task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
     if tally.bad_rows:
         raise typer.Exit(1)
 
@@ -165,8 +162,7 @@ def check(
     from grpo_env.check import failed_cases
     from grpo_env.task import load_task
 
-    task_keys, _ = _split_overrides(overrides)
-    loaded = load_task(task, task_keys)
+    loaded = load_task(task, _task_keys(overrides))
     failed = list(failed_cases(loaded))
     for line in failed:
         talk.print(line, style="red", markup=False, soft_wrap=True)
@@ -212,7 +208,7 @@ def show(
     from grpo_env.summary import describe
     from grpo_env.task import load_task
 
-    task_keys, _ = _split_overrides(overrides)
+    task_keys = _task_keys(overrides)
     if split not in ("train", "eval"):
         raise UsageError(f"--split {split}: expected train or eval")
     print(describe(load_task(name, task_keys), split))  # type: ignore[arg-type]
@@ -232,6 +228,16 @@ def new(file: Annotated[Path, typer.Argument(help="The file to write, ending in 
     except OSError as error:
         raise UsageError(f"{file}: cannot be written ({error.strerror})") from error
     talk.print(f"Wrote {file}. Next: grpo_env tasks show {file}")
+
+
+def _task_keys(overrides: list[str] | None) -> dict[str, Any]:
+    """``key=value`` arguments of a command that has no settings of its own."""
+    from grpo_env.schema import SECTIONS
+
+    task_keys, settings = _split_overrides(overrides)
+    for key in settings:
+        raise UsageError(f"{key}: not a key of a task; {nearest(key.split('.')[0], SECTIONS)}")
+    return task_keys
 
 
 def _split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

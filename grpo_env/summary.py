@@ -78,8 +78,11 @@ def _output(out: Path | None) -> Iterator[TextIO]:
 
 @contextmanager
 def _progress(file: Path, talk: Console) -> Iterator[Callable[[], None]]:
+    if not talk.is_terminal:
+        yield lambda: None
+        return
     columns = (TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as progress:
+    with Progress(*columns, console=talk, transient=True) as progress:
         bar = progress.add_task("scoring", total=_count_lines(file) if file.suffix == ".jsonl" else None)
         yield lambda: progress.advance(bar)
 

@@ -75,6 +75,11 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["tasks", "show", "arithmetic", "metric"], "expected KEY=VALUE"),
         (["tasks", "show", "arithmetic", "dataset.limit=[1"], "not valid YAML"),
         (["tasks", "show", "arithmetic", "dataset.limti=1"], "dataset.limti: unknown key; did you mean 'limit'?"),
+        (
+            ["tasks", "show", "arithmetic", "datset.limit=1"],
+            "datset.limit: not a key of a task; did you mean 'dataset'?",
+        ),
+        (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "ends in .yaml"),
         (["train", "arithmetic", "--resume", "r", "steps=3"], "give nothing else"),
