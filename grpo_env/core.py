@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 Finish = Literal["stop", "length", "unknown"]
 
@@ -152,16 +152,45 @@ class Score:
             yield from part._lines(indent + 1)
 
 
+class Group(NamedTuple):
+    """An example with some or all of the completions that a model wrote for it."""
+
+    example: Example
+    completions: Sequence[Completion]
+
+
+class Case(NamedTuple):
+    """One documented row of a verifier: what a text must get, and why.
+
+    A tuple of completions is a group, with a tuple of values; the value ``None`` means unscored. ``options`` are the
+    verifier's, as a task file would set them.
+    """
+
+    completion: str | Completion | tuple[str | Completion, ...]
+    value: float | tuple[float | None, ...] | None
+    why: str
+    answer: str | None = None
+    info: Mapping[str, Any] = {}
+    options: Mapping[str, Any] = {}
+
+
 class Verifier(ABC):
     """Judges one completion of one example. Subclasses are frozen dataclasses, pure and picklable.
 
     A subclass's fields are its YAML options. A field called ``format`` receives the task's format unless the YAML
-    sets it.
+    sets it. ``cases`` are its documentation and its first test; ``gives_steps`` says that it scores steps.
     """
+
+    cases: ClassVar[tuple[Case, ...]] = ()
+    gives_steps: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:
         """The verdict. Anything raised here becomes an *unscored* score with status ``error``."""
+
+    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        """The verdicts on many completions: one list for each group, one score for each completion. Never raises."""
+        return [[_judge_one(self, example, completion) for completion in texts] for example, texts in groups]
 
     def at(self, step: int) -> Verifier:
         """This verifier as it stands at a training step (0-based). Only composites with schedules change."""
@@ -172,11 +201,58 @@ class Verifier(ABC):
         return None
 
 
+class GroupVerifier(Verifier):
+    """Judges the completions of one example against each other, as a rank or a vote does."""
+
+    @abstractmethod
+    def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
+        """One score for each completion, in order. Behind a gate only the completions that pass it are seen."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return self.group(example, (completion,))[0]
+
+    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        return [_judge_many(lambda group=group: self.group(*group), len(group.completions)) for group in groups]  # type: ignore[misc]
+
+
+class BatchVerifier(Verifier):
+    """Judges many completions in one go, whatever their examples: a model on an accelerator, a server."""
+
+    @abstractmethod
+    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> Sequence[Score]:
+        """One score for each pair, in order. Should this raise, all of them are unscored."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return self.batch([(example, completion)])[0]
+
+    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        pairs = [(example, completion) for example, texts in groups for completion in texts]
+        scores = iter(_judge_many(lambda: self.batch(pairs), len(pairs)) if pairs else [])
+        return [[next(scores) for _ in group.completions] for group in groups]
+
+
 def judge(verifier: Verifier, example: Example, completion: Completion, name: str = "total") -> Score:
-    """Call a verifier so that nothing it raises gets out, and name and time its score."""
+    """The named verdict on one completion. Nothing that a verifier raises gets out."""
+    return judge_groups(verifier, [Group(example, (completion,))], name)[0][0]
+
+
+def judge_groups(verifier: Verifier, groups: Sequence[Group], name: str = "total") -> list[list[Score]]:
+    """The named verdicts on many completions, in the shape of ``groups``. Nothing that a verifier raises gets out."""
+    return [[replace(score, name=name) for score in scores] for scores in verifier.judge_groups(groups)]
+
+
+def _judge_one(verifier: Verifier, example: Example, completion: Completion) -> Score:
+    return _judge_many(lambda: (verifier(example, completion),), 1)[0]
+
+
+def _judge_many(verdicts: Callable[[], Sequence[Score]], count: int) -> list[Score]:
+    """The verdicts, timed; all unscored if getting them fails. A broken verifier must not end a run, nor be a 0."""
     start = time.perf_counter()
     try:
-        score = verifier(example, completion)
-    except Exception as error:  # a broken verifier must not end a run, nor pass for a verdict
-        score = Score(None, "error", explanation=f"{type(error).__name__}: {error}")
-    return replace(score, name=name, seconds=time.perf_counter() - start)
+        scores = list(verdicts())
+        if len(scores) != count:
+            raise ValueError(f"the verifier gave {len(scores)} scores for {count} completions")
+    except Exception as error:
+        scores = [Score(None, "error", explanation=f"{type(error).__name__}: {error}")] * count
+    seconds = (time.perf_counter() - start) / count if count else 0.0
+    return [replace(score, seconds=seconds) for score in scores]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-from grpo_env.core import Completion, Example, Finish, Score, judge
+from grpo_env.core import Completion, Example, Finish, Group, Score, judge_groups
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.files import Record
 from grpo_env.prompt import render
@@ -54,14 +55,14 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record], workers
     chunks = chain([first], iter(lambda: list(islice(records, CHUNK)), []))
     if workers == 1 or len(first) < CHUNK:
         for chunk in chunks:
-            yield from _score_chunk(task, fields, chunk)
+            yield from score_rows(task, fields, chunk)
         return
     # Spawned, not forked: a fork copies the locks of whatever threads torch or a notebook has running.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: deque[tuple[Future[list[Scored]], int, int]] = deque()
         try:
             for chunk in chunks:
-                waiting.append((pool.submit(_score_chunk, task, fields, chunk), chunk[0].line, chunk[-1].line))
+                waiting.append((pool.submit(score_rows, task, fields, chunk), chunk[0].line, chunk[-1].line))
                 if len(waiting) >= workers * AHEAD:
                     yield from _result(*waiting.popleft())
             while waiting:
@@ -80,30 +81,46 @@ def _result(future: Future[list[Scored]], first: int, last: int) -> list[Scored]
         ) from error
 
 
-def _score_chunk(task: Task, fields: Fields, records: list[Record]) -> list[Scored]:
-    return [score_record(task, fields, record) for record in records]
+def score_rows(task: Task, fields: Fields, records: Sequence[Record]) -> list[Scored]:
+    """Score rows together, for the verifiers that judge many at once. A row that cannot be scored keeps its problem."""
+    read = [_read(task, fields, record) for record in records]
+    scores = iter(judge_groups(task.verifier, [row.group for row in read if row.group]))
+    return [
+        Scored(record.line, row.id, tuple(next(scores)) if row.group else (), row.labels, row.problem)
+        for record, row in zip(records, read, strict=True)
+    ]
 
 
-def score_record(task: Task, fields: Fields, record: Record) -> Scored:
-    """Score one row. A row that cannot be scored comes back with its problem."""
+class _Read(NamedTuple):
+    id: str
+    group: Group | None = None
+    labels: tuple[bool | None, ...] = ()
+    problem: str = ""
+
+
+def _read(task: Task, fields: Fields, record: Record) -> _Read:
     id = str(record.line)
     if record.row is None:
-        return Scored(record.line, id, problem=record.problem)
+        return _Read(id, problem=record.problem)
     row = record.row
     try:
         id = str(select(row, fields.id, task)) if fields.id else str(row.get("id", id))
         texts = _texts(row, fields, task)
         labels = _labels(row, fields, task, len(texts))
         answer = select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
-        example = Example(id, answer=None if answer is None else str(answer), info=row)
+        example = Example(id, answer=_gold(answer), info=row)
         problem = task.verifier.problem(example)
         if problem is not None:
             raise UsageError(problem)
     except UsageError as error:
-        return Scored(record.line, id, problem=str(error))
+        return _Read(id, problem=str(error))
     finish = _finish(row)
-    scores = tuple(judge(task.verifier, example, _completion(text, finish, task)) for text in texts)
-    return Scored(record.line, id, scores, labels)
+    return _Read(id, Group(example, [_completion(text, finish, task) for text in texts]), labels)
+
+
+def _gold(value: Any) -> str | None:
+    """A gold answer as text; a list of them as JSON, which is how ``accuracy`` reads several."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def select(row: Mapping[str, Any], selector: str, task: Task) -> Any:

@@ -9,7 +9,7 @@ from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files import Record, read_records
 from grpo_env.registry import verifier
-from grpo_env.scoring import Fields, Tally, output_row, score_record, score_records, select
+from grpo_env.scoring import Fields, Tally, output_row, score_records, score_rows, select
 from grpo_env.task import load_task, make_task
 
 SUMS = {
@@ -28,7 +28,7 @@ def task(tmp_path):
 
 
 def one(task, row, fields=None):
-    return score_record(task, fields or Fields(), Record(7, row))
+    return score_rows(task, fields or Fields(), [Record(7, row)])[0]
 
 
 def test_one_completion_and_a_group(task):

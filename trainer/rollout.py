@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Score, Verifier, judge
+from grpo_env.core import Example, Group, Score, Verifier, judge_groups
 from grpo_env.task import Task
 
 from .policy import Policy
@@ -66,9 +67,17 @@ def roll_out(
         temperature=temperature,
         seeds=[f"{seed}/{example.id}" for example in own],
     )
+    completions = [rollout.completion(task.format.prefill) for rollout in rollouts]
+    groups = [
+        Group(example, completions[number * group_size : (number + 1) * group_size])
+        for number, example in enumerate(own)
+    ]
+    scores = chain.from_iterable(judge_groups(verifier, groups))
     judged = [
-        Judged(example, rollout, judge(verifier, example, rollout.completion(task.format.prefill)))
-        for example, rollout in zip((each for each in own for _ in range(group_size)), rollouts, strict=True)
+        Judged(example, rollout, score)
+        for example, rollout, score in zip(
+            (each for each in own for _ in range(group_size)), rollouts, scores, strict=True
+        )
     ]
     gathered: list[Judged] = gather_object(judged)
     return gathered

@@ -5,11 +5,13 @@ A part that cannot be judged never counts as 0. In a sum it makes the total unsc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Self
 
-from grpo_env.core import FAULTS, Completion, Example, Score, StepScore, Verifier, judge
+from grpo_env.core import FAULTS, Completion, Example, Group, Score, StepScore, Verifier, judge_groups
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import verifier
 
@@ -81,18 +83,34 @@ class Composite(Verifier):
                 return f"{part.name}: {problem}"
         return None
 
-    def judged(self, example: Example, completion: Completion) -> tuple[Score, ...]:
-        """The parts' scores, in the order of the parts, each gate judged before what it guards."""
-        known: dict[str, Part] = {part.name: part for part in self.parts}
-        scores: dict[str, Score] = {}
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return self.judge_groups([Group(example, (completion,))])[0][0]
 
-        def score_of(part: Part) -> Score:
-            if part.name not in scores:
-                gate = score_of(known[part.when]) if part.when else None
-                scores[part.name] = _judge_part(part, gate, example, completion)
-            return scores[part.name]
+    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        known = {part.name: part for part in self.parts}
+        judged: dict[str, list[list[Score]]] = {}
 
-        return tuple(score_of(part) for part in self.parts)
+        def scores_of(part: Part) -> list[list[Score]]:
+            if part.name not in judged:
+                gates = scores_of(known[part.when]) if part.when else None
+                judged[part.name] = _judge_part(part, gates, groups)
+            return judged[part.name]
+
+        tables = [scores_of(part) for part in self.parts]
+        return [
+            [
+                self._timed(tuple(table[row][column] for table in tables), completion)
+                for column, completion in enumerate(group.completions)
+            ]
+            for row, group in enumerate(groups)
+        ]
+
+    @abstractmethod
+    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        """The score of one completion from its parts' scores, in the order of the parts."""
+
+    def _timed(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        return replace(self.whole(scores, completion), seconds=sum(score.seconds for score in scores))
 
 
 @verifier("weighted_sum")
@@ -104,8 +122,7 @@ class WeightedSum(Composite):
     steps by nature (an accuracy, a format) are added up into one last step over the whole text.
     """
 
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        scores = self.judged(example, completion)
+    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return _unscored(missing, scores)
@@ -141,8 +158,8 @@ class Clip(WeightedSum):
         if self.low > self.high:
             raise UsageError(f"clip: low {self.low:g} is above high {self.high:g}")
 
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        total = super().__call__(example, completion)
+    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        total = super().whole(scores, completion)
         return total if total.value is None else replace(total, value=min(max(total.value, self.low), self.high))
 
 
@@ -167,8 +184,7 @@ class AnyOf(Choice):
     An unscored part makes the whole unscored, unless another part already has 1 or more: then it cannot matter.
     """
 
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        scores = self.judged(example, completion)
+    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         best = max((score.value for score in scores if score.value is not None), default=0.0)
         missing = next((score for score in scores if not score.scored), None)
         return _unscored(missing, scores) if missing is not None and best < 1 else _whole(best, scores)
@@ -182,8 +198,7 @@ class AllOf(Choice):
     An unscored part makes the whole unscored, unless another part already has 0 or less: then it cannot matter.
     """
 
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        scores = self.judged(example, completion)
+    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         worst = min((score.value for score in scores if score.value is not None), default=1.0)
         missing = next((score for score in scores if not score.scored), None)
         return _unscored(missing, scores) if missing is not None and worst > 0 else _whole(worst, scores)
@@ -193,20 +208,45 @@ def gives_steps(verifier: Verifier) -> bool:
     """Whether step scores are in a verifier's nature (its class says ``gives_steps``, or a part of it does)."""
     if isinstance(verifier, Composite):
         return any(part.process != 0 for part in verifier.parts)
-    return bool(getattr(verifier, "gives_steps", False))
+    return verifier.gives_steps
 
 
-def _judge_part(part: Part, gate: Score | None, example: Example, completion: Completion) -> Score:
-    if gate is None or (gate.value is not None and gate.value > 0):
-        score = judge(part.verifier, example, completion, part.name)
-        if score.status in part.statuses:
-            score = replace(score, value=part.statuses[score.status])
-        if part.clip is not None and score.value is not None:
-            score = replace(score, value=min(max(score.value, part.clip[0]), part.clip[1]))
-    elif gate.scored:
-        score = Score(0.0, name=part.name, explanation=f"the gate {gate.name} is closed")
-    else:
-        score = Score(None, "not_applicable", part.name, explanation=f"the gate {gate.name} is unscored")
+def _judge_part(part: Part, gates: list[list[Score]] | None, groups: Sequence[Group]) -> list[list[Score]]:
+    """A part's scores in the shape of ``groups``. It sees only the completions that its gate lets through."""
+    if gates is None:
+        rows = judge_groups(part.verifier, groups, part.name)
+        return [[_weighed(part, _bounded(part, score)) for score in scores] for scores in rows]
+    passed = [
+        Group(example, [text for text, gate in zip(texts, row, strict=True) if _is_open(gate)])
+        for (example, texts), row in zip(groups, gates, strict=True)
+    ]
+    rows = judge_groups(part.verifier, [group for group in passed if group.completions], part.name)
+    scores = chain.from_iterable(rows)
+    return [
+        [_weighed(part, _bounded(part, next(scores)) if _is_open(gate) else _shut(part, gate)) for gate in row]
+        for row in gates
+    ]
+
+
+def _is_open(gate: Score) -> bool:
+    return gate.value is not None and gate.value > 0
+
+
+def _shut(part: Part, gate: Score) -> Score:
+    if gate.scored:
+        return Score(0.0, name=part.name, explanation=f"the gate {gate.name} is closed")
+    return Score(None, "not_applicable", part.name, explanation=f"the gate {gate.name} is unscored")
+
+
+def _bounded(part: Part, score: Score) -> Score:
+    if score.status in part.statuses:
+        score = replace(score, value=part.statuses[score.status])
+    if part.clip is not None and score.value is not None:
+        score = replace(score, value=min(max(score.value, part.clip[0]), part.clip[1]))
+    return score
+
+
+def _weighed(part: Part, score: Score) -> Score:
     return replace(score, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
 
 
