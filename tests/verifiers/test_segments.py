@@ -1,0 +1,153 @@
+"""Steps of a text: tables for each way to cut, and what must hold for every text."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_env.errors import UsageError
+from grpo_env.verifiers.segments import Segmenter, check_segments, spans
+
+
+def cut(text: str, by: Segmenter, separator: str = "") -> list[str]:
+    return [text[first:last] for first, last in spans(text, 0, len(text), by, separator)]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("a\nb", ["a", "b"]),
+        ("a\r\n\r\n  b c \r", ["a", "b c"]),
+        ("\n \n\t\n", []),
+        ("", []),
+        ("a. b! c?", ["a. b! c?"]),
+    ],
+)
+def test_lines(text: str, steps: list[str]) -> None:
+    assert cut(text, "line") == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("a\nb\n\nc", ["a\nb", "c"]),
+        ("a\r\nb\r\n \t\r\nc", ["a\r\nb", "c"]),
+        ("a\n\n\n\n\nb\n\n", ["a", "b"]),
+        ("a\r\rb", ["a", "b"]),
+        ("one line", ["one line"]),
+    ],
+)
+def test_paragraphs(text: str, steps: list[str]) -> None:
+    assert cut(text, "paragraph") == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("Add them. Then halve. Done", ["Add them.", "Then halve.", "Done"]),
+        ("Pi is 3.14 and e is 2.72. Next.", ["Pi is 3.14 and e is 2.72.", "Next."]),
+        ("It costs 12. She pays.", ["It costs 12.", "She pays."]),
+        ("We get x = 3. x is odd.", ["We get x = 3.", "x is odd."]),
+        ("Dr. Lee and Mrs. Poe, e.g. in Fig. 2. So do we.", ["Dr. Lee and Mrs. Poe, e.g. in Fig. 2.", "So do we."]),
+        ("Eggs, milk, etc. are here, etc. Now cook.", ["Eggs, milk, etc. are here, etc.", "Now cook."]),
+        ("At 5 p.m. he left. At 6 p.m. She came.", ["At 5 p.m. he left.", "At 6 p.m.", "She came."]),
+        ("Is it prime? No. It is No. 9 here.", ["Is it prime?", "No.", "It is No. 9 here."]),
+        ("The point is A. Then B follows.", ["The point is A.", "Then B follows."]),
+        ("1. Add 2.\n2. Stop.\nStep 3. Go on.", ["1. Add 2.", "2. Stop.", "Step 3. Go on."]),
+        ("So 5! = 120 here! Good.", ["So 5! = 120 here!", "Good."]),
+        ("Wait... so it is 4. Hmm... Yes.", ["Wait... so it is 4.", "Hmm...", "Yes."]),
+        ('He said "add." Then (so.) **Done.** End', ['He said "add."', "Then (so.)", "**Done.**", "End"]),
+        ("Why?! Because!! Yes", ["Why?!", "Because!!", "Yes"]),
+        ("先算三加四。再减二！得五？「好。」完", ["先算三加四。", "再减二！", "得五？", "「好。」", "完"]),  # noqa: RUF001
+        ("对。。。好", ["对。。。", "好"]),
+        ("no stop\nat line ends", ["no stop", "at line ends"]),
+    ],
+)  # fmt: skip
+def test_sentences(text: str, steps: list[str]) -> None:
+    assert cut(text, "sentence") == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("Step 1: add\n3+4=7\nStep 2: take\n7-2=5", ["Step 1: add\n3+4=7", "Step 2: take\n7-2=5"]),
+        ("Let us go.\n1. add\n2) take", ["Let us go.", "1. add", "2) take"]),
+        ("**Step 1**\nadd\n### Step 2\ntake", ["**Step 1**\nadd", "### Step 2\ntake"]),
+        ("第1步 加\n步骤2：减", ["第1步 加", "步骤2：减"]),  # noqa: RUF001
+        ("1.5 is a number\n2.5 too\nin step 3: no", ["1.5 is a number\n2.5 too\nin step 3: no"]),
+        ("1. a\r2. b\r\n3. c", ["1. a", "2. b", "3. c"]),
+    ],
+)
+def test_markers(text: str, steps: list[str]) -> None:
+    assert cut(text, "marker") == steps
+
+
+def test_separators() -> None:
+    assert cut("a\nb\n\nc <s>", "separator", "\n\n") == ["a\nb", "c <s>"]
+    assert cut("a<s><s> b <s>", "separator", "<s>") == ["a", "b"]
+    assert cut("a.b", "separator", ".") == ["a", "b"]
+
+
+@pytest.mark.parametrize(("by", "separator"), [("separator", ""), ("line", "<s>")])
+def test_a_separator_stands_exactly_where_it_is_used(by: Segmenter, separator: str) -> None:
+    with pytest.raises(UsageError, match="separator"):
+        check_segments(by, separator)
+
+
+WAYS = st.sampled_from(get_args(Segmenter))
+PIECES = [
+    "a",
+    "B",
+    "3",
+    ".",
+    "!",
+    "?",
+    " ",
+    "\n",
+    "\r",
+    "\t",
+    "。",
+    "Step 1:",
+    "1. ",
+    "e.g. ",
+    "<s>",
+    '"',
+    "\u2028",
+    "5",
+]
+TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+
+
+@given(text=TEXTS, by=WAYS, data=st.data())
+def test_steps_are_ordered_and_only_cuts_lie_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    separator = "<s>" if by == "separator" else ""
+    steps = list(spans(text, start, end, by, separator))
+    edges = [start, *(edge for step in steps for edge in step), end]
+    assert edges == sorted(edges)
+    assert all(text[first:last] and text[first:last] == text[first:last].strip() for first, last in steps)
+    between = [text[one:other] for one, other in zip(edges[::2], edges[1::2], strict=True)]
+    assert all(not gap.replace(separator, "").strip() for gap in between)
+    assert steps == [
+        (first + start, last + start) for first, last in spans(text[start:end], 0, end - start, by, separator)
+    ]
+
+
+@given(text=TEXTS, by=WAYS)
+def test_each_step_is_one_step(text: str, by: Segmenter) -> None:
+    separator = "<s>" if by == "separator" else ""
+    for first, last in spans(text, 0, len(text), by, separator):
+        assert list(spans(text, first, last, by, separator)) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n", "\r", " \n", ". ", ".", "?", "! ", "。", "1. ", "\n1. ", "Step 1", "\n\t", " ", "a. \n", "No. 1"]
+)
+@pytest.mark.parametrize("by", get_args(Segmenter))
+def test_a_megabyte_is_cut(unit: str, by: Segmenter) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert sum(1 for _ in spans(text, 0, len(text), by, unit if by == "separator" else "")) <= len(text)
