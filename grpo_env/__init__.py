@@ -10,7 +10,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grpo_env.core import Completion, Example, Format, Message, Score, StepScore, Verifier
+from grpo_env.core import (
+    BatchVerifier,
+    Case,
+    Completion,
+    Example,
+    Format,
+    GroupVerifier,
+    Message,
+    Score,
+    StepScore,
+    Verifier,
+)
 from grpo_env.registry import verifier
 
 if TYPE_CHECKING:
@@ -20,9 +31,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchVerifier",
+    "Case",
     "Completion",
     "Example",
     "Format",
+    "GroupVerifier",
     "Message",
     "Score",
     "StepScore",

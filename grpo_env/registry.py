@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 from grpo_env.core import Verifier
@@ -59,6 +62,30 @@ def find(name: str) -> type[Verifier]:
     if ":" in name:
         return _load(name)
     raise UsageError(f"unknown verifier {name!r}; {nearest(name, names())}")
+
+
+def load_file(file: Path) -> list[str]:
+    """Import a Python file of a user and tell the names of the verifiers that it registers. Raises ``UsageError``.
+
+    Its folder goes to the end of ``sys.path``, so that the processes of a scoring run find the module as well.
+    """
+    module = file.stem
+    if file.suffix != ".py" or not module.isidentifier() or not file.is_file():
+        problem = "its name must be a Python name" if file.is_file() else "no such file"
+        raise UsageError(f"{file}: {problem}; expected a Python file with verifiers, such as my_verifiers.py")
+    other = find_spec(module)
+    if other is not None and (other.origin is None or Path(other.origin).resolve() != file.resolve()):
+        raise UsageError(f"{file}: there is another module {module!r}; rename the file")
+    if other is None:
+        sys.path.append(str(file.resolve().parent))
+    try:
+        import_module(module)
+    except Exception as error:
+        raise UsageError(f"{file}: cannot be loaded: {type(error).__name__}: {error}") from error
+    own = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
+    if not own:
+        raise UsageError(f'{file}: registers no verifier; put @verifier("NAME") on a class of it')
+    return own
 
 
 def names() -> list[str]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from grpo_env.catalogue import options
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line, read_records
 from grpo_env.schema import Split
@@ -138,12 +136,7 @@ def settings() -> Table:
     """Every training setting with its default and meaning, from the texts under the fields of ``TrainConfig``."""
     from grpo_env.trainer.config import TrainConfig
 
-    (cls,) = ast.parse(inspect.getsource(TrainConfig)).body
-    assert isinstance(cls, ast.ClassDef)
     table = Table("setting", "default", "meaning", box=None, header_style="bold")
-    for statement, text in pairwise(cls.body):
-        if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
-            name = ast.unparse(statement.target)
-            meaning = str(ast.literal_eval(text.value)).replace("``", "")
-            table.add_row(name, str(getattr(TrainConfig, name)), Text(meaning))
+    for option in options(TrainConfig):
+        table.add_row(option.name, str(getattr(TrainConfig, option.name)), Text(option.meaning.replace("``", "")))
     return table

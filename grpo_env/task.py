@@ -134,6 +134,11 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path) -> Task:
     return Task(spec, source, folder, verifier)
 
 
+def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:
+    """A verifier by name, with ``options`` as a task file sets them. Raises ``UsageError`` naming ``source``."""
+    return _verifier(name, VerifierSpec.model_validate({**options, "use": name}), format or Format(), source, [name])
+
+
 def find_task(name: str | Path) -> Path:
     """The file of a task. Raises ``UsageError`` for an unknown or an ambiguous name."""
     if str(name).endswith((".yaml", ".yml")):

@@ -124,9 +124,37 @@ def test_a_new_task_file_works_as_written(tmp_path):
     assert "left as it is" in again.stderr
 
 
+def test_a_verifier_of_ones_own_from_a_new_file_to_a_scored_one(tmp_path):
+    assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
+    own = tmp_path / "own_words.py"
+    checked = grpo_env("verifiers", "check", "own_words.py", cwd=tmp_path)
+    assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
+    again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
+    assert (again.returncode, "left as it is" in again.stderr) == (2, True)
+    shown = grpo_env("verifiers", "show", "own_words", "--verifiers", own)
+    assert "| `word` |" in shown.stdout
+    (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
+    new = ["verifiers.own_words.weight=3", "--verifiers", own, "--completion", "completion", "--answer", "answer"]
+    for workers in (1, 2):  # the second is a process of its own, which must find the file as well
+        scored = grpo_env("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
+        rows = [json.loads(line) for line in scored.stdout.splitlines()]
+        assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
+    own.write_text(own.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
+    broken = grpo_env("verifiers", "check", own)
+    assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
+
+
+def test_verifiers_are_listed_and_shown():
+    listed = grpo_env("verifiers")
+    for name in ("accuracy", "strict_format", "any_of"):
+        assert f" {name} " in listed.stdout
+    assert "## tag_count" in grpo_env("verifiers", "show", "tag_count").stdout
+    assert grpo_env("verifiers", "show").returncode == 2
+
+
 def test_version_and_help():
     assert grpo_env("--version").stdout.startswith("grpo_env 0.")
-    for command in ("train", "eval", "score", "tasks"):
+    for command in ("train", "eval", "score", "tasks", "verifiers"):
         assert grpo_env(command, "--help").returncode == 0
 
 

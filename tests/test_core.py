@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 import pytest
 
-from grpo_env.core import FAULTS, UNSCORED, Completion, Example, Score, StepScore, Verifier, judge
+from grpo_env.core import (
+    FAULTS,
+    UNSCORED,
+    BatchVerifier,
+    Completion,
+    Example,
+    Group,
+    GroupVerifier,
+    Score,
+    StepScore,
+    Verifier,
+    judge,
+    judge_groups,
+)
 from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, names, verifier
 
@@ -35,6 +48,44 @@ def test_what_a_verifier_raises_becomes_an_unscored_score():
     score = judge(Explodes(), Example("1"), Completion("x"), name="part")
     assert (score.value, score.status, score.name) == (None, "error", "part")
     assert "ZeroDivisionError: boom" in score.explanation
+
+
+@dataclass(frozen=True)
+class Longest(GroupVerifier):
+    def group(self, example, completions):
+        most = max(len(completion.text) for completion in completions)
+        if most > 5:
+            raise ValueError("too long")
+        return [Score(float(len(completion.text) == most)) for completion in completions]
+
+
+@dataclass(frozen=True)
+class Number(BatchVerifier):
+    def batch(self, pairs):
+        return [Score(float(index)) for index, (_, completion) in enumerate(pairs) if completion.text != "lost"]
+
+
+def values(verifier, *groups):
+    asked = [Group(Example("1"), [Completion(text) for text in texts]) for texts in groups]
+    return [[score.value for score in scores] for scores in judge_groups(verifier, asked)]
+
+
+def test_a_group_verifier_sees_one_group_at_a_time():
+    assert values(Longest(), ["a", "bbb", "ccc"], ["x"]) == [[0, 1, 1], [1]]
+    assert judge(Longest(), Example("1"), Completion("a")).value == 1
+
+
+def test_a_group_that_fails_leaves_the_others_alone():
+    assert values(Longest(), ["a", "bbb"], ["123456", "1"]) == [[0, 1], [None, None]]
+
+
+def test_a_batch_verifier_sees_all_pairs_at_once_and_keeps_the_shape():
+    assert values(Number(), ["a", "b"], [], ["c"]) == [[0, 1], [], [2]]
+    assert values(Number()) == []
+
+
+def test_too_few_scores_are_an_error_and_not_a_shift():
+    assert values(Number(), ["a", "lost"], ["c"]) == [[None, None], [None]]
 
 
 def test_a_score_survives_json_and_pickle():

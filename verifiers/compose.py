@@ -151,7 +151,9 @@ class Clip(WeightedSum):
     """The weighted sum of its parts, bounded to ``[low, high]``. Step scores are not bounded."""
 
     low: float = -1.0
+    """The least value."""
     high: float = 1.0
+    """The greatest value."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,59 @@
+"""``grpo_env tasks``: list tasks, show one, start a new one."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grpo_env.cli_options import Overrides, VerifierFiles, talk, task_keys, write_new
+from grpo_env.errors import UsageError
+
+tasks_app = typer.Typer(help="List tasks, show one, start a new one.", invoke_without_command=True)
+
+
+@tasks_app.callback()
+def tasks(context: typer.Context) -> None:
+    """List the tasks that can be found by name."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.table import Table
+
+    from grpo_env.schema import parse_task, read_yaml
+    from grpo_env.task import task_files
+
+    table = Table("task", "description", "file", box=None, header_style="bold")
+    for path in task_files():
+        spec = parse_task(read_yaml(path), str(path))
+        table.add_row(path.stem, spec.description, str(path))
+    Console().print(table)
+
+
+@tasks_app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A task's name or file.")],
+    overrides: Overrides = None,
+    split: Annotated[str, typer.Option(help="train or eval.")] = "train",
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Print a task's first example: its prompt as the model sees it, its gold answer, its verifiers."""
+    from grpo_env.summary import describe
+    from grpo_env.task import load_task
+
+    keys = task_keys(overrides)
+    if split not in ("train", "eval"):
+        raise UsageError(f"--split {split}: expected train or eval")
+    print(describe(load_task(name, keys), split))  # type: ignore[arg-type]
+
+
+@tasks_app.command("new")
+def new(file: Annotated[Path, typer.Argument(help="The file to write, ending in .yaml.")]) -> None:
+    """Write a commented task file to start from."""
+    if file.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{file}: a task file ends in .yaml")
+    template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
+    write_new(file, template.replace("TASK_NAME", file.stem))
+    talk.print(f"Wrote {file}. Next: grpo_env tasks show {file}")
