@@ -10,11 +10,12 @@ from typing import TypeAlias
 
 from .arithmetic import equations
 from .exact import Number, OverLimitError, read_number
-from .normal import normal
+from .normal import normal, unwrapped
 from .units import split_unit
 
 MAX_LENGTH = 1500
 MAX_NESTING = 20
+MAX_SIGNS = 4  # of plus-minus in one item, each of which doubles what it stands for
 
 # A variable, a function's value f(2), a figure's part AB, \angle ABC or a quantity in words: what stands left of "= 5".
 _VARIABLE = re.compile(
@@ -24,6 +25,8 @@ _VARIABLE = re.compile(
 )
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 _OPENING = {"(": 1, "[": 1, "{": 1, "langle": 1, ")": -1, "]": -1, "}": -1, "rangle": -1}
+_PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
+_MINUS_PLUS = re.compile(r"\\mp(?![A-Za-z])")
 _TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
 _MATRIX = re.compile(r"\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?(.*)\\end\{\1\}$", re.DOTALL)
 _WORDS = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9 .:,'\"()&%!?/-]*|\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?")
@@ -84,6 +87,8 @@ def read(text: str) -> Reading:
 def _read(text: str, depth: int) -> Reading:
     if depth == 0:
         raise OverLimitError("brackets are nested too deeply")
+    if text.startswith("{"):
+        text = unwrapped(text)
     match = _VARIABLE.match(text)
     right_side = match[2].strip() if match else ""
     if match and not _SEPARATOR.search(right_side.strip("([{}])\\ ")):
@@ -123,7 +128,8 @@ def _shape(text: str, depth: int) -> Shape:
         if len(items) == 1 and read_number(items[0]) is not None:
             return _shape(items[0], depth - 1) if brackets == "()" else Group(brackets, (_read(items[0], depth - 1),))
     items = _items(text)
-    if (len(items) > 1 and all(_mathematical(item) for item in items)) or ("\\pm" in text and len(items) == 1):
+    several = len(items) > 1 and all(_mathematical(item) for item in items)
+    if several or (len(items) == 1 and _PLUS_MINUS.search(text)):
         return Group("set", tuple(_expanded(items, depth)))
     if _is_words(text):
         choice = _CHOICE.match(text)
@@ -137,10 +143,12 @@ def _row(text: str, depth: int) -> Group:
 
 def _expanded(items: list[str], depth: int) -> Iterator[Reading]:
     for item in items:
-        if "\\pm" in item:
-            yield _read(item.replace("\\pm", "+", 1).replace("\\mp", "-").lstrip("+ "), depth - 1)
-            yield _read(item.replace("\\pm", "-", 1).replace("\\mp", "+").lstrip(), depth - 1)
-        else:
+        signs = len(_PLUS_MINUS.findall(item))
+        if signs > MAX_SIGNS:
+            raise OverLimitError("too many plus-minus signs")
+        for sign, opposite in (("+", "-"), ("-", "+")) if signs else ():
+            yield _read(_MINUS_PLUS.sub(opposite, _PLUS_MINUS.sub(sign, item, count=1)).lstrip("+ "), depth - 1)
+        if not signs:
             yield _read(item, depth - 1)
 
 

@@ -1,0 +1,76 @@
+"""Keeps what a fuzzer finds: one JSON line a finding, at most so many of one kind, made as small as they get."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import oracles
+
+MOST_OF_A_KIND = 12
+
+
+class Findings:
+    """Runs checks, records what they find, and goes on. ``path`` is a file of JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = 0
+        self._kinds: Counter[str] = Counter()
+        self._seen: set[str] = set()
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def total(self) -> int:
+        """How many findings there were, the unwritten ones included."""
+        return self._kinds.total()
+
+    def run(self, check: Callable[..., None], *arguments: object) -> None:
+        """Run one check; what it finds is made smaller and written down."""
+        self.runs += 1
+        try:
+            check(*arguments)
+        except oracles.FindingError as finding:
+            kind = re.sub(r"[\d.]+|'.*?'", "#", f"{finding.check} {finding.detail}")[:60]
+            self._kinds[kind] += 1
+            if self._kinds[kind] <= MOST_OF_A_KIND:
+                slow = finding.check in ("cpu", "wall")
+                small = arguments if slow or check is oracles.truth else minimal(check, finding.check, arguments)
+                row = {"check": finding.check, "with": check.__name__, "arguments": small, "detail": finding.detail}
+                line = json.dumps(row)
+                if line not in self._seen:
+                    self._seen.add(line)
+                    with self.path.open("a") as file:
+                        print(line, file=file)
+
+
+def minimal(check: Callable[..., None], wanted: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments with every piece left out that the finding does not need, for at most 20 seconds."""
+    end = time.monotonic() + 20
+
+    def still(candidate: tuple[object, ...]) -> bool:
+        try:
+            check(*candidate)
+        except oracles.FindingError as finding:
+            return finding.check == wanted
+        return False
+
+    for position, text in enumerate(arguments):
+        if not isinstance(text, str):
+            continue
+        size = max(1, len(text) // 2)
+        while size:
+            at = 0
+            while at < len(text) and time.monotonic() < end:
+                shorter = text[:at] + text[at + size :]
+                candidate = (*arguments[:position], shorter, *arguments[position + 1 :])
+                if still(candidate):
+                    text, arguments = shorter, candidate
+                else:
+                    at += size
+            size //= 2
+    return arguments

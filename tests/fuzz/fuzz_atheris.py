@@ -1,0 +1,129 @@
+"""Fuzz the verifiers with atheris: coverage-guided, from the case tables and real completions.
+
+    pip install atheris
+    python tests/fuzz/fuzz_atheris.py TARGET FINDINGS CORPUS_FOLDER -max_total_time=500
+
+``TARGET`` is ``chain`` (accuracy with its worker), ``exact`` (accuracy, where algebra always says "unreadable": fast),
+``pair`` (symmetry, reflexivity and spelling of two answers) or ``others`` (the rest of the catalogue). What follows
+goes to libFuzzer. An input is ``gold RS completion`` in UTF-8 (RS is ``\\x1e``); half of the mutations are libFuzzer's
+own, half exchange whole words of the grammar. Findings become JSON lines and the run goes on. An audit hook ends the
+run should anything write a file, start a process other than the worker, or import a module from a text.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import atheris
+
+with atheris.instrument_imports(include=["grpo_env"]):
+    import oracles
+
+    from grpo_env.verifiers import algebra, worker  # noqa: F401  (imported before the audit hook listens)
+from findings import Findings
+from grammar import ATOMS, MARKERS, TEMPLATES, fill, seeds
+
+SEPARATOR = "\x1e"
+TOKENS = [*ATOMS, *MARKERS]
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|<[^<>]{1,12}>|\d+|[A-Za-z]+|\s+|.", re.DOTALL)
+
+
+def texts_of(data: bytes) -> tuple[str, str]:
+    """The gold and the completion of an input."""
+    gold, _, text = data.decode("utf-8", "surrogateescape").partition(SEPARATOR)
+    return gold, text
+
+
+def mutated(data: bytes, max_size: int, number: int) -> bytes:
+    """A neighbour of an input: bytes by libFuzzer, or words."""
+    chance = random.Random(number)
+    if chance.random() < 0.5:
+        changed: bytes = atheris.Mutate(data, max_size)
+        return changed
+    tokens = _TOKEN.findall(data.decode("utf-8", "surrogateescape"))
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randint(0, len(tokens))
+        to = min(len(tokens), at + chance.choice([0, 1, 1, 2, 5, 20]))
+        piece = tokens[at:to]
+        kind = chance.randrange(6)
+        if kind == 0:
+            tokens[at:to] = [chance.choice(TOKENS)]
+        elif kind == 1:
+            tokens[at:at] = [chance.choice(TOKENS)]
+        elif kind == 2:
+            tokens[at:to] = [fill(chance.choice(TEMPLATES), ["".join(piece) or chance.choice(ATOMS)])]
+        elif kind == 3:
+            tokens[at:at] = piece * chance.choice([1, 2, 2, 10])
+        elif kind == 4:
+            tokens[at:to] = []
+        else:
+            other = _TOKEN.findall(chance.choice(SEEDS)[1])
+            start = chance.randint(0, len(other))
+            tokens[at:to] = other[start : start + chance.randint(1, 12)]
+    return "".join(tokens).encode("utf-8", "surrogatepass")[:max_size]
+
+
+SEEDS = seeds()
+
+
+def others(gold: str, text: str) -> None:
+    for name, verifier in oracles.VERIFIERS.items():
+        oracles.judged(name, verifier, gold, text)
+
+
+TARGETS = {"chain": oracles.whole_chain, "exact": oracles.whole_chain, "pair": oracles.pair, "others": others}
+
+
+def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: what a text makes a verifier do beyond reading it ends the run."""
+    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        if str(arguments[0]) not in ALLOWED and not isinstance(arguments[0], int):
+            raise SystemExit(f"a verifier wrote {arguments[0]}")
+    elif event == "subprocess.Popen" and "grpo_env.verifiers.worker" not in arguments[1]:
+        raise SystemExit(f"a verifier started {arguments[1]}")
+    elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove"):
+        raise SystemExit(f"a verifier did {event} {str(arguments)[:200]}")
+
+
+ALLOWED: set[str] = set()
+
+
+def main() -> None:
+    target, path, corpus = sys.argv[1:4]
+    check, findings = TARGETS[target], Findings(Path(path))
+    ALLOWED.update((path, "/dev/null"))
+    if target == "exact":
+
+        def unreadable(request: dict[str, Any], timeout: float) -> dict[str, Any]:
+            raise algebra.UnreadableError("answer")
+
+        algebra._worker.ask = unreadable  # type: ignore[method-assign]
+    folder = Path(corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (gold, text) in enumerate(SEEDS):
+        pair = f"{gold}{SEPARATOR}{text}".encode("utf-8", "surrogatepass")
+        if target != "pair" or len(pair) < 200:
+            (folder / f"seed{number}").write_bytes(pair)
+    with tempfile.NamedTemporaryFile("w", suffix=".dict", delete=False) as words:
+        for word in TOKENS:
+            escaped = "".join(f"\\x{byte:02x}" for byte in word.encode("utf-8", "surrogatepass"))
+            print(f'"{escaped}"', file=words)
+
+    def one_input(data: bytes) -> None:
+        gold, text = texts_of(data)
+        findings.run(check, gold, text)
+
+    arguments = [sys.argv[0], corpus, f"-dict={words.name}", "-max_len=3000", "-timeout=120", *sys.argv[4:]]
+    atheris.Setup(arguments, one_input, custom_mutator=mutated)
+    oracles.judged("accuracy", oracles.ACCURACY, "x+1", r"\boxed{x+1.0}")  # all lazy imports, before the hook listens
+    sys.addaudithook(forbidden)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

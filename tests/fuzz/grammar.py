@@ -1,0 +1,174 @@
+r"""Texts that are nearly answers: the words, templates and known values that both fuzzers are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+CASES = Path(__file__).parents[1] / "verifiers" / "cases"
+
+WORDS = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").split()
+ATOMS = [*WORDS, " ", "\n", "\t", "\r\n", "\u00a0", "\u200b", "\u2028", "\u202e", "\x00", "\ufeff", "\u0301"]
+
+MARKERS = [
+    "<think>", "</think>", "<answer>", "</answer>", "<think>\n", "\n</think>\n<answer>\n", "\n</answer>", "<Answer>",
+    "\\boxed{", "\\fbox{", "\\boxed ", "\\boxed{}", "}", "#### ", "\n#### ", "The answer is ", "Final answer: ",
+    "**Answer:** ", "\nA: ", "A) ", "**", "$", "$$", "\\(", "\\)", "\\[", "\\]", "```", "```python\n", "- ", "1. ",
+    "Step 1: ", "First, ", "Next, ", "Therefore, ", "not ", "isn't ", " or ", " and ", "<<48/2=24>>", "3 + 4 = 7",
+    "= ", "so ", "No, wait. ", "?", ". ", "\n\n", "他们", "数学", " because", "half of ",
+]  # fmt: skip
+
+TEMPLATES = [
+    "%s", "%s", "$%s$", "{%s}", "(%s)", "[%s]", "\\{%s\\}", "\\left(%s\\right)", "\\frac{%s}{2}", "\\frac{1}{%s}",
+    "\\sqrt{%s}", "%s^{%s}", "%s_{%s}", "%s,%s", "(%s, %s)", "[%s,%s)", "%s\\cup%s", "%s+%s", "%s-%s", "%s*%s",
+    "%s/%s", "%s=%s", "x=%s", "x\\in%s", "%s<x<%s", "%s or %s", "%s and %s", "%s\\pm%s", "-%s", "%s cm", "%s%%",
+    "\\text{%s}", "\\begin{pmatrix}%s&%s\\\\%s&%s\\end{pmatrix}", "\\boxed{%s}", "**%s**", "%s.", "\\overline{%s}",
+    "\\binom{%s}{%s}", "%s!", "\\log_{%s}%s", "\\sum_{k=1}^{%s}%s", "|%s|", "\\%s", "%s %s", "%s\\\\%s",
+]  # fmt: skip
+
+ENVELOPES = [
+    "\\boxed{%s}", "<answer>%s</answer>", "<think>so</think><answer>%s</answer>", "<think>%s</think>\\boxed{%s}",
+    "The answer is %s.", "#### %s", "A: %s", "%s", "**%s**", "$$\\boxed{%s}$$", "Final answer: $%s$", "%s\n\\boxed{%s}",
+    "<think>\n%s\n</think>\n<answer>\n%s\n</answer>", "not \\boxed{%s}", "1. %s\n2. %s\n", "%s = %s",
+]  # fmt: skip
+
+
+def fill(template: str, parts: list[str]) -> str:
+    """A template with its ``%s`` filled in, the last part repeated if there are too few."""
+    for number in range(template.count("%s")):
+        template = template.replace("%s", parts[min(number, len(parts) - 1)].replace("%s", "%"), 1)
+    return template.replace("%%", "%")
+
+
+def seeds() -> list[tuple[str, str]]:
+    """Pairs of gold and completion: the case tables, and real ones where ``GRPO_ENV_DATA`` names a folder with them."""
+    found = []
+    for path in sorted(CASES.glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            row: dict[str, Any] = json.loads(line)
+            if isinstance(row.get("completion"), str):
+                found.append((str(row.get("gold") or "5"), row["completion"]))
+    folder = Path(os.environ.get("GRPO_ENV_DATA", "."))
+    if (folder / "math_groups.jsonl").exists():
+        for line in (folder / "math_groups.jsonl").read_text().splitlines()[:300]:
+            row = json.loads(line)
+            texts = row.get("completions") or [row.get("completion")]
+            found += [(str(row.get("answer") or row.get("gold")), str(text)[-1500:]) for text in texts[:2]]
+    if (folder / "math500.jsonl").exists():
+        rows = [json.loads(line) for line in (folder / "math500.jsonl").read_text().splitlines()]
+        found += [(row["answer"], rf"\boxed{{{row['answer']}}}") for row in rows]
+    return found
+
+
+def _templated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(fill, st.sampled_from(TEMPLATES), st.lists(inner, min_size=1, max_size=3))
+
+
+ATOM = st.one_of(st.sampled_from(ATOMS), st.integers(-999, 999).map(str), st.text(max_size=3))
+ANSWERS = st.recursive(ATOM, _templated, max_leaves=8)
+KNOWN = st.sampled_from(sorted({gold for gold, _ in seeds()}))
+TEXTS = st.one_of(
+    st.builds(fill, st.sampled_from(ENVELOPES), st.lists(ANSWERS, min_size=1, max_size=2)),
+    st.lists(st.one_of(st.sampled_from(MARKERS), ANSWERS), max_size=12).map("".join),
+    st.lists(st.one_of(st.sampled_from(MARKERS), st.sampled_from(ATOMS)), max_size=40).map("".join),
+    st.builds(lambda text, times: text * times, st.one_of(st.sampled_from(MARKERS), ANSWERS), st.integers(1, 3000)),
+)
+
+
+# Known values: a spelling and what it is worth.
+
+_FULL_WIDTH = {ord("0") + digit: 0xFF10 + digit for digit in range(10)}
+_VULGAR = {Fraction(1, 2): "½", Fraction(1, 4): "¼", Fraction(3, 4): "¾", Fraction(1, 3): "⅓", Fraction(2, 3): "⅔"}
+
+
+def spellings(value: Fraction) -> list[str]:
+    """Ways to write a number, each worth exactly ``value``."""
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    top, bottom = size.numerator, size.denominator
+    if bottom == 1:
+        found = [str(top), f"{top:,}", f"{top}.0", f"{top}.", f"{top:,}.00", f"{{{top}}}"]
+        found += [str(top).translate(_FULL_WIDTH), f"{top:,}".replace(",", "{,}"), f"{top:,}".replace(",", r"\,")]
+        if top and top % 1000 == 0:
+            found += [f"{top // 1000}e3", rf"{top // 1000}\times10^{{3}}", rf"{top // 1000}\cdot 10^3"]
+    else:
+        found = [f"{top}/{bottom}", rf"\frac{{{top}}}{{{bottom}}}", rf"\dfrac {{{top}}} {{{bottom}}}"]
+        found += [rf"\frac{top}{bottom}"] if top < 10 and bottom < 10 else []
+        if top > bottom:
+            found += [
+                rf"{top // bottom}\frac{{{top % bottom}}}{{{bottom}}}",
+                f"{top // bottom} {top % bottom}/{bottom}",
+            ]
+        found += [_VULGAR[size]] if size in _VULGAR else []
+        rest = bottom
+        for prime in (2, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            places = next(n for n in range(40) if (size * 10**n).denominator == 1)
+            digits = str(int(size * 10**places)).rjust(places + 1, "0")
+            found += [f"{digits[:-places]}.{digits[-places:]}", f"{digits[:-places]}.{digits[-places:]}0"]
+            found += [f"{int(size * 10**places)}e-{places}", rf"{int(size * 10**places)}\times 10^{{-{places}}}"]
+        elif 9 % bottom == 0:
+            found += [rf"{top // bottom}.\overline{{{top % bottom * 9 // bottom}}}"]
+    negative = [f"-{text}" for text in found] + [f"−{found[0]}", rf"-\left({found[0]}\right)"]  # noqa: RUF001
+    return negative if sign else found
+
+
+VALUES = st.one_of(
+    st.integers(-20, 20).map(Fraction),
+    st.sampled_from([1000, 5000, 12000, 123456, 1234567, 10**12, 10**20]).map(Fraction),
+    st.fractions(-20, 20, max_denominator=12),
+    st.builds(Fraction, st.integers(-9999, 9999), st.sampled_from([10, 100, 1000, 10**7, 10**18])),
+)
+
+
+@st.composite
+def numbers(draw: st.DrawFn, value: Fraction | None = None) -> tuple[str, Any]:
+    """A number's spelling and value."""
+    value = draw(VALUES) if value is None else value
+    return draw(st.sampled_from(spellings(value))), value
+
+
+@st.composite
+def known(draw: st.DrawFn, like: Any = None) -> tuple[str, Any]:
+    """A spelling of a number, tuple, interval, set or matrix, and its value; ``like`` asks for that value again."""
+    if like is None:
+        kind = draw(st.sampled_from(["number", "number", "()", "[]", "[)", "(]", "set", "matrix", "x="]))
+        if kind == "number":
+            return draw(numbers())
+        size = 1 if kind == "x=" else 4 if kind == "matrix" else 2 if kind in ("[)", "(]") else draw(st.integers(2, 3))
+        values = draw(st.lists(VALUES, min_size=size, max_size=size, unique=kind == "set"))
+        like = values[0] if kind == "x=" else (kind, frozenset(values) if kind == "set" else tuple(values))
+        if kind == "x=":
+            return f"x = {draw(numbers(like))[0]}", like
+    if isinstance(like, Fraction):
+        text, _ = draw(numbers(like))
+        return draw(st.sampled_from([text, f"${text}$", f"x={text}", f"{text}."])), like
+    kind, values = like
+    order = draw(st.permutations(sorted(values))) if kind == "set" else values
+    texts = [
+        draw(st.sampled_from([text for text in spellings(value) if "," not in text and not text.endswith(".")]))
+        for value in order
+    ]
+    separator = draw(st.sampled_from([", ", ",\\ ", " , "]))
+    if kind == "set":
+        inner = separator.join(texts)
+        return draw(st.sampled_from([rf"\{{{inner}\}}", rf"\left\{{{inner}\right\}}", inner])), like
+    if kind == "matrix":
+        name = draw(st.sampled_from(["pmatrix", "bmatrix"]))
+        return rf"\begin{{{name}}} {texts[0]} & {texts[1]} \\ {texts[2]} & {texts[3]} \end{{{name}}}", like
+    inner, (left, right) = separator.join(texts), kind
+    return draw(st.sampled_from([f"{left}{inner}{right}", rf"\left{left}{inner}\right{right}"])), like
+
+
+@st.composite
+def known_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
+    """Two spellings, and whether they are worth the same."""
+    gold, value = draw(known())
+    answer, other = draw(known(value) if draw(st.booleans()) else known())
+    return gold, answer, value == other

@@ -1,0 +1,191 @@
+r"""What must hold for every text, whatever a model writes: the checks that both fuzzers share.
+
+Each check raises ``FindingError`` with the texts that break it. None knows the right verdict of an arbitrary pair; they
+know that nothing raises, that the same call gives the same score, that gold and answer may be swapped, that a readable
+gold accepts itself, that ``$…$``, spaces, ``\dfrac`` and ``\tfrac`` change nothing, that a second, different box is a
+second answer, that no text takes long, and (``truth``) that spellings of known values are judged by their values.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any, get_args
+
+from grpo_env.core import FAULTS, Completion, Example, Score, Status, Verifier
+from grpo_env.registry import find, names
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.extract import inside
+
+TIMEOUT = 0.5  # seconds for algebra
+CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's
+JUNK = "31415926"
+
+# Models, servers and sandboxes have tests of their own; composites only add up what their parts give.
+ELSEWHERE = {
+    "reward_model", "process_reward_model", "llm_judge", "python_tests",
+    "weighted_sum", "any_of", "all_of", "clip",
+}  # fmt: skip
+INFO = {"labels": [1, 0], "steps": ["1+1=2"], "choices": ["1", "2", "3", "4"]}
+
+
+class FindingError(AssertionError):
+    """A text that breaks a promise: ``texts`` is what the broken check was called with."""
+
+    def __init__(self, check: str, detail: str, **texts: str) -> None:
+        super().__init__(f"{check}: {detail}\n{json.dumps(texts)}")
+        self.check, self.detail, self.texts = check, detail, texts
+
+
+def options(cls: type[Verifier]) -> dict[str, Any] | None:
+    """Small values for the fields that a verifier cannot do without; ``None`` if one of them is unknown here."""
+    known: dict[str, Any] = {
+        "column": "labels", "timeout": TIMEOUT, "max_tokens": 50, "max_length": 50, "buffer": 20, "cache": 20,
+        "keywords": ["so", "because"], "words": ["so", "because"], "language": "en", "correct": "accuracy",
+    }  # fmt: skip
+    # A dataclass's fields without defaults, and the timeout where there is one.
+    required = [f for f in fields(cls) if "MISSING" in repr(f.default) and "MISSING" in repr(f.default_factory)]  # type: ignore[arg-type]
+    if any(field.name not in known for field in required):
+        return None
+    wanted = {field.name for field in required} | ({"timeout"} & {f.name for f in fields(cls)})  # type: ignore[arg-type]
+    return {name: known[name] for name in wanted}
+
+
+def catalogue() -> Iterator[tuple[str, Verifier]]:
+    """Every verifier of the catalogue that judges text by itself, accuracy excepted."""
+    for name in names():
+        if name in ELSEWHERE or name == "accuracy":
+            continue
+        cls = find(name)
+        chosen = options(cls)
+        if chosen is None:
+            raise FindingError("catalogue", f"no options known for {name}: add them to oracles.options")
+        yield name, cls(**chosen)
+
+
+VERIFIERS = dict(catalogue())
+ACCURACY = Accuracy(timeout=TIMEOUT)
+
+
+def judged(name: str, verifier: Verifier, gold: str | None, text: str, prefill: str = "") -> Score:
+    """One verdict: valid, in time, and the same when asked again."""
+    texts = {"gold": gold or "", "text": text, "prefill": prefill}
+    example = Example("x", answer=gold, info=INFO)
+    completion = Completion(text, prefill=prefill, num_tokens=len(text) // 3 + 1, finish="stop")
+    start, wall = time.thread_time(), time.monotonic()
+    try:
+        score = verifier(example, completion)
+    except Exception as error:
+        raise FindingError("raises", f"{name}: {type(error).__name__}: {error}", **texts) from error
+    spent, waited = time.thread_time() - start, time.monotonic() - wall
+    if spent > CPU * max(1.0, len(text) / 100_000):
+        raise FindingError("cpu", f"{name}: {spent:.1f} s for {len(text)} characters", **texts)
+    if waited > 6 * TIMEOUT + 6:  # gold and answer each have a deadline, and the worker may have to start
+        raise FindingError("wall", f"{name}: {waited:.1f} s", **texts)
+    if score.status not in get_args(Status) or score.status == "error":
+        raise FindingError("status", f"{name}: {score.status}: {score.explanation}", **texts)
+    if score.value is not None and not math.isfinite(score.value):
+        raise FindingError("value", f"{name}: {score.value}", **texts)
+    if score.value and name == "accuracy" and score.status in FAULTS:
+        raise FindingError("value", f"{name}: {score.value} with status {score.status}", **texts)
+    if any(not 0 <= step.start <= step.end <= len(text) for step in score.steps):
+        raise FindingError("steps", f"{name}: {score.steps}"[:300], **texts)
+    if Score.from_dict(json.loads(json.dumps(score.to_dict()))) != score:
+        raise FindingError("json", f"{name}: {score}"[:300], **texts)
+    if not score.explanation:
+        raise FindingError("explanation", f"{name}: none", **texts)
+    again = verifier(example, completion)
+    if "timeout" not in (score.status, again.status) and again != score:
+        raise FindingError("deterministic", f"{name}: {score} then {again}", **texts)
+    return score
+
+
+def everything(gold: str | None, text: str, prefill: str = "") -> None:
+    """Any gold, any completion, all verifiers."""
+    whole_chain(gold, text, prefill)
+    for name, verifier in VERIFIERS.items():
+        judged(name, verifier, gold, text, prefill)
+
+
+def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
+    """Accuracy on any gold and any completion; a right completion with one more box is wrong."""
+    score = judged("accuracy", ACCURACY, gold, text, prefill)
+    if score.value and JUNK not in (gold or ""):
+        more = f"{text}\n\nNo: \\boxed{{{JUNK}}}"
+        changed = judged("accuracy", ACCURACY, gold, more, prefill)
+        if changed.value:
+            raise FindingError(
+                "second box", f"{score.explanation}; then {changed.explanation}", gold=gold or "", text=more
+            )
+
+
+def boxed(answer: str) -> str:
+    return rf"So \boxed{{{answer}}}"
+
+
+def plain(answer: str) -> bool:
+    """Whether a text is one answer by itself, whose braces and dollars cannot reach out of a box."""
+    depth = 0
+    if any(tag in answer for tag in ("<answer", "</answer", "<think", "</think", "####")):
+        return False
+    for at, character in enumerate(answer):
+        escaped = at > 0 and answer[at - 1] == "\\"
+        depth += 0 if escaped else {"{": 1, "}": -1}.get(character, 0)
+        if depth < 0:
+            return False
+    found = inside(answer)
+    return depth == 0 and not answer.endswith("\\") and not found.denied and found.answers == (answer,)
+
+
+def readable(gold: str) -> bool:
+    return plain(gold) and ACCURACY.problem(Example("x", answer=gold)) is None
+
+
+def spaced(text: str) -> str:
+    """The text with spaces inside of all braces, the escaped ones excepted."""
+    return re.sub(r"\\.|[{}]", lambda found: {"{": "{ ", "}": " }"}.get(found[0], found[0]), text, flags=re.DOTALL)
+
+
+RESPELLED: dict[str, Callable[[str], str]] = {
+    "dollars": lambda text: text if "$" in text else f"${text}$",
+    "outer space": lambda text: f"  {text}\n",
+    "dfrac": lambda text: text.replace("\\frac", "\\dfrac"),
+    "tfrac": lambda text: text.replace("\\frac", "\\tfrac"),
+    "inner space": spaced,
+    "boxed twice": lambda text: f"\\boxed{{{text}}}",
+}
+
+
+def pair(one: str, other: str) -> None:
+    """Two answers: each accepts itself, the verdict is symmetric and does not depend on neutral spelling."""
+    one, other = one.strip(), other.strip()
+    if not (readable(one) and plain(other)):
+        return
+    itself = judged("accuracy", ACCURACY, one, boxed(one))
+    if not itself.value and itself.status != "timeout":
+        raise FindingError("reflexive", f"{itself.status}: {itself.explanation}", one=one, other=one)
+    forth = judged("accuracy", ACCURACY, one, boxed(other))
+    if forth.status == "timeout":
+        return
+    for name, respell in RESPELLED.items():
+        again = respell(other)
+        score = judged("accuracy", ACCURACY, one, boxed(again)) if again != other else forth
+        if score.value != forth.value and score.status != "timeout":
+            raise FindingError(
+                f"respelled: {name}", f"{forth.explanation}; then {score.explanation}", one=one, other=other
+            )
+    if readable(other):
+        back = judged("accuracy", ACCURACY, other, boxed(one))
+        if back.value != forth.value and back.status != "timeout":
+            raise FindingError("symmetric", f"{forth.explanation}; back: {back.explanation}", one=one, other=other)
+
+
+def truth(gold: str, answer: str, same: bool) -> None:
+    """Two spellings of known values: the verdict is whether the values are the same."""
+    score = judged("accuracy", ACCURACY, gold, boxed(answer))
+    if score.value != float(same):
+        raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", one=gold, other=answer)

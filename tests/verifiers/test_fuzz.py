@@ -1,0 +1,54 @@
+"""A short, repeatable stretch of the fuzzers in ``tests/fuzz``, and the texts that their long runs found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from grpo_env.core import Completion, Example
+from grpo_env.registry import find
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+
+import oracles
+from grammar import ANSWERS, KNOWN, TEXTS, known_pairs
+
+FOUND = [json.loads(line) for line in (Path(__file__).parent / "cases" / "found.jsonl").read_text().splitlines()]
+SHORT = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(FOUND, 1)])
+def test_what_the_fuzzers_found(row: dict[str, Any]) -> None:
+    verifier = find(row.get("verifier", "accuracy"))(**row.get("options", {}))
+    score = verifier(Example("x", answer=row.get("gold")), Completion(row["completion"]))
+    assert score.value == row["value"], f"{row['why']}: {score}"
+    assert score.status == row["status"], f"{row['why']}: {score}"
+
+
+@SHORT
+@given(gold=KNOWN, text=TEXTS)
+def test_any_text_is_judged_by_all(gold: str, text: str) -> None:
+    oracles.everything(gold, text)
+
+
+@SHORT
+@given(gold=ANSWERS, text=TEXTS)
+def test_any_gold_is_judged(gold: str, text: str) -> None:
+    oracles.whole_chain(gold, text)
+
+
+@SHORT
+@given(pair=known_pairs())
+def test_known_values_are_compared_by_value(pair: tuple[str, str, bool]) -> None:
+    oracles.truth(*pair)
+
+
+@SHORT
+@given(one=KNOWN, other=ANSWERS)
+def test_golds_accept_themselves_and_swapping_changes_nothing(one: str, other: str) -> None:
+    oracles.pair(one, other)
