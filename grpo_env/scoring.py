@@ -12,10 +12,10 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-from grpo_env.core import Completion, Example, Finish, Group, Score, judge_groups
+from grpo_env.core import Completion, Example, Finish, Group, Message, Score, judge_groups
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.files import Record
-from grpo_env.prompt import render
+from grpo_env.prompt import build_prompt, render
 from grpo_env.task import Task
 
 CHUNK = 64  # rows a worker takes at a time: large enough to hide the cost of handing them over
@@ -108,14 +108,27 @@ def _read(task: Task, fields: Fields, record: Record) -> _Read:
         texts = _texts(row, fields, task)
         labels = _labels(row, fields, task, len(texts))
         answer = select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
-        example = Example(id, answer=_gold(answer), info=row)
+        example = Example(id, _prompt(row, task), _gold(answer), row)
         problem = task.verifier.problem(example)
         if problem is not None:
             raise UsageError(problem)
+        finishes, tokens = _each(row, "finish_reason", len(texts)), _each(row, "num_tokens", len(texts))
+        completions = [_completion(*one, task) for one in zip(texts, finishes, tokens, strict=True)]
     except UsageError as error:
         return _Read(id, problem=str(error))
-    finish = _finish(row)
-    return _Read(id, Group(example, [_completion(text, finish, task) for text in texts]), labels)
+    return _Read(id, Group(example, completions), labels)
+
+
+def _prompt(row: Mapping[str, Any], task: Task) -> str | tuple[Message, ...]:
+    """The prompt, if a verifier looks at it: the row's own ``prompt``, else the task's template filled from the row."""
+    if not any(verifier.needs_prompt for verifier in task.verifier.within()):
+        return ()
+    given = row.get("prompt")
+    if isinstance(given, str) and given:
+        return given
+    if _is_chat(given):
+        return tuple(Message(str(message["role"]), str(message.get("content", ""))) for message in given)
+    return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
 
 
 def _gold(value: Any) -> str | None:
@@ -178,15 +191,25 @@ def _labels(row: Mapping[str, Any], fields: Fields, task: Task, count: int) -> t
     return tuple(bool(value) for value in found)
 
 
-def _finish(row: Mapping[str, Any]) -> Finish:
-    reason = row.get("finish_reason")
-    return reason if reason in ("stop", "length") else "unknown"
+def _each(row: Mapping[str, Any], column: str, count: int) -> list[Any]:
+    """What a column says of each completion: a list of its own for each, or one value for all."""
+    value = row.get(column)
+    if not isinstance(value, list):
+        return [value] * count
+    if len(value) != count:
+        raise UsageError(f"{column}: {len(value)} values for {count} completions")
+    return value
 
 
-def _completion(text: str, finish: Finish, task: Task) -> Completion:
+def _completion(text: str, finish: Any, tokens: Any, task: Task) -> Completion:
+    if isinstance(tokens, str) and tokens.isdecimal():  # a CSV file knows no numbers
+        tokens = int(tokens)
+    if tokens is not None and (not isinstance(tokens, int) or tokens < 0):
+        raise UsageError(f"num_tokens must be a count of tokens, found {tokens!r}")
+    known: Finish = finish if finish in ("stop", "length") else "unknown"
     # Some servers return the prefill as part of the text: it is then there already.
     prefill = "" if text.startswith(task.format.prefill) else task.format.prefill
-    return Completion(text, finish, prefill=prefill)
+    return Completion(text, known, tokens, prefill)
 
 
 def output_row(result: Scored, index: int) -> dict[str, Any]:

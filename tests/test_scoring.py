@@ -1,6 +1,7 @@
 """Scoring files: the same verdicts for one and many processes, bad rows reported and never fatal."""
 
 import json
+from ast import literal_eval
 from dataclasses import dataclass
 
 import pytest
@@ -42,6 +43,52 @@ def test_chat_completions_use_the_last_message(task):
     chat = [{"role": "assistant", "content": "#### 6"}, {"role": "assistant", "content": "#### 5"}]
     assert one(task, {"answer": "5", "completion": chat}).scores[0].value == 2.0
     assert [s.value for s in one(task, {"answer": "5", "completions": [chat, chat[:1]]}).scores] == [2.0, 0.0]
+
+
+@verifier("test_sees")
+@dataclass(frozen=True)
+class Sees(Verifier):
+    """Tells what the engine hands over."""
+
+    needs_prompt = True
+
+    def __call__(self, example, completion):
+        return Score(
+            1.0,
+            explanation=repr(
+                (
+                    tuple(map(tuple, example.prompt)) if isinstance(example.prompt, tuple) else example.prompt,
+                    completion.finish,
+                    completion.num_tokens,
+                )
+            ),
+        )
+
+
+@pytest.fixture
+def seeing(tmp_path):
+    data = {**SUMS, "verifiers": {"both": {"use": "any_of", "of": {"test_sees": {}}}}, "metric": "both"}
+    return make_task(data, "sums.yaml", tmp_path)
+
+
+def seen(task, row):
+    result = one(task, {"answer": "5", **row})
+    return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
+
+
+def test_the_row_says_how_long_each_completion_is_and_how_it_ended(seeing):
+    row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
+    assert seen(seeing, row) == [("p", "length", 3), ("p", "unknown", 1)]
+    assert seen(seeing, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
+    assert "num_tokens: 1 values for 2 completions" in seen(seeing, {**row, "num_tokens": [1]})
+    assert "num_tokens must be a count of tokens, found -1" in seen(seeing, {**row, "num_tokens": [1, -1]})
+
+
+def test_a_verifier_that_needs_the_prompt_gets_the_rows_own_or_the_tasks(seeing):
+    chat = [{"role": "user", "content": "2+3?"}]
+    assert seen(seeing, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert seen(seeing, {"question": "2+3?", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert "no column 'prompt', and the task's template" in seen(seeing, {"completion": "a"})
 
 
 def test_fields_are_mapped_by_column_path_and_template(task):

@@ -6,7 +6,7 @@ A part that cannot be judged never counts as 0. In a sum it makes the total unsc
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
@@ -72,6 +72,11 @@ class Composite(Verifier):
                     raise UsageError(f"verifier {part.name!r}: when: the gate waits for itself")
                 seen.add(gate)
                 gate = self.parts[names.index(gate)].when
+
+    def within(self) -> Iterator[Verifier]:
+        yield self
+        for part in self.parts:
+            yield from part.verifier.within()
 
     def at(self, step: int) -> Self:
         return replace(self, parts=tuple(part.at(step) for part in self.parts))
