@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
 from grpo_env.core import Completion, Format
+
+Where: TypeAlias = Literal["reasoning", "answer", "all"]
+
+_LOOKS_LIKE_SPACE = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that print nothing
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,14 @@ class Tag:
 
     def __str__(self) -> str:
         return f"</{self.name}>" if self.closing else f"<{self.name}>"
+
+
+class Block(NamedTuple):
+    """The inside of a tagged block: characters ``[start, end)``, and where its closing tag ends if there is one."""
+
+    start: int
+    end: int
+    closed_at: int | None
 
 
 def whole_turn(format: Format, completion: Completion) -> tuple[str, int]:
@@ -48,9 +61,38 @@ def find_tags(text: str, *names: str) -> list[Tag]:
 
 def reasoning_span(text: str, format: Format) -> tuple[int, int] | None:
     """Characters ``[start, end)`` inside the first reasoning block, to the end of the text if it is not closed."""
-    tags = find_tags(text, format.reasoning) if format.reasoning else []
-    start = next((tag.end for tag in tags if not tag.closing), None)
-    if start is None:
+    block = first_block(text, format.reasoning) if format.reasoning else None
+    return block and (block.start, block.end)
+
+
+def first_block(text: str, name: str) -> Block | None:
+    """The first block with this tag, to the end of the text if it is not closed; ``None`` if none is opened."""
+    tags = find_tags(text, name)
+    opening = next((tag for tag in tags if not tag.closing), None)
+    if opening is None:
         return None
-    end = next((tag.start for tag in tags if tag.closing and tag.start >= start), len(text))
-    return start, end
+    closing = next((tag for tag in tags if tag.closing and tag.start >= opening.end), None)
+    return Block(opening.end, closing.start, closing.end) if closing else Block(opening.end, len(text), None)
+
+
+def passage(where: Where, format: Format, completion: Completion) -> str | None:
+    """What the model wrote ``where``, or ``None`` if the format asks for that block and the text has none.
+
+    A block is the first of its name, to the end of the text if it is not closed. Where the format names no tag for
+    it, and for ``all``, this is the whole text without its tags. A prefill is left out: the model did not write it.
+    """
+    text, written = whole_turn(format, completion)
+    name = {"reasoning": format.reasoning, "answer": format.answer, "all": None}[where]
+    if name:
+        block = first_block(text, name)
+        return text[max(block.start, written) : block.end] if block else None
+    pieces, end = [], written
+    for tag in find_tags(text, *tag_names(format)):
+        pieces.append(text[end : tag.start])
+        end = max(end, tag.end)
+    return " ".join([*pieces, text[end:]])
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing in a text can be seen: spaces, zero-width characters and their like."""
+    return not any(one.isprintable() and not one.isspace() and one not in _LOOKS_LIKE_SPACE for one in text)

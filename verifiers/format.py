@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
-from grpo_env.core import Completion, Example, Format, Score, Verifier
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
-from .blocks import find_tags, tag_names, whole_turn
+from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
 
 
 @verifier("strict_format")
@@ -16,12 +16,29 @@ from .blocks import find_tags, tag_names, whole_turn
 class StrictFormat(Verifier):
     """1 if the whole turn is exactly the format's blocks, each once, in order, not empty; else 0 and the reason.
 
-    White space around the blocks is allowed, any other text is not. With ``newlines: required`` every tag must
-    also stand on a line of its own. CRLF line ends count as newlines, and a prefill counts as written.
+    White space around the blocks is allowed, any other text is not: none before, between or after them. Tags are
+    exact (``<think>``, not ``<Think>``), never nested. A block is empty if nothing in it can be seen. With ``newlines:
+    required`` every tag must also stand on a line of its own. CRLF line ends count, and so does a prefill.
+
+    Source: the format rewards of the R1 tutorials and of open-r1. There: without DOTALL reasoning of two lines was
+    worth 0; with MULTILINE ``$`` held at any line end, so that trailing text, a second answer and answer tags inside
+    the reasoning were paid in full; empty blocks were; a turn whose ``<think>`` the template had written was not.
     """
 
     format: Format = field(default_factory=Format)
     newlines: Literal["required", "allowed"] = "allowed"
+    """Whether every tag must stand on a line of its own."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", 1.0, "the blocks and nothing else"),
+        Case("<think>3*3=9\nso 9*2=18</think> <answer>18</answer>\n", 1.0, "two lines of reasoning"),
+        Case(Completion("9*2=18</think><answer>18</answer>", prefill="<think>\n"), 1.0, "a prefill counts as written"),
+        Case("<think>9*2=18</think><answer>18</answer>", 0.0, "tags inside lines", options={"newlines": "required"}),
+        Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>\nGood luck!", 0.0, "text after the answer"),
+        Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.0, "a second answer"),
+        Case("<think>it is <answer>18</answer></think><answer>19</answer>", 0.0, "an answer inside the reasoning"),
+        Case("<think>\n\n</think>\n<answer>\n18\n</answer>", 0.0, "no reasoning in the block"),
+    )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if not tag_names(self.format):
@@ -45,9 +62,9 @@ class StrictFormat(Verifier):
         for number, (start, end) in enumerate(zip(ends, starts, strict=True)):
             between = text[start:end]
             inside = number % 2 == 1
-            if inside and not between.strip():
+            if inside and is_blank(between):
                 return f"the {names[number // 2]} block is empty"
-            if not inside and between.strip():
+            if not inside and not is_blank(between):
                 return f"text {_place(number, len(starts))}"
             if self.newlines == "required" and not _own_lines(between, number, len(starts)):
                 return f"{expected[min(number, len(expected) - 1)]} is not on a line of its own"
@@ -59,12 +76,26 @@ class StrictFormat(Verifier):
 class SoftFormat(Verifier):
     """A graded format: 0.8 shared by the blocks, 0.2 for their order. Other text is allowed anywhere.
 
-    A block earns its share (0.4 of two, 0.8 of one) if it is opened, then closed, and not empty; half of it if one of
-    its tags occurs more than once. The order is right when every block is there and begins after the one before it
-    ended. So 1.0 means: each block exactly once, in order.
+    A block earns its share (0.4 of two, 0.8 of one) if it is opened, then closed, and something can be seen in it;
+    half of it if one of its tags occurs more than once. The order is right when every block is there and begins after
+    the one before it ended. So 1.0 means: each block exactly once, in order, not nested. A prefill counts as written.
+
+    Source: the soft format rewards of the R1 tutorials (0.5 or nothing). There: they looked at the start of the text
+    only, and without DOTALL; or took any capital A to D in the answer, so that "Beats me" was paid. Here: graded, and
+    silent about what the answer is.
     """
 
     format: Format = field(default_factory=Format)
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("Sure! <think>9*2=18</think> So: <answer>18</answer> Bye.", 1.0, "each block once, in order"),
+        Case("<answer>18</answer><think>9*2=18</think>", 0.8, "the wrong order"),
+        Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.8, "half of 0.4 for a repeated answer"),
+        Case("<think>9*2=18 <answer>18</answer></think>", 0.8, "nested: the answer begins before the reasoning ends"),
+        Case("<think>9*2=18</think> The answer is 18.", 0.4, "one of two blocks"),
+        Case("<think></think><answer> </answer>", 0.0, "empty blocks"),
+        Case("<think>9*2=18", 0.0, "a block that is not closed"),
+    )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         names = tag_names(self.format)
@@ -73,20 +104,19 @@ class SoftFormat(Verifier):
         text = whole_turn(self.format, completion)[0]
         value, end, in_order, faults = 0.0, 0, True, []
         for name in names:
-            tags = find_tags(text, name)
-            opening = next((tag for tag in tags if not tag.closing), None)
-            closing = next((tag for tag in tags if opening and tag.closing and tag.start >= opening.end), None)
-            if opening is None or closing is None or not text[opening.end : closing.start].strip():
+            block = first_block(text, name)
+            if block is None or block.closed_at is None or is_blank(text[block.start : block.end]):
                 faults.append(f"no complete {name} block")
                 in_order = False
                 continue
-            value += 0.8 / len(names) * (1.0 if len(tags) == 2 else 0.5)
-            if len(tags) != 2:
+            repeated = len(find_tags(text, name)) != 2
+            value += 0.8 / len(names) * (0.5 if repeated else 1.0)
+            if repeated:
                 faults.append(f"{name} tags repeated")
-            if opening.start < end:
+            if block.start < end:
                 faults.append(f"{name} block out of order")
                 in_order = False
-            end = closing.end
+            end = block.closed_at
         value += 0.2 if in_order else 0.0
         return Score(round(value, 10), explanation="; ".join(faults) or "all blocks in order")
 

@@ -1,0 +1,97 @@
+"""Formats and tags for every text: order of the three, line ends, prefill, and the gists' own arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.verifiers.blocks import is_blank
+from grpo_env.verifiers.format import SoftFormat, StrictFormat
+from grpo_env.verifiers.tags import TagCount
+
+PIECES = ["<think>", "</think>", "<answer>", "</answer>", "a", "b c", " ", "\n", "\u200b", "<b>"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+PENALTY = 0.001
+
+
+def value(verifier: StrictFormat | SoftFormat | TagCount, text: str, prefill: str = "") -> float:
+    score = verifier(Example("x"), Completion(text, prefill=prefill))
+    assert score.status == "scored"
+    assert score.value is not None
+    assert score.explanation
+    return score.value
+
+
+@given(text=TEXTS)
+@settings(max_examples=400, deadline=None)
+def test_what_is_strictly_right_is_right_by_every_measure(text: str) -> None:
+    strict, soft, tags = value(StrictFormat(), text), value(SoftFormat(), text), value(TagCount(), text)
+    assert strict in (0, 1)
+    assert 0 <= soft <= 1
+    assert 0 <= tags <= 1
+    assert strict <= soft
+    assert soft < 1 or tags == 1
+    assert value(StrictFormat(newlines="required"), text) <= strict
+
+
+@given(reasoning=st.text(max_size=40), answer=st.text(max_size=20), junk=st.text(max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_strict_is_what_it_says_on_texts_without_tags_of_their_own(reasoning: str, answer: str, junk: str) -> None:
+    if "<" in reasoning + answer + junk:
+        return
+    text = f"<think>{reasoning}</think><answer>{answer}</answer>{junk}"
+    right = not is_blank(reasoning) and not is_blank(answer) and is_blank(junk)
+    assert value(StrictFormat(), text) == right
+
+
+@given(text=TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_line_ends_do_not_matter(text: str) -> None:
+    for verifier in (
+        StrictFormat(),
+        StrictFormat(newlines="required"),
+        SoftFormat(),
+        TagCount(trailing_penalty=PENALTY),
+    ):
+        assert value(verifier, text) == value(verifier, text.replace("\n", "\r\n"))
+
+
+@given(text=TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_a_prefill_counts_as_written(text: str) -> None:
+    for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
+        assert value(verifier, text, prefill="<think>\n") == value(verifier, "<think>\n" + text)
+        if not text.startswith("<think>"):
+            prefilled = type(verifier)(Format(prefill="<think>\n"))
+            assert value(prefilled, text) == value(type(verifier)(), "<think>\n" + text)
+
+
+@given(text=TEXTS, junk=st.text("xyz ", max_size=30), more=st.text("xyz", min_size=1, max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_more_junk_never_pays(text: str, junk: str, more: str) -> None:
+    verifier = TagCount(trailing_penalty=PENALTY)
+    assert value(verifier, text + junk + more) <= value(verifier, text + junk) or "</answer>" not in text
+
+
+@pytest.mark.parametrize("trailing", range(0, 1500, 250))
+def test_the_gists_arithmetic(trailing: int) -> None:
+    """0.125 a tag and 0.001 a character, in the gist; by a weight of 0.5 and a quarter a tag here."""
+    text = f"<think>\na\n</think>\n<answer>\nb\n</answer>{'x' * trailing}"
+    assert 0.5 * value(TagCount(trailing_penalty=0.002), text) == pytest.approx(max(0.0, 4 * 0.125 - 0.001 * trailing))
+
+
+@pytest.mark.parametrize("penalty", [-0.001, float("nan"), float("inf")])
+def test_a_penalty_is_no_reward(penalty: float) -> None:
+    with pytest.raises(UsageError, match="trailing_penalty must be 0 or more"):
+        TagCount(trailing_penalty=penalty)
+
+
+@pytest.mark.parametrize(
+    "unit", ["<think>", "</think>", "<answer>", "<think></think>", "<answer>a</answer>", "<", "\r\n", "\u200b"]
+)
+def test_a_megabyte_is_judged(unit: str) -> None:
+    for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
+        assert 0 <= value(verifier, unit * (1_000_000 // len(unit))) <= 1
