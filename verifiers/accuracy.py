@@ -12,7 +12,7 @@ from .algebra import DeadlineError, UnreadableError, formula_problem
 from .compare import Verdict, compare
 from .exact import OverLimitError
 from .extract import final_answer, inside
-from .shapes import Formula, Reading, read
+from .shapes import Formula, Group, Reading, read
 
 _STATUS: dict[type[Exception], Status] = {
     OverLimitError: "over_limit",
@@ -70,8 +70,9 @@ class Accuracy(Verifier):
         verdicts = [compare(gold, read(answer), self.rel_tol, self.timeout) for answer in answers]
         if len(verdicts) == 1 or all(verdict.right for verdict in verdicts):
             return verdicts[0]
-        together = compare(gold, read(", ".join(answers)), self.rel_tol, self.timeout)
-        return together if together.right else Verdict(False, f"{len(answers)} different answers")
+        together = read(", ".join(answers))
+        verdict = compare(gold, together, self.rel_tol, self.timeout) if isinstance(together.shape, Group) else None
+        return verdict if verdict and verdict.right else Verdict(False, f"{len(answers)} different answers")
 
 
 @lru_cache(maxsize=16384)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from .arithmetic import equations
 from .exact import Number, OverLimitError, read_number
 from .normal import normal, unwrapped
-from .units import split_unit
+from .units import read_unit, split_unit
 
 MAX_LENGTH = 1500
 MAX_NESTING = 20
@@ -103,6 +103,8 @@ def _calculated(text: str) -> str | None:
     """The number that a true calculation such as ``2+2=4`` has as one of its sides."""
     found = equations(text)
     if len(found) != 1 or not found[0].right or text[: found[0].start].strip("$ "):
+        return None
+    if read_unit(text, found[0].end) is None:
         return None
     return next((side.strip() for side in reversed(text.split("=")) if read_number(side.strip())), None)
 
