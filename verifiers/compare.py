@@ -95,7 +95,9 @@ def _groups(gold: Group, answer: Group, rel_tol: float | None, timeout: float) -
         return compare(one, other, rel_tol, timeout).right
 
     if gold.kind in ("set", "union"):
-        right = _all_matched(gold.items, answer.items, same) and _all_matched(answer.items, gold.items, same)
+        right = _all_matched(gold.items, answer.items, same) and _all_matched(
+            answer.items, gold.items, lambda one, other: same(other, one)
+        )
         return Verdict(right, "the same elements" if right else "different elements")
     if len(gold.items) != len(answer.items):
         return Verdict(False, f"{len(answer.items)} elements where {len(gold.items)} were asked")

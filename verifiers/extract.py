@@ -34,6 +34,7 @@ from .exact import OverLimitError, read_number
 from .normal import normal
 
 _MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
+_UNCLOSED = "the box is not closed"
 _LONGEST_LAST_LINE = 80
 _WORDS_IN_LAST_LINE = 6
 
@@ -115,6 +116,8 @@ def _from_answer_tags(text: str, tags: list[Tag]) -> Found:
     answers = [answer for one in found for answer in one.answers]
     rest = text[tags[-1].end :]
     boxes = _boxes(rest)
+    if boxes and boxes.reason == _UNCLOSED:
+        return boxes
     answers += boxes.answers if boxes else _later(rest)
     return _found(answers, "answer tag", denied=any(one.denied for one in found))
 
@@ -145,7 +148,7 @@ def _boxes(text: str) -> Found | None:
             stack.append(match.span())
             depth += 1
     if depth:
-        return Found((), "box", "the box is not closed")
+        return Found((), "box", _UNCLOSED)
     answers += _later(text[end:]) if answers else []
     return _found(answers, "box", "the box is empty", denied)
 

@@ -91,7 +91,7 @@ def _read(text: str, depth: int) -> Reading:
         text = unwrapped(text)
     match = _VARIABLE.match(text)
     right_side = match[2].strip() if match else ""
-    if match and not _SEPARATOR.search(right_side.strip("([{}])\\ ")):
+    if match and (not _SEPARATOR.search(right_side.strip("([{}])\\ ")) or read_number(right_side)):
         return Reading(text, _read(right_side, depth - 1).shape, match[1], right_side)
     if match and _brackets(right_side):
         return Reading(text, _shape(right_side, depth), match[1], right_side)
