@@ -24,6 +24,7 @@ BUILT_IN: dict[str, str] = {
     "soft_format": "grpo_env.verifiers.format:SoftFormat",
     "tag_count": "grpo_env.verifiers.tags:TagCount",
     "reasoning_steps": "grpo_env.verifiers.reasoning:ReasoningSteps",
+    "reasoning_length": "grpo_env.verifiers.reasoning:ReasoningLength",
     "equation_steps": "grpo_env.verifiers.process:EquationSteps",
     "labelled_steps": "grpo_env.verifiers.process:LabelledSteps",
     "weighted_sum": "grpo_env.verifiers.compose:WeightedSum",

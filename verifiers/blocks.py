@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from grpo_env.core import Completion, Format
@@ -13,8 +12,7 @@ Where: TypeAlias = Literal["reasoning", "answer", "all"]
 _LOOKS_LIKE_SPACE = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that print nothing
 
 
-@dataclass(frozen=True)
-class Tag:
+class Tag(NamedTuple):
     """One tag in a text: characters ``[start, end)``."""
 
     name: str

@@ -1,25 +1,36 @@
-"""Does the reasoning go in visible steps? A signal of form only: it says nothing about whether they are right."""
+"""Has the reasoning visible steps, and is it long enough? Signals of form: neither says whether anything is right."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from grpo_env.core import Completion, Example, Format, Score, Verifier
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .blocks import reasoning_span, whole_turn
+from .blocks import Block, first_block, reasoning_span, whole_turn
+from .segments import spans
+from .words import words
 
-_NUMBERED = re.compile(r"[#*_ ]{0,9}(?:step\s{0,3}\d{1,3}\s?[:.)-]|\d{1,3}[.)](?=\s))[*_ ]{0,9}", re.IGNORECASE)
+_COUNT = r"[\d一二三四五六七八九十]{1,3}"
+_HEADING = re.compile(
+    rf"[#*_ ]{{0,9}}(?:step\s{{0,3}}\d{{1,3}}|第\s?{_COUNT}\s?步|步骤\s?{_COUNT})[*_]{{0,3}}(?:\s?[:：.)、，,–—-]|\s*$)[*_ ]{{0,9}}",  # noqa: E501, RUF001
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"[#*_ ]{0,9}(?:\d{1,3}[.)](?=\s|[^\W\d_])|\d{1,3}[、．]|[(（]\d{1,3}[)）](?=\s{0,3}[^\W\d_])|[①-⑳])[*_ ]{0,9}"  # noqa: RUF001
+)
 _BULLETED = re.compile(r"[-*+•]\s{1,9}")
 _TRANSITION = re.compile(
     r"\b(?:first|firstly|first of all|second|secondly|third|thirdly|next|then|after that|afterwards|finally|lastly"
-    r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}",
+    r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}"
+    r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是)[，,：:]?\s{0,9}",  # noqa: RUF001
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\w+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @verifier("reasoning_steps")
@@ -27,13 +38,29 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 class ReasoningSteps(Verifier):
     """``min(1, steps / target)``. The text is the reasoning block where there is one, else all of it.
 
-    A step is a numbered line (``1.``, ``Step 1:``), a bulleted line, or a sentence that begins with a transition word
-    ("Next, ..."), each with words or an equation of its own: a bare bullet, a rule (``---``) or "First, Second, Next,"
-    is none. What is counted once as a line is not counted again as a sentence, and a repeated step counts once.
+    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``; the content of a bare ``Step 1`` is the line
+    below), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"), each with words or
+    an equation of its own: a bare bullet, a rule (``---``) or "First, Second, Next," is none. What is counted once as
+    a line is not counted again as a sentence, and a repeated step counts once.
+
+    Source: the reasoning steps reward of open-r1. There: only the first numbered line counted, three bare hyphens or
+    "First,Second,Next," were paid in full, and markers in the answer counted. Here: none of that.
     """
 
     format: Format = field(default_factory=Format)
     target: int = 3
+    """So many steps are paid in full; 1 or more."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("1. 16-3-4=9 eggs are left\n2. they sell for 2 dollars\n3. 9*2=18", 1.0, "three numbered steps"),
+        Case("First, we count the eggs. Then we take off 7. Finally, we multiply by 2.", 1.0, "three transitions"),
+        Case("**Step 1:** 16-3-4=9 eggs are left\n- they sell for 2 dollars", 2 / 3, "a numbered and a bulleted step"),
+        Case("首先，数一数鸡蛋。然后减去七个。最后乘以二。", 1.0, "three transitions"),  # noqa: RUF001
+        Case("<think>\n1. 16-7=9\n</think>\n1. a\n2. b\n3. c", 1 / 3, "only the reasoning counts"),
+        Case("1. add the eggs\n2. add the eggs\n3. add the eggs", 1 / 3, "the same step three times"),
+        Case("-\n-\n-\n---\n1.\n2.\n3.", 0.0, "bare markers"),
+        Case("First, Second, Next, Finally,", 0.0, "bare transition words"),
+    )
 
     def __post_init__(self) -> None:
         if self.target < 1:
@@ -43,36 +70,83 @@ class ReasoningSteps(Verifier):
         text = whole_turn(self.format, completion)[0]
         start, end = reasoning_span(text, self.format) or (0, len(text))
         steps: dict[str, set[str]] = {"numbered": set(), "bulleted": set(), "transitions": set()}
-        for line in text[start:end].splitlines():
-            if not line:
-                continue
-            kind, body = _kind(line.strip())
-            if kind:
-                steps[kind].add(body)
-            else:
-                steps["transitions"].update(_transitions(body))
+        below_heading = False
+        for first, last in spans(text, start, end, "line"):
+            line = text[first:last]
+            kind, body = _kind(line)
+            if kind is None and below_heading:
+                kind = "numbered"
+            below_heading = kind == "numbered" and not body
+            if kind and _has_content(body):
+                steps[kind].add(_folded(body))
+            elif kind is None:
+                steps["transitions"].update(_transitions(line))
         count = len(set().union(*steps.values()))
         shown = ", ".join(f"{len(found)} {kind}" for kind, found in steps.items())
         return Score(min(1.0, count / self.target), explanation=f"{count} steps: {shown}")
 
 
+@verifier("reasoning_length")
+@dataclass(frozen=True)
+class ReasoningLength(Verifier):
+    """A value by how many words the reasoning has: by default 0.25 from 20 on, 0.5 from 50, 0.75 from 100.
+
+    Words are counted where the script has spaces between them and characters where it has none (Chinese, Japanese,
+    Thai), in a mixed text both; numbers count, TeX commands and signs do not. The text is the first reasoning block,
+    or everything if the format names none; without a block, and if it is not closed, the value is 0 (``no_answer``).
+    Length is easily padded: gate it (``when: accuracy``) or pair it with ``repetition``.
+
+    Source: the reasoning length reward of the R1 tutorials. There: only what stood between spaces was a word, so that
+    Chinese reasoning was worth 0 at any length.
+    """
+
+    format: Format = field(default_factory=Format)
+    tiers: Mapping[int, float] = field(default_factory=lambda: {20: 0.25, 50: 0.5, 100: 0.75})
+    """The value from each number of words on; below the least it is 0."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case(f"<think>{'we count the eggs ' * 25}</think>", 0.75, "100 words"),
+        Case(f"<think>{'we count the eggs ' * 24}</think>", 0.5, "96 words"),
+        Case(f"<think>{'我们先数鸡蛋。' * 9}</think>", 0.5, "54 Chinese characters"),
+        Case(f"<think>{'我们先数鸡蛋 six eggs, ' * 3}</think>", 0.25, "18 characters and 6 words"),
+        Case("<think>a b c d</think>", 0.5, "tiers of one's own", options={"tiers": {1: 0.5, 5: 1.0}}),
+        Case(f"<think>{'we count the eggs ' * 4}</think>{'eggs ' * 99}", 0.0, "16 words; the answer does not count"),
+        Case(f"<think>{'. - ... ' * 99}</think>", 0.0, "signs are no words"),
+        Case(f"<think>{'we count the eggs ' * 25}", 0.0, "the block is not closed"),
+    )
+
+    def __post_init__(self) -> None:
+        if not self.tiers or min(self.tiers) < 1 or not all(map(math.isfinite, self.tiers.values())):
+            raise UsageError("reasoning_length: tiers must give numbers of words, 1 or more, a finite value each")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        text, written = whole_turn(self.format, completion)
+        name = self.format.reasoning
+        block = first_block(text, name) if name else Block(0, len(text), len(text))
+        if block is None or block.closed_at is None:
+            why = "not closed" if block else "missing"
+            return Score(0.0, "no_answer", explanation=f"the reasoning block is {why}")
+        count = sum(1 for _ in words(text[max(block.start, written) : block.end]))
+        value = self.tiers[max(reached)] if (reached := [tier for tier in self.tiers if tier <= count]) else 0.0
+        return Score(value, explanation=f"{count} words")
+
+
 def _kind(line: str) -> tuple[str | None, str]:
     """What kind of step a line is, and its content without the marker."""
-    for kind, marker in (("numbered", _NUMBERED), ("bulleted", _BULLETED)):
+    for kind, marker in (("numbered", _HEADING), ("numbered", _NUMBERED), ("bulleted", _BULLETED)):
         match = marker.match(line)
         if match:
-            body = line[match.end() :].strip()
-            return (kind, _folded(body)) if _has_content(body) else (None, "")
+            return kind, line[match.end() :].strip()
     return None, line
 
 
 def _transitions(line: str) -> set[str]:
     found = set()
-    for sentence in _SENTENCE_END.split(line):
-        sentence = sentence.strip("*_ \t.!?")
+    for first, last in spans(line, 0, len(line), "sentence"):
+        sentence = line[first:last].strip("*_ \t.!?。！？")  # noqa: RUF001
         transition = _TRANSITION.match(sentence)
         body = sentence[transition.end() :] if transition else ""
-        if transition and len(_WORD.findall(_TRANSITION.sub("", f"{body} "))) > 1:
+        if transition and len(list(words(_TRANSITION.sub("", f"{body} ")))) > 1:
             found.add(_folded(body))
     return found
 

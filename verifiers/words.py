@@ -2,7 +2,7 @@
 
 Where a script puts spaces between words (Latin, Cyrillic, Hangul, Devanagari, ...) a word is what stands between them;
 a number with its separators (``1,000.5``) is one. Where it does not (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
-every character is a word of its own.
+every character is a word of its own. A TeX command (``\\frac``) is none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARKS = (
     "\u17b4-\u17d3\u200c\u200d\u3099\u309a"
 )
 LETTER = f"[^\\W_]|[{_MARKS}]"
-_RUN = re.compile(f"[^\\W_](?:{LETTER}|(?<=[0-9])[.,](?=[0-9])|['’](?=[^\\W\\d_]))*+")  # noqa: RUF001
+_RUN = re.compile(f"\\\\[A-Za-z]++|[^\\W_](?:{LETTER}|(?<=[0-9])[.,](?=[0-9])|['’](?=[^\\W\\d_]))*+")  # noqa: RUF001
 _PARTS = re.compile(f"[{UNSPACED}][{_MARKS}]*+|[^{UNSPACED}]++")
 
 
@@ -31,6 +31,8 @@ def words(text: str) -> Iterator[str]:
     """The words, in order, as they are written. Linear in the text."""
     for match in _RUN.finditer(text):
         run = match.group()
+        if run.startswith("\\"):
+            continue
         if run.isascii():
             yield run
         else:

@@ -1,0 +1,108 @@
+"""Steps and length for every text: bounds, line ends, what more of something does, and a count made another way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.verifiers.reasoning import ReasoningLength, ReasoningSteps
+from grpo_env.verifiers.words import words
+
+EVERYTHING = Format(reasoning=None, answer=None)
+LINES = st.sampled_from(
+    ["1. add", "2. add", "Step 3", "- add it", "-", "---", "First, we add it.", "First,", "text", "", "然后减去七个。"]
+)
+FRAGMENTS = [
+    "word",
+    "数",
+    "数字",
+    "1,000",
+    "it's",
+    "é",
+    "संख्या",
+    " ",
+    "\n",
+    ".",
+    "\\frac",
+    "</think>",
+    "<think>",
+    "\x00",
+]
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join)
+
+
+def value(verifier: ReasoningSteps | ReasoningLength, text: str) -> float:
+    score = verifier(Example("x"), Completion(text))
+    assert score.status in ("scored", "no_answer")
+    assert score.value is not None
+    assert score.explanation
+    return score.value
+
+
+@given(lines=st.lists(LINES, max_size=8), more=LINES)
+@settings(max_examples=200, deadline=None)
+def test_steps_are_lines_and_never_lost(lines: list[str], more: str) -> None:
+    verifier = ReasoningSteps(EVERYTHING, target=100)
+    before, after = value(verifier, "\n".join(lines)), value(verifier, "\n".join([*lines, more]))
+    assert 0 <= before <= after <= before + 1.5 / 100
+    assert after <= len({*lines, more}) / 100
+    assert after == value(verifier, "\r\n".join([*lines, more]))
+    if more in lines and "Step 3" not in lines:
+        assert after == before
+
+
+@given(text=st.text("abcdefghij \n\t.,;:!?-", max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_words_of_plain_letters_stand_between_everything_else(text: str) -> None:
+    spaced = "".join(one if one.isalpha() else " " for one in text)
+    assert list(words(text)) == spaced.split()
+
+
+@given(text=st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=60))
+def test_every_chinese_character_is_a_word(text: str) -> None:
+    assert list(words(text)) == list(text)
+
+
+@given(texts=st.lists(TEXTS, min_size=2, max_size=2))
+@settings(max_examples=200, deadline=None)
+def test_words_add_up(texts: list[str]) -> None:
+    assert [*words(texts[0]), *words(texts[1])] == list(words("\n".join(texts)))
+
+
+@given(text=TEXTS, more=st.sampled_from(["word ", "数"]))
+@settings(max_examples=200, deadline=None)
+def test_more_words_never_pay_less(text: str, more: str) -> None:
+    verifier = ReasoningLength(EVERYTHING, tiers={1: 0.1, 2: 0.2, 5: 0.5, 10: 1.0})
+    before, after = value(verifier, text + " "), value(verifier, f"{text} {more}")
+    assert 0 <= before <= after <= 1
+    assert value(verifier, text) == value(verifier, text.replace("\n", "\r\n"))
+
+
+def test_tiers_may_go_down_again() -> None:
+    verifier = ReasoningLength(EVERYTHING, tiers={30: -1.0, 10: 1.0})
+    assert [value(verifier, "a " * count) for count in (9, 10, 29, 30)] == [0, 1, 1, -1]
+
+
+@pytest.mark.parametrize("tiers", [{}, {0: 0.5}, {10: float("nan")}])
+def test_tiers_that_are_none(tiers: dict[int, float]) -> None:
+    with pytest.raises(UsageError, match="tiers must give"):
+        ReasoningLength(tiers=tiers)
+
+
+def test_no_steps_are_no_target() -> None:
+    with pytest.raises(UsageError, match="target must be at least 1"):
+        ReasoningSteps(target=0)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "数", "1. ", "- ", "Step 1\n", "1. a\n", "First, ", "首先", "First, we go. ", " ", "\n", "'a", "1,", "\u0301",
+     "#*_ ", "第", "\\a"],
+)  # fmt: skip
+def test_a_megabyte_is_judged(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert 0 <= value(ReasoningSteps(EVERYTHING), text) <= 1
+    assert 0 <= value(ReasoningLength(EVERYTHING), text) <= 1
