@@ -6,15 +6,19 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar
 
-from grpo_env.core import Completion, Example, Format, Score, StepScore, Verifier
+from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, Verifier
 from grpo_env.registry import verifier
 
 from .arithmetic import Equation, equations
 from .blocks import reasoning_span, whole_turn
+from .segments import Segmenter, check_segments, spans
 
 MAX_STEPS = 1000
+MAX_CHARACTERS = 100_000  # in all marks and lines with "=", each counted as at least MIN_CHARACTERS
+MIN_CHARACTERS = 20
 
 _MARK = re.compile(r"<<([^<>\n]{1,400})>>")
 _BULLET = re.compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?[:.)]\s*")
@@ -23,18 +27,34 @@ _BULLET = re.compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?
 @verifier("equation_steps")
 @dataclass(frozen=True)
 class EquationSteps(Verifier):
-    """Checks every equation of the reasoning, exactly; its value is the share of steps that are right.
+    """The share of steps whose equations are right, each checked exactly; with a step score (1 or 0) for each.
 
     A step is a mark such as ``<<48/2=24>>``, or a line without marks that has an equation between numbers. A line is
-    right if all its equations are. Rounded results (``10/3=3.33``) are wrong. With ``expected``, the name of an info
-    column with a list of equations, an equation is right only if it is one of those (spaces aside), each used once.
-    The text is the reasoning block where there is one, else all. Status ``no_answer`` if there is no step.
+    right if all its equations are. Rounded results (``10/3=3.33``) are wrong. What is not understood (variables,
+    powers, LaTeX fractions) is not judged. The text is the reasoning block where there is one, else all. Status
+    ``no_answer`` if there is no step, ``over_limit`` beyond 1,000 steps or 100,000 characters of lines with ``=``.
+
+    A true equation need not be a useful one: ``1+1=2`` in every line is paid in full. Name what is to be worked out
+    with ``expected``, or put the steps behind a gate (``when: accuracy``).
+
+    Source: the calculator marks are those of GSM8K (Cobbe et al. 2021, arXiv:2110.14168).
     """
 
     format: Format = field(default_factory=Format)
     expected: str | None = None
+    """Name of an info column with a list of equations: only these are right (spaces aside), each of them once."""
 
     gives_steps: ClassVar[bool] = True
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("48 / 2 = <<48/2=24>>24 in May\n48 + 24 = <<48+24=72>>72", 1.0, "two marks, both right"),
+        Case("<think>\n3+4=7\n7-2=6\n</think>\n1+1=2", 0.5, "a line is a step; only the reasoning counts"),
+        Case("Total = $1,000 * 20% = $200 a week", 1.0, "currency, percent, words and units are understood"),
+        Case("10/3=3.33", 0.0, "a rounded result is not the result"),
+        Case("2 + 2 = 4 and 3 + 3 = 7", 0.0, "one of two equations in the line is wrong"),
+        Case("So x + 3 = 7", 0.0, "no equation between numbers, so no step: status no_answer"),
+        Case("3+4=7\n3+4=7", 0.5, "an expected equation counts once",
+             info={"todo": ["3+4=7"]}, options={"expected": "todo"}),
+    )  # fmt: skip
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         problem = self.problem(example)
@@ -42,11 +62,18 @@ class EquationSteps(Verifier):
             return Score(None, "not_applicable", explanation=problem)
         unused = [_plain(equation) for equation in example.info[self.expected]] if self.expected else None
         text, start, end, offset = _reasoning(self.format, completion)
-        steps = []
-        for span, found in _steps(text, start, end):
+        steps: list[StepScore] = []
+        read = 0
+        for first, last, mark in _candidates(text, start, end):
+            read += max(last - first, MIN_CHARACTERS)
+            if read > MAX_CHARACTERS:
+                return Score(0.0, "over_limit", explanation="too many or too long lines with equations")
+            found = _in_mark(text, first, last) if mark else _in_line(text, first, last)
+            if not found:
+                continue
             rights = [_is_right(text[e.start : e.end], e, unused) for e in found]
             why = "right" if all(rights) else _first_fault(found, rights)
-            steps.append(StepScore(max(span[0] - offset, 0), span[1] - offset, float(all(rights)), why))
+            steps.append(StepScore(max(first - offset, 0), last - offset, float(all(rights)), why))
             if len(steps) > MAX_STEPS:
                 return Score(0.0, "over_limit", explanation=f"more than {MAX_STEPS} steps")
         if not steps:
@@ -66,16 +93,37 @@ class EquationSteps(Verifier):
 @verifier("labelled_steps")
 @dataclass(frozen=True)
 class LabelledSteps(Verifier):
-    """Step scores from the data: the info column ``column`` has one number for each step; the value is their mean.
+    """The mean of step scores that came with the data, each given to its step.
 
-    Steps are the lines of the reasoning block (of the whole text where there is none) that are not empty. If there
-    are not as many as labels the completion is unscored, with status ``not_applicable``.
+    The text is the reasoning block where there is one, else all; it is cut into steps as ``segments`` says. If there
+    are not as many steps as labels the completion is unscored, with status ``not_applicable``.
+
+    Source: step labels as in PRM800K (Lightman et al. 2023, arXiv:2305.20050).
     """
 
     column: str
+    """Name of the info column with the labels: a list with one number for each step."""
     format: Format = field(default_factory=Format)
+    segments: Segmenter = "line"
+    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``."""
+    separator: str = ""
+    """The string between two steps, for ``segments: separator``."""
 
     gives_steps: ClassVar[bool] = True
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<think>\nadd\n\ntake\n</think>\n5", 0.25, "two lines, two labels: (1 - 0.5) / 2",
+             info={"labels": [1, -0.5]}, options={"column": "labels"}),
+        Case("Add 3. Take 1.5. Done.", 1.0, "three sentences",
+             info={"labels": [1, 1, 1]}, options={"column": "labels", "segments": "sentence"}),
+        Case("Step 1: add\n3+4=7\nStep 2: take\n7-2=6", 0.5, "two marked steps",
+             info={"labels": [1, 0]}, options={"column": "labels", "segments": "marker"}),
+        Case("add\ntake\nrest", None, "a step too many: the labels are not of this text",
+             info={"labels": [1, 1]}, options={"column": "labels"}),
+        Case("add", None, "no labels in the row", options={"column": "labels"}),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_segments(self.segments, self.separator)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         problem = self.problem(example)
@@ -83,12 +131,13 @@ class LabelledSteps(Verifier):
             return Score(None, "not_applicable", explanation=problem)
         labels = [float(label) for label in example.info[self.column]]
         text, start, end, offset = _reasoning(self.format, completion)
-        spans = list(_lines(text, start, end))
-        if len(spans) != len(labels):
-            return Score(None, "not_applicable", explanation=f"{len(spans)} steps, but {len(labels)} labels")
+        found = list(islice(spans(text, start, end, self.segments, self.separator), len(labels) + 1))
+        if len(found) != len(labels):
+            count = f"{len(found)} steps" if len(found) < len(labels) else f"more than {len(labels)} steps"
+            return Score(None, "not_applicable", explanation=f"{count}, but {len(labels)} labels")
         steps = [
             StepScore(max(first - offset, 0), last - offset, label, f"label {label:g}")
-            for (first, last), label in zip(spans, labels, strict=True)
+            for (first, last), label in zip(found, labels, strict=True)
         ]
         mean = sum(labels) / len(labels)
         return Score(mean, explanation=f"mean of {len(labels)} labels", steps=tuple(steps))
@@ -110,32 +159,25 @@ def _reasoning(format: Format, completion: Completion) -> tuple[str, int, int, i
     return text, max(start, offset), max(end, offset), offset
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Spans of the lines that are not empty, without the white space around them."""
-    for match in re.compile(r"[^\r\n]+").finditer(text, start, end):
-        line = match.group()
-        if stripped := line.strip():
-            first = match.start() + line.index(stripped)
-            yield first, first + len(stripped)
-
-
-def _steps(text: str, start: int, end: int) -> Iterator[tuple[tuple[int, int], list[Equation]]]:
-    """Each step's span and the equations in it, with their places in the whole text."""
-    for first, last in _lines(text, start, end):
-        line = text[first:last]
-        marks = list(_MARK.finditer(line)) if "<<" in line else []
+def _candidates(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    """Spans of all marks (``True``), and of the lines without marks that have an ``=`` in them."""
+    for first, last in spans(text, start, end, "line"):
+        marks = [(*mark.span(), True) for mark in _MARK.finditer(text, first, last)]
         if marks:
-            for mark in marks:
-                content = mark[1]
-                found = equations(content) or _without_calculation(content)
-                if not found:
-                    continue
-                yield (first + mark.start(), first + mark.end()), _moved(found, first + mark.start(1))
-        elif "=" in line:
-            bullet = _BULLET.match(line)
-            skipped = bullet.end() if bullet else 0
-            if found := equations(line[skipped:]):
-                yield (first, last), _moved(found, first + skipped)
+            yield from marks
+        elif text.find("=", first, last) >= 0:
+            yield first, last, False
+
+
+def _in_mark(text: str, first: int, last: int) -> list[Equation]:
+    content = text[first + 2 : last - 2]
+    return _moved(equations(content) or _without_calculation(content), first + 2)
+
+
+def _in_line(text: str, first: int, last: int) -> list[Equation]:
+    bullet = _BULLET.match(text, first, last)
+    start = bullet.end() if bullet else first
+    return _moved(equations(text[start:last]), start)
 
 
 def _without_calculation(mark: str) -> list[Equation]:

@@ -1,19 +1,28 @@
-"""Labelled steps and the numbers around step scores. Equations have a table of their own."""
+"""Labelled steps, and what equation steps do beyond their table: sums by hand, limits, hostile lines."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
-from grpo_env.verifiers.process import EquationSteps, LabelledSteps
+from grpo_env.errors import UsageError
+from grpo_env.verifiers.arithmetic import MAX_DEPTH, MAX_DIGITS, MAX_TOKENS, equations
+from grpo_env.verifiers.process import MAX_CHARACTERS, MAX_STEPS, EquationSteps, LabelledSteps
 
 TEXT = "<think>\nfirst\n\n  second \n</think>\n<answer>\n5\n</answer>"
 
 
 def labelled(labels: Any, text: str = TEXT, **options: Any) -> Any:
     return LabelledSteps("labels", **options)(Example("x", info={"labels": labels}), Completion(text))
+
+
+def steps_of(text: str) -> Any:
+    return EquationSteps()(Example("x"), Completion(text))
 
 
 def test_labels_go_to_lines() -> None:
@@ -25,6 +34,24 @@ def test_labels_go_to_lines() -> None:
 def test_labels_of_a_text_without_reasoning_block() -> None:
     assert len(labelled([1, 0, 1], "a\nb\nc").steps) == 3
     assert len(labelled([1] * 7, "<think>\na\n</think>\nb\nc\nd\ne", format=Format(reasoning=None)).steps) == 7
+
+
+@pytest.mark.parametrize(
+    ("segments", "separator", "count"),
+    [("line", "", 4), ("paragraph", "", 2), ("sentence", "", 5), ("marker", "", 3), ("separator", " b", 2)],
+)
+def test_labels_go_to_the_steps_that_segments_names(segments: Any, separator: str, count: int) -> None:
+    text = "so. a\n1. b\n\n2. c\nd"
+    score = labelled([0.5] * count, text, segments=segments, separator=separator)
+    assert (score.value, len(score.steps)) == (0.5, count)
+    assert labelled([1] * (count + 1), text, segments=segments, separator=separator).value is None
+
+
+def test_a_separator_without_its_segments_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="separator"):
+        LabelledSteps("labels", separator="<s>")
+    with pytest.raises(UsageError, match="separator"):
+        LabelledSteps("labels", segments="separator")
 
 
 @pytest.mark.parametrize("labels", [[1], [1, 1, 1], [], None, "11", [1, "0"], [1, float("nan")]])
@@ -45,5 +72,80 @@ def test_a_missing_column_of_expected_equations_is_unscored() -> None:
     assert EquationSteps(expected="equations")(Example("x"), Completion("1+1=2")).status == "not_applicable"
 
 
-def test_too_many_steps() -> None:
-    assert EquationSteps()(Example("x"), Completion("1+1=2\n" * 2000)).status == "over_limit"
+def test_steps_lie_in_what_the_model_wrote() -> None:
+    score = EquationSteps()(Example("x"), Completion("3+4=7\n1+1=3", prefill="<think>\n0+0=0\n"))
+    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 5, 1.0), (6, 11, 0.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1+1=2\n" * (MAX_STEPS + 1), "<<1+1=2>>" * (MAX_STEPS + 1), "1+1+" * (MAX_CHARACTERS // 4) + "=2", "x=1\n" * 6000],
+)
+def test_more_than_any_honest_text_is_over_limit(text: str) -> None:
+    score = steps_of(text)
+    assert (score.value, score.status, score.steps) == (0.0, "over_limit", ())
+
+
+def test_prose_is_never_over_limit() -> None:
+    assert steps_of("One and one makes two.\n" * 50_000 + "1+1=2").value == 1.0
+
+
+def test_an_equation_far_behind_in_a_long_line_is_seen() -> None:
+    assert steps_of("So we go on and on. " * 1000 + "Then 3 + 4 = 8.").value == 0.0
+
+
+LONG = "9" * MAX_DIGITS
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("*".join([LONG] * 100) + "=1", "wrong: it is another number"),  # longer than Python lets integers be written
+        ("+".join(f"1/{10**59 + n}" for n in range(60)) + "=1", "wrong: it is another number"),
+        (f"{LONG}9+1=2", "wrong: too long to be checked"),
+        ("+".join(["1"] * MAX_TOKENS) + "=1", "wrong: too long to be checked"),
+        ("1/(1-1)=5", "wrong: division by zero"),
+        ("2 1/0 + 1 = 3", "wrong: division by zero"),
+        ("1/3 + 1/3 = 1", "wrong: it is 2/3"),
+    ],
+)
+def test_a_wrong_equation_says_why(text: str, why: str) -> None:
+    assert [(step.value, step.explanation) for step in steps_of(text).steps] == [(0.0, why)]
+
+
+def test_what_is_nested_too_deeply_is_not_judged() -> None:
+    assert steps_of("(" * MAX_DEPTH + "1" + ")" * MAX_DEPTH + "+1=3").status == "no_answer"
+
+
+NUMBERS = st.one_of(
+    st.integers(0, 10**9).map(str),
+    st.integers(1000, 10**9).map("{:,}".format),
+    st.decimals(0, 10**6, places=2).map("{:f}".format),
+)
+
+
+@given(
+    numbers=st.lists(NUMBERS, min_size=2, max_size=8),
+    signs=st.lists(st.sampled_from("+-*/"), min_size=7),
+    data=st.data(),
+)
+def test_equations_are_as_right_as_python_says(numbers: list[str], signs: list[str], data: st.DataObject) -> None:
+    left = numbers[0] + "".join(sign + number for sign, number in zip(signs, numbers[1:], strict=False))
+    plain = [f"Fraction('{number.replace(',', '')}')" for number in numbers]
+    try:
+        value = eval(plain[0] + "".join(sign + number for sign, number in zip(signs, plain[1:], strict=False)))
+    except ZeroDivisionError:
+        value = None
+    off = data.draw(st.sampled_from([0, 1, Fraction(1, 10**9)]))
+    (found,) = equations(f"{left} = {0 if value is None else value + off}")
+    assert found.right == (value is not None and off == 0)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<<", "=", "1+", "(", "9", "^", "1=1\n", "=\n", "<<=>>", "<<8=8>>", "<<1+1=2", "1=1-\n", "a.b=", "1 1/2 ", "x ",
+     "<<" + "1/9+" * 95 + "1=1>>", "<<" + "(" * 200 + "=1>>", "1,234,", "1 eggs = "],
+)  # fmt: skip
+def test_a_megabyte_of_what_it_knows_is_judged(unit: str) -> None:
+    for start in ("", "=", "1+1=2 "):
+        assert steps_of(start + unit * (1_000_000 // len(unit))).value is not None
