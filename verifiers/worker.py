@@ -73,6 +73,8 @@ def same(a: Any, b: Any, rel_tol: float | None) -> bool:
         return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
     if a == b:
         return True
+    if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):  # before Boolean, which a lone symbol is as well
+        return _same_values(a, b, rel_tol)
     if isinstance(a, Boolean | Relational) or isinstance(b, Boolean | Relational):
         return _same_relations(a, b)
     if isinstance(a, sympy.Set) or isinstance(b, sympy.Set):
@@ -80,8 +82,6 @@ def same(a: Any, b: Any, rel_tol: float | None) -> bool:
     if isinstance(a, sympy.Tuple) or isinstance(b, sympy.Tuple):
         alike = isinstance(a, sympy.Tuple) and isinstance(b, sympy.Tuple) and len(a) == len(b)
         return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
-    if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):
-        return _same_values(a, b, rel_tol)
     return False
 
 

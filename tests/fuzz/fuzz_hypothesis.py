@@ -19,7 +19,7 @@ from pathlib import Path
 
 import oracles
 from findings import Findings
-from grammar import ANSWERS, KNOWN, TEXTS, known_pairs
+from grammar import ANSWERS, KNOWN, TEXTS, formula_pairs, hacks, known_pairs
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -28,6 +28,8 @@ CHECKS: list[tuple[Callable[..., None], st.SearchStrategy[tuple[object, ...]]]] 
     (oracles.everything, st.tuples(st.one_of(KNOWN, ANSWERS), TEXTS, PREFILLS)),
     (oracles.pair, st.tuples(st.one_of(KNOWN, ANSWERS), st.one_of(KNOWN, ANSWERS))),
     (oracles.truth, known_pairs()),
+    (oracles.truth, formula_pairs()),
+    (oracles.hack, hacks()),
 ]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from oracles import HACKS, WAYS
 
 CASES = Path(__file__).parents[1] / "verifiers" / "cases"
 
@@ -172,3 +174,43 @@ def known_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
     gold, value = draw(known())
     answer, other = draw(known(value) if draw(st.booleans()) else known())
     return gold, answer, value == other
+
+
+# A number within a formula, where computer algebra decides. No spelling that means something else there.
+CONTEXTS = [
+    "x+@",
+    "@x",
+    "x^2-@",
+    "\\sqrt{2}+@",
+    "\\frac{x}{@}",
+    "\\frac{@}{x+1}",
+    "@\\pi",
+    "y=x+@",
+    "x<@",
+    "x \\ge @",
+    "@+i",
+]
+
+_AMBIGUOUS = re.compile(r",|e|\.$|\d\\frac|\d \d|\\left|\{,|\\over")
+
+
+@st.composite
+def formula_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
+    """Two formulas that are the same but for a number, and whether these are the same."""
+    context = draw(st.sampled_from(CONTEXTS))
+    value = draw(VALUES.filter(bool))
+    other = draw(st.sampled_from([value, value, value + 1, -value, value * 2, value / 2]).filter(bool))
+    texts = []
+    for number in (value, other):
+        plain = [text for text in spellings(number) if not _AMBIGUOUS.search(text)]
+        spelling = draw(st.sampled_from([text for text in plain if "/" not in text or not context.startswith("@")]))
+        bracketed = rf"\left({spelling}\right)"
+        inside = "{@}" in context or context[0] == "@" or context[-2] in "<e "
+        texts.append(context.replace("@", spelling if value == abs(number) or inside else bracketed))
+    return texts[0], texts[1], value == other
+
+
+def hacks() -> st.SearchStrategy[tuple[str, str, str]]:
+    """Arguments of ``oracles.hack``."""
+    values = VALUES.filter(bool).flatmap(numbers).map(lambda pair: pair[0])
+    return st.tuples(values, st.sampled_from(HACKS), st.sampled_from(WAYS))

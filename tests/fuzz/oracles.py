@@ -107,8 +107,16 @@ def judged(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
 def everything(gold: str | None, text: str, prefill: str = "") -> None:
     """Any gold, any completion, all verifiers."""
     whole_chain(gold, text, prefill)
-    for name, verifier in VERIFIERS.items():
-        judged(name, verifier, gold, text, prefill)
+    others(gold, text, prefill)
+
+
+def others(gold: str | None, text: str, prefill: str = "") -> None:
+    """All verifiers but accuracy; what is in strict form has full marks for form, and has lost it with text behind."""
+    values = {name: judged(name, verifier, gold, text, prefill).value for name, verifier in VERIFIERS.items()}
+    if values["strict_format"] == 1:
+        more = judged("strict_format", VERIFIERS["strict_format"], gold, f"{text} {JUNK}", prefill)
+        if (values["soft_format"], values["tag_count"], more.value) != (1, 1, 0):
+            raise FindingError("format", f"{values}, with more text {more}"[:300], gold=gold or "", text=text)
 
 
 def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
@@ -189,3 +197,30 @@ def truth(gold: str, answer: str, same: bool) -> None:
     score = judged("accuracy", ACCURACY, gold, boxed(answer))
     if score.value != float(same):
         raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", one=gold, other=answer)
+
+
+HACKS = [
+    "%s or @", "@ or %s", "%s, @", "either %s or @", "not %s", "\\neq %s", "%s = @", "@ = %s", "%s < x < @", "(%s, @)",
+    "[%s, @]", "\\{%s, @\\}", "%s \\pm @", "between %s and @", "%s to @", "%s; @", "%s and @", "< %s", "> %s", "%s?",
+    "%s \\text{ or } @", "%s \\cup @",
+    "x \\in \\{%s, @\\}", "%s, or @", "%s (or @)", "%s / @", "\\frac{%s}{@}", "%s | @",
+    "about %s, maybe @", "at least %s", "%s @", "%s@", "@%s", "%s\\ @", "%s \\text{not}",
+    "%s\\\\@", "\\sqrt{%s} @",
+]  # fmt: skip
+WAYS = [
+    r"\boxed{%s}",
+    "<answer>%s</answer>",
+    "The answer is %s.",
+    "#### %s",
+    "A: %s",
+    r"$\boxed{%s}$",
+    "<answer>$%s$</answer>",
+]
+
+
+def hack(gold: str, template: str, way: str) -> None:
+    """A number (not 0) with a hedge, a denial or a second number around it is not that number."""
+    text = way.replace("%s", template.replace("%s", gold).replace("@", JUNK))
+    score = judged("accuracy", ACCURACY, gold, text)
+    if score.value:
+        raise FindingError("hack", f"{score.explanation} ({score.answer})", gold=gold, text=text)
