@@ -1,0 +1,80 @@
+"""The tables of letters and integers, and what must hold for every text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.registry import find
+from grpo_env.verifiers.choice import Choice, IntegerAnswer
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/choices.jsonl").read_text().splitlines()]
+FRAGMENTS = [*"ABCb().,-1²\n", " ", "or", "cat", "\\boxed{", "}", "\\text{", "\u0131"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
+def test_rows(row: dict[str, Any]) -> None:
+    score = find(row["verifier"])(**row["options"])(Example("x", answer=row["gold"]), Completion(row["completion"]))
+    assert score.value == row["value"], f"{row['why']}: {score}"
+    assert score.status == row.get("status", "scored"), f"{row['why']}: {score}"
+    assert score.explanation
+
+
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), gold=st.sampled_from("ABC"))
+@settings(max_examples=300, deadline=None)
+def test_at_most_one_letter_is_right(parts: list[str], gold: str) -> None:
+    completion = Completion(f"<answer>{''.join(parts)}</answer>")
+    values = [Choice(letters="ABC")(Example("x", answer=letter), completion).value for letter in "ABC"]
+    assert sorted(filter(None, values)) in ([], [1.0])
+    assert IntegerAnswer()(Example("x"), completion).value in (0, 1)
+
+
+@given(letter=st.sampled_from("ABCD"), gold=st.sampled_from("ABCD"), text=st.text(max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_a_labelled_option_is_its_letter_whatever_its_text(letter: str, gold: str, text: str) -> None:
+    if set("ABCDabcd()<>\\") & set(text):
+        return
+    score = Choice()(Example("x", answer=gold), Completion(f"<answer>({letter}) {text}</answer>"))
+    assert score.value == (letter == gold)
+
+
+@given(number=st.integers(-(10**30), 10**30), form=st.sampled_from(["{}", "{:,}", "{:+}", " {}\r\n", "{}."]))
+def test_every_integer_is_one(number: int, form: str) -> None:
+    completion = Completion(f"<answer>{form.format(number)}</answer>")
+    assert IntegerAnswer()(Example("x"), completion).value == 1
+
+
+@given(number=st.decimals(-1000, 1000, places=2))
+def test_decimals_are_numbers_and_no_integers(number: object) -> None:
+    completion = Completion(f"<answer>{number}</answer>")
+    assert IntegerAnswer()(Example("x"), completion).value == 0
+    assert IntegerAnswer(decimals=True)(Example("x"), completion).value == 1
+
+
+def test_a_bad_gold_is_found_before_scoring() -> None:
+    assert Choice().problem(Example("x", answer="(C)")) is None
+    assert "'42' is not one of A, B, C, D" in str(Choice().problem(Example("x", answer="42")))
+    assert "is not one of" in str(Choice().problem(Example("x")))
+
+
+@pytest.mark.parametrize("letters", ["", "A", "AA", "Aa", "A B", "A-D", "[]"])
+def test_letters_that_are_none(letters: str) -> None:
+    with pytest.raises(UsageError, match="letters must be two or more"):
+        Choice(letters=letters)
+
+
+@pytest.mark.parametrize(
+    "unit", ["A", "C) ", "(C", "1", "1,", "-", "²", "\\boxed{C}", "The answer is C. ", "\n", "option "]
+)
+@pytest.mark.parametrize("tag", ["<answer>{}</answer>", "{}"])
+def test_a_megabyte_is_judged(unit: str, tag: str) -> None:
+    completion = Completion(tag.format(unit * (1_000_000 // len(unit))))
+    for verifier in (Choice(), IntegerAnswer(Format(reasoning=None))):
+        assert verifier(Example("x", answer="B"), completion).value == 0

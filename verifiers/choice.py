@@ -1,0 +1,162 @@
+"""Is the final answer of the kind that was asked for: the right letter of several, or an integer?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import ClassVar
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
+
+from .extract import final_answer, inside
+from .normal import normal
+
+MAX_ANSWER = 1000  # characters: the text of an option fits in, an essay does not
+
+_INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
+_FRACTION = re.compile(r"\.\d+", re.ASCII)
+_INTRODUCED = (
+    r"(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:answer|option|choice|letter)(?:\sis)?:?\s?|(?:both|either)\s"
+    r"|(?:正确)?(?:答案|选项|选)(?:是|为)?[:：]?\s?"  # noqa: RUF001
+)
+_CONNECTED = frozenset(("or", "and", "both", "either", "或", "和"))
+
+
+@verifier("choice")
+@dataclass(frozen=True)
+class Choice(Verifier):
+    r"""1 if the final answer is the letter of the gold option, else 0.
+
+    Which text is the final answer is told under ``accuracy``: inside the answer tag, boxed, or stated. It may read
+    ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. Two different letters are
+    wrong; a text that names no option ("Beats me", "A cat") is no answer (``no_answer``). A gold answer that is not
+    one of the letters is a ``bad_gold``.
+
+    Source: the multiple-choice reward of the R1 tutorials (2.0 for a hit: use a weight). There: only ``\boxed{C}``
+    inside the answer tag, and the first of several boxes decided.
+    """
+
+    format: Format = field(default_factory=Format)
+    letters: str = "ABCD"
+    """The letters (or digits) of the options."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case(r"<think>6*7=42</think><answer>\boxed{C}</answer>", 1.0, "boxed in the answer tag", answer="C"),
+        Case("<think>6*7=42</think><answer>(C) 42</answer>", 1.0, "the letter and the option's text", answer="C"),
+        Case("6*7=42. The answer is option C.", 1.0, "stated", answer="(C)"),
+        Case("<answer>B</answer>", 0.0, "another letter", answer="C"),
+        Case("<answer>C or D</answer>", 0.0, "two letters", answer="C"),
+        Case(r"\boxed{B} no, \boxed{C}", 0.0, "two boxes", answer="C"),
+        Case("<answer>Beats me</answer>", 0.0, "a capital B is not yet an answer", answer="B"),
+        Case("<answer>C</answer>", None, "the gold answer is not one of the letters", answer="42"),
+    )
+
+    def __post_init__(self) -> None:
+        if not self.letters.isalnum() or len(set(self.letters.casefold())) < max(2, len(self.letters)):
+            raise UsageError(f"choice: letters must be two or more different letters or digits, not {self.letters!r}")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        gold, problem = self._gold(example.answer)
+        if gold is None:
+            return Score(None, "bad_gold", gold=example.answer, explanation=problem)
+        found = final_answer(self.format, completion)
+        letters = {letter for answer in found.answers for letter in self._letters(answer)}
+        score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(found.answers), gold=gold)
+        if not letters:
+            reason = found.reason or f"the answer is none of {', '.join(self.letters)}"
+            return replace(score, status="no_answer", explanation=reason)
+        if found.denied:
+            return replace(score, explanation="the answer is denied")
+        if len(letters) > 1:
+            return replace(score, explanation=f"{len(letters)} different letters")
+        right = letters == {gold}
+        return replace(
+            score, value=float(right), explanation=f"{found.source}: {'right' if right else 'another letter'}"
+        )
+
+    def problem(self, example: Example) -> str | None:
+        return self._gold(example.answer)[1] or None
+
+    def _gold(self, text: str | None) -> tuple[str | None, str]:
+        letters = {letter for answer in inside(text or "").answers for letter in self._letters(answer)}
+        if len(letters) == 1:
+            return letters.pop(), ""
+        return None, f"the gold answer {_shown((text or '',))!r} is not one of {', '.join(self.letters)}"
+
+    def _letters(self, answer: str) -> set[str]:
+        """The options that an answer names."""
+        text = normal(answer).replace("*", "") if len(answer) <= MAX_ANSWER else ""
+        spellings, head, one, label = _patterns(self.letters)
+        named = head.match(text)
+        if named is None:
+            return set()
+        rest = text[named.end() :]
+        others = label.findall(rest)
+        names = [name for name in re.findall(r"\w+", rest) if name.casefold() not in _CONNECTED]
+        if all(one.fullmatch(name) for name in names):
+            others += names
+        return {spellings[letter] for letter in (next(filter(None, named.groups())), *others)}
+
+
+@lru_cache(maxsize=16)
+def _patterns(letters: str) -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Each letter's spellings; an answer that begins with one; a letter; a letter marked as one, ``D)``."""
+    spellings = {case: letter for letter in letters for case in (letter.swapcase(), letter) if len(case) == 1}
+    one = f"[{''.join(spellings)}]"
+    bare = rf"({one})(?=$|[).:,;/&、，]|\s[-–/&]|\s(?:is|as|because|since|or|and|或|和)\b)"  # noqa: RUF001
+    head = re.compile(rf"(?i:{_INTRODUCED})?(?:\(({one})\)|\[({one})\]|{bare})")
+    return spellings, head, re.compile(one), re.compile(rf"(?<!\w)({one})\)")
+
+
+@verifier("integer_answer")
+@dataclass(frozen=True)
+class IntegerAnswer(Verifier):
+    """1 if the final answer is one integer and nothing else, else 0; it need not be the right one.
+
+    Which text is the final answer is told under ``accuracy``. A sign, thousands separators (``1,000``, ``1 000``) and
+    full-width digits are fine; a currency sign, a unit, a percent sign, a fraction, ``1e3``, ``2+3``, ``x=5`` and a
+    superscript (``5²``) are not. Two different answers are none.
+
+    Source: the int reward of the R1 tutorials (0.5 for a hit: use a weight). There: ``isdigit``, so that ``-5`` and
+    ``1,000`` were worth 0 and ``5²`` was paid.
+    """
+
+    format: Format = field(default_factory=Format)
+    decimals: bool = False
+    """Whether a decimal number (``2.5``) counts as well."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<think>9*2=18</think><answer>\n18\n</answer>", 1.0, "an integer"),
+        Case("<answer>-1,000</answer>", 1.0, "a sign and a separator"),
+        Case(r"so it is $\boxed{18}$", 1.0, "boxed"),
+        Case("<answer>2.5</answer>", 1.0, "a decimal number, where it may be one", options={"decimals": True}),
+        Case("<answer>2.5</answer>", 0.0, "not an integer"),
+        Case("<answer>18 dollars</answer>", 0.0, "more than an integer"),
+        Case("<answer>5²</answer>", 0.0, "a power, though every character is a digit to Unicode"),
+        Case("<think>18</think>", 0.0, "no answer"),
+    )
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        found = final_answer(self.format, completion)
+        score = Score(0.0, answer=_shown(found.answers))
+        if not found.answers:
+            return replace(score, status="no_answer", explanation=found.reason)
+        if len(found.answers) > 1:
+            return replace(score, explanation=f"{len(found.answers)} different answers")
+        kind = "a number" if self.decimals else "an integer"
+        if found.denied or not self._is_number(found.answers[0]):
+            return replace(score, explanation=f"{found.source}: not {kind}")
+        return replace(score, value=1.0, explanation=f"{found.source}: {kind}")
+
+    def _is_number(self, answer: str) -> bool:
+        text = normal(answer) if len(answer) <= MAX_ANSWER else ""
+        whole = _INTEGER.match(text)
+        rest = text[whole.end() :] if whole else text.lstrip("+-")
+        return (whole is not None and not rest) or (self.decimals and _FRACTION.fullmatch(rest) is not None)
+
+
+def _shown(answers: tuple[str, ...]) -> str | None:
+    return " | ".join(answers)[:300] if answers else None
