@@ -184,7 +184,7 @@ def _override(data: dict[str, Any], key: str, value: Any) -> None:
 
 def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: list[str]) -> tuple[Any, ...]:
     # By name and late: the tree of imports points from verifiers to here, not back.
-    from grpo_env.verifiers.compose import Part
+    from grpo_env.verifiers.parts import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
 
     def number(spec: float | ScheduleSpec) -> Any:

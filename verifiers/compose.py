@@ -5,117 +5,14 @@ A part that cannot be judged never counts as 0. In a sum it makes the total unsc
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from grpo_env.core import FAULTS, Completion, Example, Group, Score, StepScore, Verifier, judge_groups
-from grpo_env.errors import UsageError, nearest
+from grpo_env.core import Case, Completion, Score, StepScore, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .schedule import Schedule, number_at
-
-
-@dataclass(frozen=True)
-class Part:
-    """One verifier in a composite.
-
-    ``weight`` counts its value in the outcome, ``process`` counts its steps in the step scores. ``when`` names a
-    sibling whose value must be above 0: else this part is worth 0 and is not run. ``statuses`` gives the value for
-    a completion's fault (``no_answer``, ``over_limit``, ``timeout``) instead of 0; ``clip`` bounds the value.
-    """
-
-    name: str
-    verifier: Verifier
-    weight: float | Schedule = 1.0
-    process: float | Schedule = 0.0
-    when: str | None = None
-    clip: tuple[float, float] | None = None
-    statuses: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for status in self.statuses:
-            if status not in FAULTS:
-                raise UsageError(f"verifier {self.name!r}: statuses: {status!r}; {nearest(status, FAULTS)}")
-        if self.clip is not None and self.clip[0] > self.clip[1]:
-            raise UsageError(f"verifier {self.name!r}: clip: {self.clip[0]:g} is above {self.clip[1]:g}")
-
-    @property
-    def counts(self) -> bool:
-        """Whether the part can ever change the whole."""
-        return self.weight != 0 or self.process != 0
-
-    def at(self, step: int) -> Part:
-        """The part with its numbers as they stand at a training step."""
-        weight, process = number_at(self.weight, step), number_at(self.process, step)
-        return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
-
-
-@dataclass(frozen=True)
-class Composite(Verifier):
-    """What all composites share: named parts, gates between them, schedules. Schedules start at step 0."""
-
-    parts: tuple[Part, ...]
-
-    def __post_init__(self) -> None:
-        names = [part.name for part in self.parts]
-        for number, part in enumerate(self.parts):
-            if part.name in names[:number]:
-                raise UsageError(f"verifier {part.name!r} is named twice")
-            seen, gate = {part.name}, part.when
-            while gate is not None:
-                if gate not in names:
-                    raise UsageError(f"verifier {part.name!r}: when: unknown part {gate!r}; {nearest(gate, names)}")
-                if gate in seen:
-                    raise UsageError(f"verifier {part.name!r}: when: the gate waits for itself")
-                seen.add(gate)
-                gate = self.parts[names.index(gate)].when
-
-    def within(self) -> Iterator[Verifier]:
-        yield self
-        for part in self.parts:
-            yield from part.verifier.within()
-
-    def at(self, step: int) -> Self:
-        return replace(self, parts=tuple(part.at(step) for part in self.parts))
-
-    def problem(self, example: Example) -> str | None:
-        for part in self.parts:
-            problem = part.verifier.problem(example) if part.counts else None
-            if problem:
-                return f"{part.name}: {problem}"
-        return None
-
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        return self.judge_groups([Group(example, (completion,))])[0][0]
-
-    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
-        known = {part.name: part for part in self.parts}
-        judged: dict[str, list[list[Score]]] = {}
-
-        def scores_of(part: Part) -> list[list[Score]]:
-            if part.name not in judged:
-                gates = scores_of(known[part.when]) if part.when else None
-                judged[part.name] = _judge_part(part, gates, groups)
-            return judged[part.name]
-
-        tables = [scores_of(part) for part in self.parts]
-        return [
-            [
-                self._timed(tuple(table[row][column] for table in tables), completion)
-                for column, completion in enumerate(group.completions)
-            ]
-            for row, group in enumerate(groups)
-        ]
-
-    @abstractmethod
-    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        """The score of one completion from its parts' scores, in the order of the parts."""
-
-    def _timed(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        return replace(self.whole(scores, completion), seconds=sum(score.seconds for score in scores))
+from .parts import Composite, Unweighted, composed, unscored
 
 
 @verifier("weighted_sum")
@@ -127,12 +24,22 @@ class WeightedSum(Composite):
     steps by nature (an accuracy, a format) are added up into one last step over the whole text.
     """
 
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>4</answer>", 2.125, "2 x 1 + 0.25 x 0.5", answer="4",
+             options={"of": {"accuracy": {"weight": 2.0}, "tag_count": {"weight": 0.25}}}),
+        Case("4", 1.0, "the format is watched, not paid", answer="4",
+             options={"of": {"accuracy": {}, "strict_format": {"weight": 0.0}}}),
+        Case("<answer>5</answer>", 0.0, "behind a closed gate nothing is paid", answer="4",
+             options={"of": {"accuracy": {}, "tag_count": {"when": "accuracy"}}}),
+        Case("4", None, "a part that cannot be judged is no 0", options={"of": {"accuracy": {}, "tag_count": {}}}),
+    )  # fmt: skip
+
     def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
-            return _unscored(missing, scores)
+            return unscored(missing, scores)
         value = sum(score.weight * (score.value or 0.0) for score in scores if score.weight)
-        return _whole(value, scores, steps=self._steps(scores, len(completion.text)))
+        return composed(value, scores, steps=self._steps(scores, len(completion.text)))
 
     def _steps(self, scores: tuple[Score, ...], length: int) -> tuple[StepScore, ...]:
         steps, outcome = [], []
@@ -160,6 +67,12 @@ class Clip(WeightedSum):
     high: float = 1.0
     """The greatest value."""
 
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("4", 1.0, "2 x 1, bounded to 1", answer="4", options={"of": {"accuracy": {"weight": 2.0}}}),
+        Case("4", 1.5, "2 x 1, bounded to 1.5", answer="4", options={"of": {"accuracy": {"weight": 2.0}}, "high": 1.5}),
+        Case("5", 0.0, "0 lies within the bounds", answer="4", options={"of": {"accuracy": {"weight": 2.0}}}),
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.low > self.high:
@@ -170,45 +83,44 @@ class Clip(WeightedSum):
         return total if total.value is None else replace(total, value=min(max(total.value, self.low), self.high))
 
 
-@dataclass(frozen=True)
-class Choice(Composite):
-    """What ``any_of`` and ``all_of`` share: their parts have no weights."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for part in self.parts:
-            if part.weight != 1.0 or part.process != 0.0:
-                raise UsageError(f"verifier {part.name!r}: a part of any_of or all_of has no weight")
-        if not self.parts:
-            raise UsageError("any_of and all_of need at least one part")
-
-
 @verifier("any_of")
 @dataclass(frozen=True)
-class AnyOf(Choice):
+class AnyOf(Unweighted):
     """The largest value of its parts.
 
     An unscored part makes the whole unscored, unless another part already has 1 or more: then it cannot matter.
     """
 
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>4</answer>", 1.0, "max(1, 0.5)", answer="4", options={"of": {"accuracy": {}, "tag_count": {}}}),
+        Case("<answer>5</answer>", 0.5, "max(0, 0.5)", answer="4", options={"of": {"accuracy": {}, "tag_count": {}}}),
+        Case("5", None, "accuracy has no gold to judge by", options={"of": {"accuracy": {}, "tag_count": {}}}),
+    )
+
     def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         best = max((score.value for score in scores if score.value is not None), default=0.0)
         missing = next((score for score in scores if not score.scored), None)
-        return _unscored(missing, scores) if missing is not None and best < 1 else _whole(best, scores)
+        return unscored(missing, scores) if missing is not None and best < 1 else composed(best, scores)
 
 
 @verifier("all_of")
 @dataclass(frozen=True)
-class AllOf(Choice):
+class AllOf(Unweighted):
     """The smallest value of its parts.
 
     An unscored part makes the whole unscored, unless another part already has 0 or less: then it cannot matter.
     """
 
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>4</answer>", 0.5, "min(1, 0.5)", answer="4", options={"of": {"accuracy": {}, "tag_count": {}}}),
+        Case("<answer>5</answer>", 0.0, "min(0, 0.5)", answer="4", options={"of": {"accuracy": {}, "tag_count": {}}}),
+        Case("5", 0.0, "the tags are wrong whatever the answer is", options={"of": {"accuracy": {}, "tag_count": {}}}),
+    )
+
     def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         worst = min((score.value for score in scores if score.value is not None), default=1.0)
         missing = next((score for score in scores if not score.scored), None)
-        return _unscored(missing, scores) if missing is not None and worst > 0 else _whole(worst, scores)
+        return unscored(missing, scores) if missing is not None and worst > 0 else composed(worst, scores)
 
 
 def gives_steps(verifier: Verifier) -> bool:
@@ -216,61 +128,3 @@ def gives_steps(verifier: Verifier) -> bool:
     if isinstance(verifier, Composite):
         return any(part.process != 0 for part in verifier.parts)
     return verifier.gives_steps
-
-
-def _judge_part(part: Part, gates: list[list[Score]] | None, groups: Sequence[Group]) -> list[list[Score]]:
-    """A part's scores in the shape of ``groups``. It sees only the completions that its gate lets through."""
-    if gates is None:
-        rows = judge_groups(part.verifier, groups, part.name)
-        return [[_weighed(part, _bounded(part, score)) for score in scores] for scores in rows]
-    passed = [
-        Group(example, [text for text, gate in zip(texts, row, strict=True) if _is_open(gate)])
-        for (example, texts), row in zip(groups, gates, strict=True)
-    ]
-    rows = judge_groups(part.verifier, [group for group in passed if group.completions], part.name)
-    scores = chain.from_iterable(rows)
-    return [
-        [_weighed(part, _bounded(part, next(scores)) if _is_open(gate) else _shut(part, gate)) for gate in row]
-        for row in gates
-    ]
-
-
-def _is_open(gate: Score) -> bool:
-    return gate.value is not None and gate.value > 0
-
-
-def _shut(part: Part, gate: Score) -> Score:
-    if gate.scored:
-        return Score(0.0, name=part.name, explanation=f"the gate {gate.name} is closed")
-    return Score(None, "not_applicable", part.name, explanation=f"the gate {gate.name} is unscored")
-
-
-def _bounded(part: Part, score: Score) -> Score:
-    if score.status in part.statuses:
-        score = replace(score, value=part.statuses[score.status])
-    if part.clip is not None and score.value is not None:
-        score = replace(score, value=min(max(score.value, part.clip[0]), part.clip[1]))
-    return score
-
-
-def _weighed(part: Part, score: Score) -> Score:
-    return replace(score, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
-
-
-def _whole(value: float, scores: tuple[Score, ...], steps: tuple[StepScore, ...] = ()) -> Score:
-    return Score(
-        value,
-        answer=_first(s.answer for s in scores),
-        gold=_first(score.gold for score in scores),
-        parts=scores,
-        steps=steps,
-    )
-
-
-def _unscored(part: Score, scores: tuple[Score, ...]) -> Score:
-    why = f"{part.name}: {part.explanation or part.status}"
-    return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
-
-
-def _first(texts: Iterable[str | None]) -> str | None:
-    return next((text for text in texts if text is not None), None)

@@ -11,7 +11,8 @@ import pytest
 
 from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, judge
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, Part, WeightedSum
+from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
+from grpo_env.verifiers.parts import Part
 from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
 EXAMPLE = Example("x")
@@ -209,6 +210,7 @@ def test_problem_names_the_part_and_leaves_out_the_watched() -> None:
         lambda: AnyOf((Part("a", Fixed(), 2.0),)),
         lambda: AllOf((Part("a", Fixed(), process=1.0),)),
         lambda: AnyOf(()),
+        lambda: WeightedSum(()),
         lambda: Linear(0.0, 1.0, 0),
     ],
 )
