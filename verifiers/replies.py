@@ -1,0 +1,71 @@
+"""Replies that were paid for once, kept on disk: one SQLite file that many processes may use at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grpo_env.errors import UsageError
+
+from .endpoint import Reply
+
+WAIT = 60.0  # seconds for other processes to finish writing
+
+
+def request_key(body: Mapping[str, Any]) -> str:
+    """A name for a request: the SHA-256 of its model, messages and parameters, in whatever order they stand."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ReplyCache:
+    """The file at ``path``, made when first used. Raises ``UsageError`` if it cannot be."""
+
+    path: str
+
+    def get(self, keys: Iterable[str]) -> dict[str, Reply]:
+        """The replies that are known, by key."""
+        found = {}
+        try:
+            with closing(self._open()) as database:
+                for key in keys:
+                    row = database.execute("SELECT text, whole FROM replies WHERE key = ?", (key,)).fetchone()
+                    if row is not None:
+                        found[key] = Reply(str(row[0]), bool(row[1]))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        return found
+
+    def put(self, replies: Mapping[str, Reply]) -> None:
+        """Keep replies by key. One that is there already stays: what was judged by it once is judged by it again."""
+        rows = [(key, reply.text, reply.whole) for key, reply in replies.items()]
+        try:
+            with closing(self._open()) as database, database:
+                database.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _open(self) -> sqlite3.Connection:
+        path = Path(self.path).expanduser()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
+        database = sqlite3.connect(path, timeout=WAIT)
+        try:
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, whole INTEGER NOT NULL)"
+            )
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _unusable(self, error: Exception) -> UsageError:
+        return UsageError(f"cache: {self.path} cannot be used ({error}); name another file")
