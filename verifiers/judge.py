@@ -30,11 +30,11 @@ MAX_SHOWN = 300  # characters of an answer and of the judge's reasons that a sco
 class LLMJudge(BatchVerifier):
     """1 if a language model finds the final answer equal to the reference, else 0; with a ``rubric`` its grade, 0 to 1.
 
-    *Equality*: the judge sees the question (where the example has a prompt), the reference answer and the completion's
+    *Equality*: the judge sees the question (the last message of the user), the reference answer and the completion's
     final answer, as ``accuracy`` would extract it; never the reasoning, unless ``text: completion``. No answer and a
     denied one are 0 without asking. *Rubric*: the judge sees question, reference (where there is one) and the whole
-    completion, and grades within ``scale``; the value is (grade - low) / (high - low). An example without a prompt is
-    then ``not_applicable``, unless ``without_prompt``.
+    completion, and grades within ``scale``; the value is (grade - low) / (high - low). Where the question is not known
+    the completion is ``not_applicable``, unless it is not to be shown anyway (``without_prompt``).
 
     A text longer than ``max_chars`` is ``over_limit``, 0. A reply without a verdict is asked about once more; if there
     is none again, or no reply at all, the completion is unscored (``error``), never 0. Equal requests are sent once.
@@ -61,7 +61,7 @@ class LLMJudge(BatchVerifier):
     max_chars: int | None = None
     """The longest text that is sent, in characters; by default 1,000 of an answer, 20,000 of a completion."""
     without_prompt: bool = False
-    """Whether to grade by the rubric where the prompt is not known."""
+    """Never show the question: for files that do not have it, and where it says nothing."""
     api_key_env: str | None = None
     """The environment variable that holds the API key; the key itself is in no file."""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 1024})
@@ -94,6 +94,10 @@ class LLMJudge(BatchVerifier):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
 
+    @property
+    def needs_prompt(self) -> bool:  # type: ignore[override]  # depends on an option
+        return not self.without_prompt
+
     def problem(self, example: Example) -> str | None:
         if self.rubric is None and not (example.answer or "").strip():
             return "llm_judge needs a reference answer to compare with, or a rubric"
@@ -110,9 +114,9 @@ class LLMJudge(BatchVerifier):
     def _draft(self, example: Example, completion: Completion) -> _Draft:
         if problem := self.problem(example):
             return _Draft(Score(None, "not_applicable", explanation=problem))
-        question = _problem_text(example)
-        if self.rubric is not None and question is None and not self.without_prompt:
-            why = "the example has no prompt to grade the completion by; without_prompt=true grades it all the same"
+        question = None if self.without_prompt else _problem_text(example)
+        if question is None and not self.without_prompt:
+            why = "the example has no prompt to show to the judge; with without_prompt=true it is not shown"
             return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
         what = self.text or ("answer" if self.rubric is None else "completion")
         text = whole_turn(self.format, completion)[0]

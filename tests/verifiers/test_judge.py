@@ -55,11 +55,25 @@ def test_the_judge_compares_the_final_answer_with_the_reference(peer):
     assert all(body["temperature"] == 0 and body["model"] == "judge-1" for body in server.requests)
 
 
-def test_a_question_is_sent_only_where_it_is_known(peer):
+@pytest.mark.parametrize("prompt", [(), "", (Message("assistant", "hello"),)])
+def test_the_question_must_be_known_unless_it_is_not_to_be_shown(peer, prompt):
+    example = Example("x", prompt, "72")
+    for one in (judge(NOWHERE), rate(NOWHERE)):
+        score = one(example, text("72"))
+        assert (score.value, score.status) == (None, "not_applicable")
+        assert "without_prompt" in score.explanation
+        assert one.needs_prompt
     server = peer(judge_by_equality)
-    for prompt in ((), "", "plain?", (Message("assistant", "hello"),)):
-        assert judge(server.url)(Example("x", prompt, "72"), text("72")).value == 1.0
-    assert [asked(body)[0].get("question") for body in server.requests] == [None, None, "plain?", None]
+    blind = judge(server.url, without_prompt=True)
+    assert not blind.needs_prompt
+    assert [blind(one, text("72")).value for one in (example, EXAMPLE)] == [1.0, 1.0]
+    assert [asked(body)[0] for body in server.requests] == [{"reference": "72", "answer": "72"}] * 2
+
+
+def test_a_plain_prompt_is_the_question(peer):
+    server = peer(judge_by_equality)
+    assert judge(server.url)(Example("x", "plain?", "72"), text("72")).value == 1.0
+    assert asked(server.requests[0])[0]["question"] == "plain?"
 
 
 def test_equal_requests_are_sent_once(peer):
@@ -141,15 +155,6 @@ def test_a_rubric_is_applied_to_the_whole_completion(peer):
     assert "Is it polite?" in server.requests[0]["messages"][0]["content"]
     data = {"question": "What is 9 * 8?", "reference": "72", "completion": text("72").text}
     assert asked(server.requests[0])[0] == data
-
-
-def test_a_rubric_needs_the_prompt_unless_told_otherwise(peer):
-    score = rate(NOWHERE)(Example("x"), Completion("hello"))
-    assert (score.value, score.status) == (None, "not_applicable")
-    assert "without_prompt" in score.explanation
-    server = peer(grades("7"))
-    assert rate(server.url, without_prompt=True)(Example("x"), Completion("hello")).value == 0.7
-    assert asked(server.requests[0])[0] == {"completion": "hello"}
 
 
 def test_too_long_a_completion_is_over_the_limit():
