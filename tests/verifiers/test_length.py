@@ -1,0 +1,116 @@
+"""Length in tokens: the papers' formulas by hand (``cases/lengths.jsonl``), and what must hold for every length."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Group, Verifier, judge_groups
+from grpo_env.errors import UsageError
+from grpo_env.task import make_verifier
+from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong
+from grpo_env.verifiers.parts import Part
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/lengths.jsonl").read_text().splitlines()]
+RIGHT = {"of": {"accuracy": {}}}
+LENGTHS = st.integers(0, 10_000)
+TEXTS = st.lists(st.tuples(st.sampled_from(["4", "5", ""]), st.none() | LENGTHS), min_size=1, max_size=8)
+
+
+def values(verifier: Verifier, group: Any, answer: str | None = "4") -> list[float | None]:
+    completions = [Completion(text, num_tokens=tokens) for text, tokens in group]
+    (scores,) = judge_groups(verifier, [Group(Example("x", answer=answer), completions)])
+    assert all(score.explanation for score in scores)
+    assert all(score.status == "not_applicable" or answer is None for score in scores if score.value is None)
+    return [score.value for score in scores]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['verifier']}: {row['why']}")
+def test_table(row: dict[str, Any]) -> None:
+    verifier = make_verifier(row["verifier"], row["options"], "table")
+    assert values(verifier, row["group"], row["answer"]) == [
+        value if value is None else pytest.approx(value, abs=1e-12) for value in row["values"]
+    ]
+
+
+@given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000), share=st.floats(0, 1))
+def test_overlong_never_rises_and_stays_in_its_bounds(one: int, other: int, maximum: int, share: float) -> None:
+    verifier = Overlong(maximum, buffer=int(share * maximum))
+    short, long = (value or 0.0 for value in values(verifier, [("", min(one, other)), ("", max(one, other))]))
+    assert -1 <= long <= short <= 0
+    assert (short == 0) == (min(one, other) <= maximum - int(share * maximum))
+
+
+@given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000))
+def test_cosine_falls_for_right_and_rises_for_wrong_completions(one: int, other: int, maximum: int) -> None:
+    verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": maximum}, "test")
+    short, long = min(one, other), max(one, other)
+    right = [value or 0.0 for value in values(verifier, [("4", short), ("4", long)])]
+    wrong = [value or 0.0 for value in values(verifier, [("5", short), ("5", long)])]
+    assert 1 >= right[0] >= right[1] >= 0.5
+    assert -1 <= wrong[0] <= wrong[1] <= -0.5
+    assert right[0] - 0.75 == pytest.approx(-0.75 - wrong[0])  # the default values are mirror images
+
+
+@given(group=TEXTS)
+def test_ranks_as_the_paper_says(group: list[tuple[str, int | None]]) -> None:
+    lengths = [tokens for _, tokens in group if tokens is not None]
+    spread = max(lengths, default=0) - min(lengths, default=0)
+    expected = []
+    for text, tokens in group:
+        rank = 0.0 if tokens is None or spread == 0 else 0.5 - (tokens - min(lengths)) / spread
+        expected.append(None if tokens is None else rank if text == "4" else min(0.0, rank))
+    assert values(make_verifier("length_rank", RIGHT, "test"), group) == expected
+
+
+def test_groups_are_ranked_apart() -> None:
+    verifier = make_verifier("length_rank", RIGHT, "test")
+    groups = [
+        Group(Example("a", answer="4"), [Completion("4", num_tokens=1), Completion("4", num_tokens=2)]),
+        Group(Example("b", answer="4"), [Completion("4", num_tokens=1000), Completion("4", num_tokens=2000)]),
+    ]
+    assert [[score.value for score in scores] for scores in judge_groups(verifier, groups)] == [[0.5, -0.5]] * 2
+
+
+def test_a_score_keeps_what_was_right_and_why() -> None:
+    score = make_verifier("length_rank", RIGHT, "test")(Example("x", answer="4"), Completion("4", num_tokens=9))
+    assert (score.answer, score.gold, score.part("accuracy").value) == ("4", "4", 1.0)
+    assert "right with 9 tokens" in score.explanation
+
+
+def test_problems_of_the_gold_are_found_before_scoring() -> None:
+    assert "accuracy" in str(make_verifier("cosine_length", RIGHT, "test").problem(Example("x")))
+
+
+ACCURACY = Part("accuracy", Overlong(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Overlong(0), "max_tokens must be at least 1"),
+        (lambda: Overlong(10, buffer=11), "buffer must be between 0 and max_tokens"),
+        (lambda: Overlong(10, buffer=-1), "buffer must be between 0 and max_tokens"),
+        (lambda: CosineLength((ACCURACY,), max_tokens=0), "max_tokens must be at least 1"),
+        (lambda: LengthRank((Part("accuracy", Overlong(1), 2.0),)), "only parts of a sum are weighted"),
+        (lambda: LengthRank(()), "at least one part"),
+        (lambda: make_verifier("cosine_length", {"max_tokens": 5}, "t"), "needs a mapping of verifiers"),
+    ],
+)
+def test_mistakes_are_usage_errors(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()
+
+
+def test_the_cosine_is_the_papers() -> None:
+    """CosFn(t, T, low, high) = low + (high - low) * (1 + cos(pi t / T)) / 2, from ``high`` at t = 0 to ``low`` at T."""
+    verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": 7, "right": [3.0, -2.0]}, "test")
+    for tokens in range(8):
+        expected = -2.0 + 5.0 * 0.5 * (1 + math.cos(tokens * math.pi / 7))
+        assert values(verifier, [("4", tokens)]) == [pytest.approx(expected)]
