@@ -258,6 +258,9 @@ def _judge_many(verdicts: Callable[[], Sequence[Score]], count: int) -> list[Sco
         scores = list(verdicts())
         if len(scores) != count:
             raise ValueError(f"the verifier gave {len(scores)} scores for {count} completions")
+        for score in scores:
+            if not isinstance(score, Score):
+                raise TypeError(f"the verifier gave {score!r}, not a Score")
     except Exception as error:
         scores = [Score(None, "error", explanation=f"{type(error).__name__}: {error}")] * count
     seconds = (time.perf_counter() - start) / count if count else 0.0

@@ -88,6 +88,16 @@ def test_too_few_scores_are_an_error_and_not_a_shift():
     assert values(Number(), ["a", "lost"], ["c"]) == [[None, None], [None]]
 
 
+@dataclass(frozen=True)
+class Bare(Verifier):
+    def __call__(self, example, completion):
+        return 1.0
+
+
+def test_a_number_is_no_score():
+    assert judge(Bare(), Example("1"), Completion("x")).explanation == "TypeError: the verifier gave 1.0, not a Score"
+
+
 def test_a_score_survives_json_and_pickle():
     leaf = Score(0.5, name="leaf", weight=2.0, answer="a", steps=(StepScore(0, 3, 1.0, "fine"),))
     whole = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))

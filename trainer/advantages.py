@@ -13,6 +13,7 @@ from torch import Tensor
 
 Scale = Literal["group", "batch", "none"]
 Std = Literal["sample", "population"]
+Credit = Literal["sum", "mean", "min"]
 
 # Rewards closer than this, relative to their size, are equal: 0.1 + 0.2 and 0.3 must not become -1 and +1.
 EQUAL = 1e-9
@@ -46,6 +47,36 @@ def outcome_advantages(
     return _normalise(rewards[:, None], scored[:, None], group_size, scale, std, leave_one_out, eps)[:, 0]
 
 
+def decoupled_advantages(
+    part_rewards: Tensor,
+    weights: Tensor,
+    scored: Tensor,
+    group_size: int,
+    *,
+    scale: Scale = "group",
+    std: Std = "sample",
+    leave_one_out: bool = False,
+) -> Tensor:
+    """GDPO (Liu et al. 2026): the advantages of each part of the reward by itself, added up by weight.
+
+    So two parts with different spreads keep their say, and rewards that differ in their parts but not in their total
+    differ in advantage. The sums are centred and divided by their deviation over the whole batch.
+
+    Args:
+        part_rewards: (B, K) values of K parts.
+        weights: (B, K) the parts' weights, the same in every row.
+        scored: (B,) as in ``outcome_advantages``, and so are the options.
+
+    Returns:
+        (B,) advantages, float64.
+    """
+    options = {"scale": scale, "std": std, "leave_one_out": leave_one_out}
+    total = torch.zeros(len(part_rewards), dtype=torch.float64)
+    for rewards, weight in zip(part_rewards.T, weights.T, strict=True):
+        total += weight * outcome_advantages(rewards, scored, group_size, **options)  # type: ignore[arg-type]
+    return _normalise(total[:, None], scored[:, None], len(total), "group", std, False, 0.0)[:, 0]
+
+
 def process_advantages(
     step_rewards: Tensor,
     step_tokens: Tensor,
@@ -57,6 +88,7 @@ def process_advantages(
     scale: Scale = "group",
     std: Std = "sample",
     leave_one_out: bool = False,
+    credit: Credit = "sum",
     eps: float = 0.0,
 ) -> Tensor:
     """One advantage per token: DeepSeekMath, section 4.1.3.
@@ -71,14 +103,28 @@ def process_advantages(
         step_mask: (B, S) True where there is a step.
         scored: (B,) as above; an unscored row's steps stay out of the pool.
         length: T, tokens of the longest completion.
+        credit: ``sum`` as above; ``mean`` of the same rewards, so that many steps are no larger than few; ``min``, the
+            worst step still to come (PURE, Cheng et al. 2025).
 
     Returns:
         (B, T) advantages, float64; 0 after a row's last step.
     """
     mask = step_mask & scored[:, None]
     steps = _normalise(step_rewards, mask, group_size, scale, std, leave_one_out, eps)
+    places = step_tokens.where(mask, 0)
     paid = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
-    paid.scatter_add_(1, step_tokens.where(mask, 0), steps)
+    if credit == "min":
+        worst = paid.fill_(torch.inf).scatter_reduce_(1, places, steps.where(mask, torch.inf), "amin")
+        to_come = worst.flip(1).cummin(1).values.flip(1)
+        return to_come.where(to_come.isfinite(), 0.0)
+    to_come = _to_come(paid.scatter_add(1, places, steps))
+    if credit == "mean":
+        return to_come / _to_come(paid.scatter_add(1, places, mask.to(paid.dtype))).clamp(min=1)
+    return to_come
+
+
+def _to_come(paid: Tensor) -> Tensor:
+    """Of (B, T) numbers the sum from each place to the end of its row."""
     return paid.flip(1).cumsum(1).flip(1)
 
 

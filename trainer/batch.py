@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .advantages import outcome_advantages, process_advantages
+from .advantages import decoupled_advantages, outcome_advantages, process_advantages
 from .align import step_token, token_ends
 from .config import TrainConfig
 from .policy import Policy
@@ -47,14 +48,16 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
     """Advantages of all rows, and micro-batches of this process's rows that have a gradient.
 
     Left out of the loss: unscored rows and, under ``truncated: mask``, truncated ones. Rows whose advantage is 0
-    everywhere count in the denominators but need no forward pass, unless a KL penalty gives them a gradient.
+    everywhere count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
+    gradient.
     """
     advantages = token_advantages(policy, judged, config)
     scored = torch.tensor([one.score.scored for one in judged])
     counts = scored.clone()
     if config.truncated == "mask":
         counts &= torch.tensor([one.rollout.finish == "stop" for one in judged])
-    useful = counts & ((advantages != 0).any(1) | (config.kl_coef > 0))
+    always = config.kl_coef > 0 or config.entropy_coef != 0
+    useful = counts & ((advantages != 0).any(1) | always)
     lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
 
@@ -78,24 +81,31 @@ def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConf
     scored = torch.tensor([one.score.scored for one in judged])
     longest, group_size = int(lengths.max()), config.group_size
     total = torch.zeros(len(judged), longest, dtype=torch.float64)
+    options: dict[str, Any] = {"scale": config.scale, "std": config.std, "leave_one_out": config.leave_one_out}
+    paid = torch.tensor([config.truncated != "zero" or one.rollout.finish == "stop" for one in judged])
     if config.supervision != "process":
-        rewards = torch.tensor([one.score.value or 0.0 for one in judged], dtype=torch.float64)
-        outcome = outcome_advantages(
-            rewards, scored, group_size, scale=config.scale, std=config.std, leave_one_out=config.leave_one_out
-        )
+        if config.normalise == "parts":
+            values, weights = _parts(judged)
+            outcome = decoupled_advantages(values * paid[:, None], weights, scored, group_size, **options)
+        else:
+            rewards = torch.tensor([one.score.value or 0.0 for one in judged], dtype=torch.float64)
+            outcome = outcome_advantages(rewards * paid, scored, group_size, **options)
         total += outcome[:, None]
     if config.supervision != "outcome":
+        rewards, tokens, mask = _steps(policy, judged)
         process = process_advantages(
-            *_steps(policy, judged),
-            scored,
-            group_size,
-            longest,
-            scale=config.scale,
-            std=config.std,
-            leave_one_out=config.leave_one_out,
+            rewards * paid[:, None], tokens, mask, scored, group_size, longest, credit=config.credit, **options
         )
         total += process * (config.process_weight if config.supervision == "both" else 1.0)
     return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
+
+
+def _parts(judged: Sequence[Judged]) -> tuple[Tensor, Tensor]:
+    """(B, K) values of the parts that count, 0 where one is unscored, and their weights."""
+    parts = [[part for part in one.score.parts if part.weight] for one in judged]
+    values = [[part.value or 0.0 for part in row] for row in parts]
+    weights = [[part.weight for part in row] for row in parts]
+    return torch.tensor(values, dtype=torch.float64), torch.tensor(weights, dtype=torch.float64)
 
 
 def _steps(policy: Policy, judged: Sequence[Judged]) -> tuple[Tensor, Tensor, Tensor]:

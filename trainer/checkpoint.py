@@ -105,8 +105,13 @@ class RunFolder:
                 with _writing(path):
                     _replace(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
 
-    def save(self, policy: Policy, optimizer: torch.optim.Optimizer, step: int, keep: int) -> None:
-        """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``."""
+    def save(
+        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: Any | None, step: int, keep: int
+    ) -> None:
+        """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``.
+
+        ``reference`` is a reference model that has moved since the run began, ``None`` where it stays as it was.
+        """
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -115,6 +120,8 @@ class RunFolder:
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(parents=True)
             state = {"step": step, "model": policy.model.state_dict(), "optimizer": optimizer.state_dict()}
+            if reference is not None:
+                state["reference"] = reference.state_dict()
             with (draft / "state.pt").open("wb") as file:
                 torch.save(state, file)
                 os.fsync(file.fileno())
@@ -129,7 +136,7 @@ class RunFolder:
         """Complete checkpoints, oldest first."""
         return sorted((self.path / "checkpoints").glob("step-*"))
 
-    def load(self, policy: Policy, optimizer: torch.optim.Optimizer) -> tuple[int, list[str]]:
+    def load(self, policy: Policy, optimizer: torch.optim.Optimizer, reference: Any | None) -> tuple[int, list[str]]:
         """Restore the newest sound checkpoint; returns its step and a message for each corrupt one it passed over.
 
         Raises ``RunError`` if none is sound.
@@ -142,6 +149,8 @@ class RunFolder:
                 state = torch.load(path / "state.pt", map_location=policy.device, weights_only=True)
                 policy.model.load_state_dict(state["model"])
                 optimizer.load_state_dict(state["optimizer"])
+                if reference is not None:
+                    reference.load_state_dict(state["reference"])
             except Exception as error:  # torch.load raises whatever the damage leads to
                 why = str(error).split("\n")[0]
                 skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from grpo_env.errors import UsageError, nearest
 
-from .advantages import Scale, Std
-from .losses import Aggregate, Estimator
+from .advantages import Credit, Scale, Std
+from .losses import Aggregate, Estimator, RatioLevel, Surrogate
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Shao et al. 2024, DeepSeekMath, equations 3 and 4, section 4.1.2; KL coefficient as in its section 4.2.
@@ -27,8 +27,29 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kl_coef": 0.0,
         "truncated": "mask",
     },
+    # Zheng et al. 2025, GSPO, equation 5 and section 5.1: the ratio of a whole sequence, hence the narrow clip.
+    "gspo": {
+        "scale": "group",
+        "aggregate": "sequence",
+        "ratio": "sequence",
+        "clip_low": 3e-4,
+        "clip_high": 4e-4,
+        "kl_coef": 0.0,
+    },
+    # Chen et al. 2025, MiniMax-M1, equation 4: no lower bound. Its upper one is unpublished; a ratio of 5 is the value
+    # of Khatri et al. 2025, "The art of scaling reinforcement learning compute for LLMs".
+    "cispo": {
+        "scale": "group",
+        "aggregate": "token",
+        "surrogate": "cispo",
+        "clip_low": 1.0,
+        "clip_high": 4.0,
+        "kl_coef": 0.0,
+    },
     # Ahmadian et al. 2024, "Back to basics": REINFORCE with a leave-one-out baseline, a sum over tokens.
     "rloo": {"scale": "none", "leave_one_out": True, "aggregate": "constant", "kl_coef": 0.0},
+    # Williams 1992, with the group's mean as baseline: no ratio, no clip, no deviation, no length.
+    "reinforce": {"scale": "none", "aggregate": "constant", "surrogate": "reinforce", "kl_coef": 0.0},
 }
 """What each preset sets. An explicit setting wins over the preset, the preset over the field's default."""
 
@@ -53,6 +74,12 @@ PEERS = {
     "lr_scheduler_type": "schedule",
     "loss_type": "aggregate",
     "loss_agg_mode": "aggregate",
+    "importance_sampling_level": "ratio",
+    "multi_objective_aggregation": "normalise",
+    "entropy_coeff": "entropy_coef",
+    "clip_ratio_c": "dual_clip",
+    "delta": "dual_clip",
+    "ref_model_sync_steps": "reference_every",
     "scale_rewards": "scale",
     "per_device_train_batch_size": "micro_batch_rows",
     "batch_size": "prompts_per_step",
@@ -95,7 +122,9 @@ class TrainConfig:
     """What the advantages come from: the reward of the whole completion, of its steps, or their sum."""
     process_weight: float = 1.0
     """Weight of the process advantages under ``supervision: both``."""
-    preset: Literal["grpo", "dr_grpo", "dapo", "rloo"] | None = None
+    credit: Credit = "sum"
+    """What a token gets of the normalised rewards of the steps that end on it or later: sum, mean or min."""
+    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "reinforce"] | None = None
     """A named row of settings (see ``PRESETS``); explicit settings win over it."""
     scale: Scale = "group"
     """Divide advantages by the standard deviation of the group, of the batch's raw rewards, or by none."""
@@ -103,18 +132,32 @@ class TrainConfig:
     """Standard deviation over n - 1 (``sample``) or n (``population``)."""
     leave_one_out: bool = False
     """Baseline of a completion: the mean of the others in its group instead of the whole group's."""
+    normalise: Literal["total", "parts"] = "total"
+    """Advantages of the total reward, or of each part by itself, then summed by weight (GDPO)."""
     aggregate: Aggregate = "token"
     """Mean over all tokens, over rows of each row's mean, or sum divided by rows x ``max_new_tokens``."""
+    surrogate: Surrogate = "ppo"
+    """``ppo`` clips the ratio, ``cispo`` the weight of each token's gradient, ``reinforce`` uses no ratio."""
+    ratio: RatioLevel = "token"
+    """Ratio of each token, or the geometric mean of its completion (GSPO)."""
     clip_low: float = 0.2
     """The ratio is clipped below at 1 - ``clip_low``."""
     clip_high: float = 0.28
     """The ratio is clipped above at 1 + ``clip_high``."""
+    dual_clip: float | None = None
+    """Under ``ppo``: bound on the ratio where the advantage is negative, above 1 (3 is usual); none: no bound."""
+    entropy_coef: float = 0.0
+    """Weight of an entropy bonus in the loss."""
     kl_coef: float = 0.0
     """Weight of the KL penalty to the starting model; at 0 no reference model is kept."""
     kl_estimator: Estimator = "k3"
     """k1, k2 or k3 (see ``losses.kl_penalty``)."""
-    truncated: Literal["keep", "mask"] = "keep"
-    """Truncated completions: learn from them, or mask them out of the loss (they stay in the baseline)."""
+    kl_ratio: bool = False
+    """Multiply the KL estimate by the ratio: unbiased, gradient included, for samples of older weights."""
+    reference_every: int = 0
+    """Take the current model as the new reference every so many steps (iterative GRPO); 0: the first one stays."""
+    truncated: Literal["keep", "zero", "mask"] = "keep"
+    """Truncated completions: learn from them; or their rewards are 0; or they are out of the loss, not the baseline."""
     updates_per_step: int = 1
     """mu: optimizer updates on each step's samples."""
     max_unscored_share: float = 0.1
@@ -165,6 +208,16 @@ class TrainConfig:
         for name in ("temperature", "learning_rate", "max_grad_norm"):
             if getattr(self, name) == 0:
                 raise UsageError(f"{name} must be greater than 0")
+        if self.dual_clip is not None and not (1 < self.dual_clip < math.inf):
+            raise UsageError(f"dual_clip is {self.dual_clip:g}; it must be above 1, or null for none")
+        if self.dual_clip is not None and self.surrogate != "ppo":
+            raise UsageError(f"dual_clip belongs to surrogate=ppo, not to {self.surrogate}")
+        if self.surrogate == "reinforce" and self.ratio != "token":
+            raise UsageError("surrogate=reinforce has no ratio; leave ratio out")
+        if self.normalise == "parts" and self.supervision == "process":
+            raise UsageError("normalise=parts is about the outcome; use supervision=outcome or both")
+        if self.reference_every and not self.kl_coef:
+            raise UsageError("reference_every needs a reference model: set kl_coef above 0")
         if self.group_size < 2:
             raise UsageError(f"group_size is {self.group_size}; a group needs at least 2 completions to compare")
 
@@ -203,7 +256,9 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("process_weight", 0, math.inf),
     ("clip_low", 0, 1),
     ("clip_high", 0, math.inf),
+    ("entropy_coef", -math.inf, math.inf),
     ("kl_coef", 0, math.inf),
+    ("reference_every", 0, math.inf),
     ("updates_per_step", 1, math.inf),
     ("max_unscored_share", 0, 1),
     ("learning_rate", 0, math.inf),

@@ -74,6 +74,7 @@ def learn(run: Run, start: int) -> Result:
             with uninterrupted():
                 stats = update(policy, run.optimizer, run.reference, batch, config, step)
                 done = step + 1
+                run.refresh_reference_if_due(done)
                 run.record(step, judged, batch, stats, (began, sampled, time.perf_counter()))
         run.evaluate_if_due(config.steps)
         return run.finish()

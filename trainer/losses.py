@@ -13,48 +13,101 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 Aggregate = Literal["token", "sequence", "constant"]
+Surrogate = Literal["ppo", "cispo", "reinforce"]
+RatioLevel = Literal["token", "sequence"]
 Estimator = Literal["k1", "k2", "k3"]
 
 # Logits in one float32 softmax: 2**24 of them take 64 MB, whatever the vocabulary.
 CHUNK = 2**24
 
 
-def token_logp(logits: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+def token_logp(
+    logits: Tensor, ids: Tensor, temperature: float, *, entropy_gradient: bool = False
+) -> tuple[Tensor, Tensor]:
     """Log-probability of ``ids`` (N,) under ``logits`` (N, V) at a temperature, and the entropy there, both (N,).
 
     The softmax is float32, taken in chunks that are recomputed in the backward pass, so that only the logits
-    themselves stay in memory. The entropy has no gradient.
+    themselves stay in memory. The entropy has a gradient only where one is asked for.
     """
     rows = max(1, CHUNK // logits.shape[-1])
     if len(ids) <= rows:
-        return _softmax_chunk(logits, ids, temperature)
-    chunks = zip(torch.split(logits, rows), torch.split(ids, rows), strict=True)
-    done = [checkpoint(_softmax_chunk, part, wanted, temperature, use_reentrant=False) for part, wanted in chunks]
+        return _softmax_chunk(logits, ids, temperature, entropy_gradient)
+    done = [
+        checkpoint(_softmax_chunk, part, wanted, temperature, entropy_gradient, use_reentrant=False)
+        for part, wanted in zip(torch.split(logits, rows), torch.split(ids, rows), strict=True)
+    ]
     return torch.cat([logp for logp, _ in done]), torch.cat([entropy for _, entropy in done])
 
 
-def _softmax_chunk(logits: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+def _softmax_chunk(logits: Tensor, ids: Tensor, temperature: float, entropy_gradient: bool) -> tuple[Tensor, Tensor]:
     everything = torch.log_softmax(logits.float() / temperature, dim=-1)
     logp = everything.gather(-1, ids[..., None]).squeeze(-1)
-    with torch.no_grad():
+    with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
         entropy = -(everything.exp() * everything).nan_to_num(0.0).sum(-1)
     return logp, entropy
 
 
-def policy_loss(logp: Tensor, old_logp: Tensor, advantages: Tensor, *, clip_low: float, clip_high: float) -> Tensor:
-    """PPO's clipped surrogate per token, negated: -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A).
+def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: RatioLevel) -> Tensor:
+    """(B, T) ratios of the policy to the one that sampled.
 
-    r = exp(logp - old_logp). Schulman et al. 2017, equation 7; DeepSeekMath, equation 3; two bounds as in DAPO (Yu
-    et al. 2025, equation 10). At r = 1 its gradient is REINFORCE's, -A times the gradient of logp.
+    ``token``: r = exp(logp - old_logp), PPO's and DeepSeekMath's. ``sequence``: every token has the value of its row's
+    geometric mean, s = exp(mean over the row of logp - old_logp), and the gradient s * grad logp of its own token:
+    GSPO-token (Zheng et al. 2025, equations 7 and 14), which with equal advantages in a row is GSPO.
     """
-    ratio = torch.exp(logp - old_logp)
-    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip_low, 1 + clip_high) * advantages)
+    log_ratio = logp - old_logp
+    if level == "sequence":
+        kept = log_ratio.detach().where(completion_mask, 0.0)
+        mean = kept.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
+        log_ratio = mean + logp - logp.detach()
+    return log_ratio.exp()
 
 
-def clipped(logp: Tensor, old_logp: Tensor, advantages: Tensor, *, clip_low: float, clip_high: float) -> Tensor:
-    """True for tokens that the clip cuts, so that they get no gradient from ``policy_loss``."""
-    ratio = torch.exp(logp - old_logp)
-    return ((ratio > 1 + clip_high) & (advantages > 0)) | ((ratio < 1 - clip_low) & (advantages < 0))
+def policy_loss(
+    logp: Tensor,
+    ratio: Tensor,
+    advantages: Tensor,
+    surrogate: Surrogate = "ppo",
+    *,
+    clip_low: float,
+    clip_high: float,
+    dual_clip: float | None = None,
+) -> Tensor:
+    """What is minimised, per token. At ratio 1 the gradient of each is -A times the gradient of logp.
+
+    ``ppo``: -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), Schulman et al. 2017, equation 7; DeepSeekMath,
+    equation 3; two bounds as in DAPO (Yu et al. 2025, equation 10). With ``dual_clip`` c > 1 it is at most -c A where
+    A < 0 (Ye et al. 2020, equation 5), so that no single token of a large ratio pulls without bound.
+    ``cispo``: -clip(r).detach() A logp, so that clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025,
+    equation 4). ``reinforce``: -A logp, no ratio at all (Williams 1992).
+    """
+    if surrogate == "reinforce":
+        return -advantages * logp
+    bounded = ratio.clamp(1 - clip_low, 1 + clip_high)
+    if surrogate == "cispo":
+        return -bounded.detach() * advantages * logp
+    loss = -torch.minimum(ratio * advantages, bounded * advantages)
+    if dual_clip is not None:
+        loss = torch.minimum(loss, -dual_clip * advantages).where(advantages < 0, loss)
+    return loss
+
+
+def clipped(
+    ratio: Tensor,
+    advantages: Tensor,
+    surrogate: Surrogate = "ppo",
+    *,
+    clip_low: float,
+    clip_high: float,
+    dual_clip: float | None = None,
+) -> Tensor:
+    """True for tokens that the clip changes: for ``ppo`` they have no gradient, for ``cispo`` a bounded one."""
+    if surrogate == "reinforce":
+        return torch.zeros_like(ratio, dtype=torch.bool)
+    above, below = ratio > 1 + clip_high, ratio < 1 - clip_low
+    if surrogate == "cispo":
+        return above | below
+    beyond = (advantages < 0) & (ratio > dual_clip) if dual_clip is not None else torch.zeros_like(above)
+    return (above & (advantages > 0)) | (below & (advantages < 0)) | beyond
 
 
 def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: Estimator) -> Tensor:

@@ -98,7 +98,7 @@ class Run:
     def reopen_folder(self, folder: RunFolder) -> int:
         """Take up an existing run from its newest sound checkpoint; returns the step to go on with."""
         self.folder = RunFolder(folder.path, bool(self.policy.accelerator.is_main_process))
-        start, corrupt = self.folder.load(self.policy, self.optimizer)
+        start, corrupt = self.folder.load(self.policy, self.optimizer, self.moving_reference)
         self.folder.forget_from(start)
         for message in corrupt:
             self.report.say(message, "red")
@@ -146,6 +146,16 @@ class Run:
                 f"{first.score.status}: {first.score.explanation}"
             )
 
+    @property
+    def moving_reference(self) -> Any | None:
+        """The reference model where ``reference_every`` moves it, so that it belongs to the state of the run."""
+        return self.reference if self.config.reference_every else None
+
+    def refresh_reference_if_due(self, done: int) -> None:
+        """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
+        if self.config.reference_every and done % self.config.reference_every == 0 and self.reference is not None:
+            self.reference.load_state_dict(self.policy.model.state_dict())
+
     def record(
         self, step: int, judged: Sequence[Judged], batch: Batch, stats: UpdateStats, times: tuple[float, float, float]
     ) -> None:
@@ -173,7 +183,7 @@ class Run:
 
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates."""
-        self.folder.save(self.policy, self.optimizer, step, self.config.keep_checkpoints)
+        self.folder.save(self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints)
 
     def finish(self) -> Result:
         """Save model, last checkpoint and curves, and say what to do next."""

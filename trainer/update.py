@@ -14,7 +14,7 @@ from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
-from .losses import aggregate, clipped, denominators, kl_penalty, policy_loss, token_logp
+from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy, completion_logits
 
 
@@ -104,27 +104,31 @@ def micro_batch_loss(
     The first update of a step sees the weights that sampled, so its own log-probabilities are the old ones.
     """
     mask = micro.completion_mask
-    logp, entropy = _row_logp(policy, policy.model, micro, config.temperature)
+    logp, entropy = _row_logp(policy, policy.model, micro, config)
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
-    bounds = {"clip_low": config.clip_low, "clip_high": config.clip_high}
-    per_token = policy_loss(logp, micro.old_logp, micro.advantages, **bounds)
+    ratio = importance_ratio(logp, micro.old_logp, mask, config.ratio)
+    bounds = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
+    per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
+    per_token = per_token - config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if reference is not None:
         if micro.ref_logp is None:
             with torch.no_grad():
-                micro.ref_logp, _ = _row_logp(policy, reference, micro, config.temperature)
+                micro.ref_logp, _ = _row_logp(policy, reference, micro, config)
         kl = kl_penalty(logp, micro.ref_logp, config.kl_estimator)
-        per_token = per_token + config.kl_coef * kl
+        per_token = per_token + config.kl_coef * (ratio * kl if config.kl_ratio else kl)
     loss = aggregate(per_token, mask, config.aggregate, denominator)
     with torch.no_grad():
-        cut = clipped(logp, micro.old_logp, micro.advantages, **bounds) & mask
+        cut = clipped(ratio, micro.advantages, config.surrogate, **bounds) & mask
         sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), mask.sum()])
     return loss, sums.cpu().double()
 
 
-def _row_logp(policy: Policy, model: Any, micro: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:
-    """(rows, T) log-probabilities of the completion tokens, 0 where there is none, and (N,) entropies."""
-    flat, entropy = token_logp(completion_logits(policy, model, micro.ids, micro.predicts), micro.targets, temperature)
-    logp = torch.zeros(micro.completion_mask.shape, device=flat.device).masked_scatter(micro.completion_mask, flat)
+def _row_logp(policy: Policy, model: Any, micro: MicroBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
+    """(rows, T) log-probabilities of the completion tokens and the entropies there, 0 where there is no token."""
+    logits = completion_logits(policy, model, micro.ids, micro.predicts)
+    flat = token_logp(logits, micro.targets, config.temperature, entropy_gradient=config.entropy_coef != 0)
+    empty = torch.zeros(micro.completion_mask.shape, device=logits.device)
+    logp, entropy = (empty.masked_scatter(micro.completion_mask, values) for values in flat)
     return logp, entropy

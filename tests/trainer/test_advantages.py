@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.trainer.advantages import outcome_advantages, process_advantages
+from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, process_advantages
 
 
 def outcome(
@@ -193,3 +193,77 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
                     [(reward - fmean(pool)) / spread for end, reward in steps[row] if end >= token] if spread else []
                 )
                 assert got[row][token] == pytest.approx(sum(later), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("credit", "first", "second"),
+    [
+        ("sum", [0.9, 0.9, -0.1, 0.0], [-0.9, -0.3, -0.3, -0.3]),
+        ("mean", [0.45, 0.45, -0.1, 0.0], [-0.45, -0.3, -0.3, -0.3]),
+        ("min", [-0.1, -0.1, -0.1, 0.0], [-0.6, -0.3, -0.3, -0.3]),
+    ],
+)
+def test_process_credit_by_hand(credit: str, first: list[float], second: list[float]) -> None:
+    """Rewards 1.5 and 0.4, -0.1 and 0.2 with mean 0.5: centred 1.0 and -0.1, -0.6 and -0.3."""
+    got = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", credit=credit)
+    close(got[0], first, 1e-6)
+    close(got[1], second, 1e-6)
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 5), st.floats(-2, 2).map(lambda v: round(v, 2))), max_size=4),
+        min_size=3,
+        max_size=3,
+    ),
+    st.sampled_from(["mean", "min"]),
+)
+def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]], credit: str) -> None:
+    got = process(steps, 6, scale="none", credit=credit)
+    pool = [reward for row in steps for _, reward in row]
+    equal = len(set(pool)) < 2
+    for row, pairs in enumerate(steps):
+        for token in range(6):
+            later = [0.0 if equal else reward - fmean(pool) for end, reward in pairs if end >= token]
+            expected = {"mean": fmean, "min": min}[credit](later) if later else 0.0
+            assert got[row][token] == pytest.approx(expected, abs=1e-5)
+
+
+def test_padding_with_average_steps_pays_by_sum_and_not_by_mean() -> None:
+    """Ten true but useless steps in one completion: the sum grows with their number, the mean does not."""
+    short, padded = [(0, 1.0)], [(n, 1.0) for n in range(10)]
+    wrong = [(0, 0.0)]
+    by_sum = process([short, padded, wrong], 10, scale="none", credit="sum")
+    by_mean = process([short, padded, wrong], 10, scale="none", credit="mean")
+    assert by_sum[1][0] > 5 * by_sum[0][0] > 0
+    assert by_mean[1][0] == pytest.approx(by_mean[0][0])
+
+
+def test_decoupled_advantages_by_hand() -> None:
+    """GDPO: two parts, group of two and of two, population std: each part is -1 and 1 or, being equal, 0 and 0."""
+    parts = torch.tensor([[0.0, 5.0], [1.0, 5.0], [0.0, 0.0], [1.0, 100.0]])
+    weights = torch.tensor([[2.0, 1.0]] * 4)
+    scored = torch.ones(4, dtype=torch.bool)
+    # Sums -2, 2, -3, 3: mean 0, population deviation sqrt(6.5).
+    expected = [value / math.sqrt(6.5) for value in (-2.0, 2.0, -3.0, 3.0)]
+    close(decoupled_advantages(parts, weights, scored, 2, std="population").tolist(), expected, 1e-12)
+
+
+def test_decoupled_advantages_tell_apart_what_has_the_same_total() -> None:
+    parts = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    scored = torch.ones(4, dtype=torch.bool)
+    total = outcome_advantages(parts.sum(1), scored, 4)
+    apart = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
+    assert total[0] == total[1]
+    # Deviations 1/2 and 1/sqrt(3): 1.5 - 0.866 and -0.5 + 0.866, over the sums' deviation 0.9194.
+    close(apart[:2].tolist(), [0.6896, 0.3981])
+
+
+def test_decoupled_advantages_leave_unscored_rows_out() -> None:
+    parts = torch.tensor([[0.0, 1.0], [1.0, 3.0], [9.0, 9.0], [0.5, 1.0]])
+    scored = torch.tensor([True, True, False, True])
+    got = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
+    alone = decoupled_advantages(parts[[0, 1, 3]], torch.ones(3, 2), torch.ones(3, dtype=torch.bool), 3)
+    assert got[2] == 0
+    close(got[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
+    assert decoupled_advantages(torch.ones(4, 2), torch.ones(4, 2), scored, 2).tolist() == [0.0] * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -34,6 +35,12 @@ from grpo_env.trainer.config import _RANGES, PEERS, PRESETS, TrainConfig
         ({"model": None}, "model is None; it must be text"),
         ({"leave_one_out": 1}, "it must be true or false"),
         ({1: 2}, "unknown setting 1"),
+        ({"dual_clip": 0.9}, "dual_clip is 0.9; it must be above 1"),
+        ({"dual_clip": 3, "surrogate": "cispo"}, "dual_clip belongs to surrogate=ppo"),
+        ({"surrogate": "reinforce", "ratio": "sequence"}, "has no ratio"),
+        ({"normalise": "parts", "supervision": "process"}, "about the outcome"),
+        ({"reference_every": 5}, "set kl_coef above 0"),
+        ({"importance_sampling_level": "sequence"}, "here it is called 'ratio'"),
     ],
 )
 def test_wrong_settings(settings: dict, message: str) -> None:
@@ -60,7 +67,15 @@ def test_presets() -> None:
     assert (dapo.aggregate, dapo.clip_low, dapo.clip_high, dapo.truncated) == ("token", 0.2, 0.28, "mask")
     rloo = TrainConfig.from_mapping({"preset": "rloo"})
     assert (rloo.scale, rloo.leave_one_out) == ("none", True)
+    gspo = TrainConfig.from_mapping({"preset": "gspo"})
+    assert (gspo.ratio, gspo.aggregate, gspo.clip_low, gspo.clip_high) == ("sequence", "sequence", 3e-4, 4e-4)
+    cispo = TrainConfig.from_mapping({"preset": "cispo"})
+    assert (cispo.surrogate, cispo.clip_low, cispo.clip_high) == ("cispo", 1.0, 4.0)
+    reinforce = TrainConfig.from_mapping({"preset": "reinforce"})
+    assert (reinforce.surrogate, reinforce.scale, reinforce.aggregate) == ("reinforce", "none", "constant")
     assert TrainConfig.from_mapping({"preset": "grpo", "kl_coef": 0.1}).kl_coef == 0.1
+    names, _ = get_args(get_type_hints(TrainConfig)["preset"])
+    assert set(get_args(names)) == set(PRESETS)
 
 
 def test_the_tables_speak_of_settings_that_exist() -> None:

@@ -8,7 +8,15 @@ import pytest
 import torch
 
 from grpo_env.trainer import losses
-from grpo_env.trainer.losses import aggregate, clipped, denominators, kl_penalty, policy_loss, token_logp
+from grpo_env.trainer.losses import (
+    aggregate,
+    clipped,
+    denominators,
+    importance_ratio,
+    kl_penalty,
+    policy_loss,
+    token_logp,
+)
 
 BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
 
@@ -16,10 +24,10 @@ BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
 def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[list[float], list[bool], list[bool]]:
     """The surrogate, whether each token gets a gradient, and what ``clipped`` says."""
     logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
-    old, advantages = torch.zeros(len(ratios)).double(), torch.full((len(ratios),), advantage, dtype=torch.float64)
-    loss = policy_loss(logp, old, advantages, **(bounds or BOUNDS))
+    advantages = torch.full((len(ratios),), advantage, dtype=torch.float64)
+    loss = policy_loss(logp, logp.exp(), advantages, **(bounds or BOUNDS))
     loss.sum().backward()
-    cut = clipped(logp, old, advantages, **(bounds or BOUNDS))
+    cut = clipped(logp.exp(), advantages, **(bounds or BOUNDS))
     return (-loss).tolist(), (logp.grad != 0).tolist(), cut.tolist()
 
 
@@ -53,8 +61,116 @@ def test_the_two_bounds_are_two() -> None:
 
 def test_on_policy_gradient_is_minus_the_advantage() -> None:
     logp = torch.tensor([0.5]).log().requires_grad_()
-    policy_loss(logp, logp.detach(), torch.tensor([-0.2]), **BOUNDS).sum().backward()
-    assert logp.grad.item() == pytest.approx(0.2)
+    for surrogate in ("ppo", "cispo", "reinforce"):
+        logp.grad = None
+        ratio = importance_ratio(logp[None], logp.detach()[None], torch.tensor([[True]]), "token")[0]
+        policy_loss(logp, ratio, torch.tensor([-0.2]), surrogate, **BOUNDS).sum().backward()
+        assert logp.grad.item() == pytest.approx(0.2)
+
+
+LENGTHS = (5, 1, 3)
+
+
+def slopes(logp: list[float], old: list[float], advantage: float, surrogate: str, level: str, dual: float | None):
+    """Minus the gradient of one row's summed loss, and what the clip changes, token by token from the papers."""
+    ratios = [math.exp(one - other) for one, other in zip(logp, old, strict=True)]
+    if level == "sequence":
+        ratios = [math.exp(sum(logp) / len(logp) - sum(old) / len(old))] * len(logp)
+    found, cut = [], []
+    for ratio in ratios:
+        if surrogate == "reinforce":
+            found.append(advantage)
+            cut.append(False)
+        elif surrogate == "cispo":
+            found.append(min(max(ratio, 0.8), 1.3) * advantage)
+            cut.append(not 0.8 <= ratio <= 1.3)
+        else:
+            out = (advantage > 0 and ratio > 1.3) or (advantage < 0 and ratio < 0.8)
+            out = out or (dual is not None and advantage < 0 and ratio > dual)
+            found.append(0.0 if out else ratio * advantage)
+            cut.append(out)
+    return found, cut
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "level", "dual"),
+    [
+        ("ppo", "token", None),
+        ("ppo", "token", 1.5),
+        ("ppo", "sequence", None),
+        ("cispo", "token", None),
+        ("cispo", "sequence", None),
+        ("reinforce", "token", None),
+    ],
+)
+def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: float | None) -> None:
+    generator = torch.Generator().manual_seed(1)
+    seen = set()
+    for _ in range(40):
+        logp = -torch.rand(3, 5, generator=generator, dtype=torch.float64) * 2
+        old = logp + torch.randn(3, 5, generator=generator, dtype=torch.float64) * 0.4
+        advantages = torch.randn(3, 1, generator=generator, dtype=torch.float64).expand(3, 5)
+        mask = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
+        logp.requires_grad_()
+        ratio = importance_ratio(logp, old, mask, level)
+        bounds = {"clip_low": 0.2, "clip_high": 0.3, "dual_clip": dual}
+        aggregate(policy_loss(logp, ratio, advantages, surrogate, **bounds), mask, "token", 1.0).backward()
+        cut = clipped(ratio, advantages, surrogate, **bounds)
+        for row, length in enumerate(LENGTHS):
+            slope, changed = slopes(
+                logp[row, :length].tolist(),
+                old[row, :length].tolist(),
+                advantages[row, 0].item(),
+                surrogate,
+                level,
+                dual,
+            )
+            torch.testing.assert_close(
+                -logp.grad[row, :length], torch.tensor(slope, dtype=torch.float64), rtol=1e-10, atol=1e-12
+            )
+            assert cut[row, :length].tolist() == changed
+            assert (logp.grad[row, length:] == 0).all()
+            seen |= set(changed)
+    assert seen == ({False} if surrogate == "reinforce" else {True, False})
+
+
+def test_dual_clip_bounds_the_value() -> None:
+    logp = torch.tensor([10.0, 3.0, 2.0]).log()
+    loss = policy_loss(logp, logp.exp(), torch.tensor([-1.0, -1.0, 1.0]), **BOUNDS, dual_clip=3.0)
+    assert loss.tolist() == pytest.approx([3.0, 3.0, -1.2])
+
+
+def test_the_ratio_of_a_sequence_is_its_geometric_mean() -> None:
+    logp, old = torch.tensor([[0.5, 0.2, 0.9]]).log(), torch.tensor([[0.25, 0.4, 0.1]]).log()
+    ratio = importance_ratio(logp, old, torch.tensor([[True, True, False]]), "sequence")
+    assert ratio[0, :2].tolist() == pytest.approx([1.0, 1.0])  # 2 and 1/2
+    assert importance_ratio(logp, old, torch.tensor([[True, True, False]]), "token")[0, :2].tolist() == pytest.approx(
+        [2.0, 0.5]
+    )
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_with_the_ratio_the_kl_gradient_of_older_samples_is_that_of_the_kl(estimator: str) -> None:
+    """Over all tokens of a small vocabulary: the expectation under the sampler of ratio x k3 (or k1) is the KL."""
+    z = torch.tensor([0.3, -0.2, 0.9], dtype=torch.float64, requires_grad=True)
+    ref, old = torch.tensor([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]], dtype=torch.float64).log()
+    logp = z.log_softmax(0)
+    (true,) = torch.autograd.grad((logp.exp() * (logp - ref)).sum(), z, retain_graph=True)
+    k = kl_penalty(logp, ref, estimator)
+    (corrected,) = torch.autograd.grad((old.exp() * (logp - old).exp() * k).sum(), z, retain_graph=True)
+    (plain,) = torch.autograd.grad((old.exp() * k).sum(), z)
+    assert torch.allclose(corrected, true, atol=1e-12) == (estimator != "k2")
+    assert not torch.allclose(plain, true, atol=1e-3)
+
+
+def test_the_entropy_has_its_own_gradient_where_one_is_asked_for() -> None:
+    z = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
+    _, entropy = token_logp(z, torch.tensor([0]), 1.0, entropy_gradient=True)
+    (gradient,) = torch.autograd.grad(entropy.sum(), z)
+    p = z.detach().softmax(-1)
+    expected = -p * (p.log() + entropy.detach())  # dH/dz_j = -p_j (log p_j + H)
+    torch.testing.assert_close(gradient, expected)
+    assert not token_logp(z, torch.tensor([0]), 1.0)[1].requires_grad
 
 
 def test_k3_worked_example() -> None:
@@ -145,8 +261,9 @@ def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatc
     for size in (10**6, 10):
         monkeypatch.setattr(losses, "CHUNK", size)
         leaf = logits.clone().requires_grad_()
-        logp, entropy = token_logp(leaf, ids, 0.7)
-        (logp * torch.arange(7)).sum().backward()
+        logp, entropy = token_logp(leaf, ids, 0.7, entropy_gradient=True)
+        (logp * torch.arange(7) + 0.1 * entropy).sum().backward()
+        entropy = entropy.detach()
         results.append((logp.detach(), entropy, leaf.grad))
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other)

@@ -159,8 +159,9 @@ def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, tmp_path: Path) -> None:
-    task = make_task(LETTERS, steps=5, save_every=2)
+@pytest.mark.parametrize("settings", [{}, {"kl_coef": 0.5, "reference_every": 3}])
+def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, tmp_path: Path, settings) -> None:
+    task = make_task(LETTERS, steps=5, save_every=2, **settings)
     stop_after[0] = math.inf
     whole = train(task, run_dir=tmp_path / "whole").run_dir
     crashed = train(task, run_dir=tmp_path / "crashed").run_dir
@@ -173,6 +174,20 @@ def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, 
         file.write('{"kind": "train", "st')
     resume(crashed)
     assert_same_runs(whole, crashed)
+
+
+def test_a_moving_reference_is_the_model_of_the_last_so_many_steps(make_task, tmp_path: Path) -> None:
+    stop_after[0] = math.inf
+    task = make_task(LETTERS, steps=4, kl_coef=0.01, eval_every=0)
+    kls = []
+    for every in (0, 1, 2):
+        run = train(task, run_dir=tmp_path / str(every), reference_every=every).run_dir
+        kls.append([row["kl"] for row in metrics(run) if row["kind"] == "train"])
+    frozen, always, second = kls
+    assert frozen[0] == 0
+    assert min(frozen[1:]) > 0
+    assert always == pytest.approx([0.0] * 4, abs=1e-6)
+    assert [value > 1e-6 for value in second] == [False, True, False, True]
 
 
 def interrupted(make_task, folder: Path, calls: int = 40, **train_settings) -> Path:

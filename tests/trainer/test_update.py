@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -291,3 +292,95 @@ def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], su
         token_advantages(policy, rows, replace(CONFIG, supervision=supervision, **more)) for more in ({}, change)
     )
     assert not torch.allclose(plain, changed)
+
+
+@pytest.mark.parametrize("credit", ["mean", "min"])
+def test_the_credit_arrives(policy: Policy, credit: str) -> None:
+    rows = [
+        one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
+        for index, one in enumerate(judged(policy))
+    ]
+    plain = token_advantages(policy, rows, replace(CONFIG, supervision="process"))
+    assert not torch.allclose(
+        plain, token_advantages(policy, rows, replace(CONFIG, supervision="process", credit=credit))
+    )
+
+
+@pytest.mark.parametrize("supervision", ["outcome", "process"])
+def test_truncated_rows_of_reward_zero(policy: Policy, supervision: str) -> None:
+    rows = [
+        one._replace(score=replace(one.score, steps=steps_of((1, index + 1.0))))
+        for index, one in enumerate(judged(policy))
+    ]
+    without = [
+        one
+        if one.rollout.finish == "stop"
+        else one._replace(score=replace(one.score, value=0.0, steps=steps_of((1, 0.0))))
+        for one in rows
+    ]
+    config = replace(CONFIG, supervision=supervision)
+    got = token_advantages(policy, rows, replace(config, truncated="zero"))
+    torch.testing.assert_close(got, token_advantages(policy, without, config))
+    assert not torch.allclose(got, token_advantages(policy, rows, config))
+
+
+def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
+    rows = []
+    for index, one in enumerate(judged(policy)):
+        parts = (
+            Score(float(index % 3 == 0), weight=2.0),
+            Score(10.0 * index, weight=0.1),
+            Score(-7.0 * index, weight=0.0),
+        )
+        rows.append(one._replace(score=replace(one.score, parts=parts)))
+    got = token_advantages(policy, rows, replace(CONFIG, normalise="parts"))[:, 0]
+    sums = []
+    for group in (range(3), range(3, 6)):
+        for index in group:
+            first = [float(row % 3 == 0) for row in group]
+            second = [10.0 * row for row in group]
+            sums.append(
+                2.0 * (first[index % 3] - statistics.fmean(first)) / statistics.stdev(first)
+                + 0.1 * (second[index % 3] - statistics.fmean(second)) / statistics.stdev(second)
+            )
+    expected = [(value - statistics.fmean(sums)) / statistics.stdev(sums) for value in sums]
+    assert got.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"surrogate": "cispo"},
+        {"surrogate": "reinforce"},
+        {"ratio": "sequence"},
+        {"dual_clip": 1.01},
+        {"entropy_coef": 0.1},
+        {"kl_ratio": True},
+    ],
+)
+def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None:
+    """On samples of older weights each switch gives another gradient."""
+    found = []
+    for more in ({}, change):
+        config = replace(CONFIG, kl_coef=0.1, **more)
+        reference = copy.deepcopy(policy.model).requires_grad_(False)
+        with torch.no_grad():
+            reference.lm_head.weight.mul_(1.5)
+        (micro,) = collate(policy, judged(policy), config).micro_batches
+        generator = torch.Generator().manual_seed(0)
+        shift = 0.3 * torch.randn(micro.completion_mask.shape, generator=generator)
+        micro_batch_loss(policy, None, micro, config, 1.0)
+        assert micro.old_logp is not None
+        micro.old_logp = micro.old_logp + shift
+        policy.model.zero_grad()
+        micro_batch_loss(policy, reference, micro, config, 1.0)[0].backward()
+        found.append(torch.cat([weight.grad.flatten() for weight in policy.model.parameters()]))
+    assert (found[0] - found[1]).norm() > 1e-3 * found[0].norm()
+
+
+def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
+    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    config = replace(CONFIG, entropy_coef=1.0, learning_rate=1e-3, schedule="constant")
+    optimizer = make_optimizer(policy, config)
+    found = [update(policy, optimizer, None, collate(policy, uniform, config), config, 0).entropy for _ in range(6)]
+    assert found[-1] > found[0] + 0.01
