@@ -25,6 +25,8 @@ BUILT_IN: dict[str, str] = {
     "tag_count": "grpo_env.verifiers.tags:TagCount",
     "reasoning_steps": "grpo_env.verifiers.reasoning:ReasoningSteps",
     "reasoning_length": "grpo_env.verifiers.reasoning:ReasoningLength",
+    "keywords": "grpo_env.verifiers.text:Keywords",
+    "repetition": "grpo_env.verifiers.repetition:Repetition",
     "choice": "grpo_env.verifiers.choice:Choice",
     "integer_answer": "grpo_env.verifiers.choice:IntegerAnswer",
     "equation_steps": "grpo_env.verifiers.process:EquationSteps",

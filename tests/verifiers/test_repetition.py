@@ -1,0 +1,79 @@
+"""Repetition: the table, the count made another way, hostile texts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.task import make_verifier
+from grpo_env.verifiers.repetition import Repetition
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]
+ROWS = [row for row in ROWS if row["verifier"] == "repetition"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
+def test_rows(row: dict[str, Any]) -> None:
+    names = {key: row[key] for key in ("reasoning", "answer") if key in row}
+    verifier = make_verifier(row["verifier"], row["options"], "the table", Format(**names))
+    score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))
+    assert score.value == pytest.approx(row["value"]), f"{row['why']}: {score}"
+    assert score.status == "scored"
+    assert score.explanation
+
+
+def value(text: str, n: int = 3, unit: Literal["word", "character"] = "word") -> float:
+    score = Repetition(n=n, unit=unit)(Example("x"), Completion(text))
+    assert score.value is not None
+    return score.value
+
+
+@given(letters=st.text("abc数", max_size=40), n=st.integers(1, 5))
+@settings(max_examples=300, deadline=None)
+def test_every_repeat_is_one_n_gram_too_many(letters: str, n: int) -> None:
+    grams = Counter(letters[at : at + n] for at in range(len(letters) - n + 1))
+    repeats = sum(count - 1 for count in grams.values())
+    expected = -repeats / grams.total() if grams else 0.0
+    assert value(" ".join(letters), n) == pytest.approx(expected)
+    assert value(letters, n, "character") == pytest.approx(expected)
+
+
+@given(text=st.text(max_size=60), n=st.integers(1, 5))
+@settings(max_examples=200, deadline=None)
+def test_bounds_and_line_ends(text: str, n: int) -> None:
+    assert -1 < value(text, n) <= 0
+    assert value(text, n) == value(text.replace("\n", "\r\n"), n)
+    assert value(f"{text}\n{text}", n) <= value(text, n) + 1e-12 or n > 1
+
+
+@given(words=st.lists(st.sampled_from(["one", "two", "three", "four"]), min_size=3, max_size=20))
+def test_saying_it_all_again_is_worse(words: list[str]) -> None:
+    once, twice = " ".join(words), " ".join(words * 2)
+    assert value(twice) < value(once)
+
+
+@pytest.mark.parametrize("n", [0, -1, 11])
+def test_n_grams_that_are_none(n: int) -> None:
+    with pytest.raises(UsageError, match="n must be 1 to 10"):
+        Repetition(n=n)
+
+
+def test_a_megabyte_without_repeats_is_judged() -> None:
+    text = " ".join(map(str, range(160_000)))
+    assert value(text, 10) == 0
+    assert -1 < value(text, 10, "character") <= 0
+
+
+@pytest.mark.parametrize("unit", ["a", "a ", "数", "<think>", ". ", "\u0301", "1,"])
+@pytest.mark.parametrize("of", ["word", "character"])
+def test_a_megabyte_is_judged(unit: str, of: Literal["word", "character"]) -> None:
+    assert -1 <= value(unit * (1_000_000 // len(unit)), 3, of) <= 0
+    assert Repetition(Format(reasoning=None))(Example("x"), Completion("")).value == 0

@@ -1,0 +1,72 @@
+"""Keywords: the table, hostile texts, and what must hold for every text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.task import make_verifier
+from grpo_env.verifiers.text import Keywords
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]
+ROWS = [row for row in ROWS if row["verifier"] == "keywords"]
+PIECES = ["row", "Sum", "sums", "no repeat", "no", "行", "word", "and", " ", " ", ". ", "\n", "</think>", "数"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=20).map("".join)
+EVERYTHING = Format(reasoning=None, answer=None)
+KEYWORDS = ("row", "sum", "no repeat", "行")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
+def test_rows(row: dict[str, Any]) -> None:
+    names = {key: row[key] for key in ("reasoning", "answer") if key in row}
+    verifier = make_verifier(row["verifier"], row["options"], "the table", Format(**names))
+    score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))
+    assert score.value == pytest.approx(row["value"]), f"{row['why']}: {score}"
+    assert score.status == row.get("status", "scored")
+    assert score.explanation
+
+
+def value(text: str, keywords: tuple[str, ...] = KEYWORDS, most: float = 10.0) -> float:
+    score = Keywords(keywords, EVERYTHING, each=1.0, most=most)(Example("x"), Completion(text))
+    assert score.value is not None
+    return score.value
+
+
+@given(text=TEXTS, more=TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_sentences_add_up_and_each_keyword_counts_once(text: str, more: str) -> None:
+    one, other = value(text), value(more)
+    assert one in range(len(KEYWORDS) + 1)
+    assert max(one, other) <= value(f"{text}\n{more}") <= one + other
+    assert value(f"{text}\n{text}") == one
+    assert value(text.replace("\n", "\r\n")) == one
+    assert value(text.upper()) == one
+    assert value(text, tuple(reversed(KEYWORDS))) == one
+    assert value(text, (*KEYWORDS, *KEYWORDS)) == one
+    assert value(text, most=1.0) == min(one, 1.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"keywords": ()}, {"keywords": ("row", " ")}, {"keywords": ("?",)}, {"keywords": ("a",), "each": 0},
+     {"keywords": ("a",), "each": 0.2, "most": 0.1}, {"keywords": ("a",), "most": float("nan")},
+     {"keywords": ("a",), "most": float("inf")}],
+)  # fmt: skip
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"keywords must be a list|expected 0 < each <= most"):
+        Keywords(**options)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "row ", "no ", "no" + " " * 50, "row. ", "行", "。", "sum of ", "\n", " ", "\u0301"]
+)
+def test_a_megabyte_is_judged(unit: str) -> None:
+    keywords = ("row", "sum of digits", "no repeat", "行", *(f"word {number}" for number in range(20)))
+    assert value(unit * (1_000_000 // len(unit)), keywords) == 0
