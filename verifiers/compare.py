@@ -127,9 +127,16 @@ def _formula(reading: Reading, keep: Reading) -> Formula:
     """What algebra gets: the right-hand side of ``x = ...`` if the other side is no equation, else everything."""
     shape = reading.shape
     relation = re.search(r"=|<|>|\\(?:in|le|ge|lt|gt|ne)(?![a-z])", keep.text) is not None
+    if isinstance(shape, Number) and not (reading.variable and relation):
+        return Formula(_latex(shape.value), shape.unit)
     if reading.variable and not relation:
         return shape if isinstance(shape, Formula) else Formula(*split_unit(reading.right_side))
     return Formula(*split_unit(reading.text))
+
+
+def _latex(value: Fraction) -> str:
+    """An exact value as algebra cannot misread it: not ``5 000``, ``1e3`` or ``2 1/3``."""
+    return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
 def _may_be_relation(gold: Group, answer: Group) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -33,9 +33,11 @@ _WORDS = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9 .:,'\"()&%!?/-]*|\d{1,2}:\d\d(?:
 _LETTER = re.compile(r"[\"'(\[]?([A-Za-z])[\"')\].:,]*")
 _CHOICE = re.compile(r"(?:[(\[]([A-Za-z])[)\]][.:]?|([A-Za-z])[).:])\s+\S")
 _WORD = re.compile(r"[A-Za-z]{3,}")
+_LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
+_LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes"}
 _FUNCTIONS = {
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
-    "inf", "det", "pi",
+    "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
 }  # fmt: skip
 
 
@@ -113,6 +115,9 @@ def _shape(text: str, depth: int) -> Shape:
     number = read_number(text)
     if number is not None:
         return number
+    opposite = text[1:].lstrip() if text.startswith("-") else ""
+    if _brackets(opposite) == "()" and (number := read_number(opposite[1:-1].strip())):
+        return replace(number, value=-number.value)
     if match := _MATRIX.fullmatch(text):
         rows = [row.strip() for row in _split(match[2], lambda token: token == "\\\\") if row.strip()]
         return Group("matrix", tuple(Reading(row, _row(row, depth)) for row in rows))
@@ -136,7 +141,8 @@ def _shape(text: str, depth: int) -> Shape:
     if _is_words(text):
         choice = _CHOICE.match(text)
         return Words(_plain_words(text), (choice[1] or choice[2]).casefold() if choice else "")
-    return Formula(*split_unit(text))
+    formula = Formula(*split_unit(text))
+    return Words(_plain_words(text)) if _is_prose(formula.text) else formula
 
 
 def _row(text: str, depth: int) -> Group:
@@ -209,6 +215,17 @@ def _is_words(text: str) -> bool:
         return True
     words = _WORD.findall(text)
     return bool(words) and _WORDS.fullmatch(text) is not None and not all(word in _FUNCTIONS for word in words)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether there are words in a formula that algebra would take for products of letters: 0 or 7 is not 0."""
+    words = (word for word in _LETTERS.findall(text) if word not in _FUNCTIONS)
+    return any(word.lower() in _LITTLE_WORDS or _is_long_word(word) for word in words)
+
+
+def _is_long_word(word: str) -> bool:
+    product = word.isupper() or "".join(sorted(word)) in (word, word[::-1])  # ABCD, abcx
+    return len(word) > 3 and word[0] != "\\" and not product and re.search("[aeiou]", word) is not None
 
 
 def _plain_words(text: str) -> str:
