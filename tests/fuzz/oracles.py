@@ -13,11 +13,12 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields
-from typing import Any, get_args
+from dataclasses import replace
+from typing import get_args
 
-from grpo_env.core import FAULTS, Completion, Example, Score, Status, Verifier
-from grpo_env.registry import find, names
+from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, judge_groups
+from grpo_env.registry import BUILT_IN, find
+from grpo_env.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.extract import inside
 
@@ -25,11 +26,8 @@ TIMEOUT = 0.5  # seconds for algebra
 CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's
 JUNK = "31415926"
 
-# Models, servers and sandboxes have tests of their own; composites only add up what their parts give.
-ELSEWHERE = {
-    "reward_model", "process_reward_model", "llm_judge", "python_tests",
-    "weighted_sum", "any_of", "all_of", "clip",
-}  # fmt: skip
+# Models, servers and sandboxes are slow and have tests of their own.
+ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "python_tests"}
 INFO = {"labels": [1, 0], "steps": ["1+1=2"], "choices": ["1", "2", "3", "4"]}
 
 
@@ -41,30 +39,11 @@ class FindingError(AssertionError):
         self.check, self.detail, self.texts = check, detail, texts
 
 
-def options(cls: type[Verifier]) -> dict[str, Any] | None:
-    """Small values for the fields that a verifier cannot do without; ``None`` if one of them is unknown here."""
-    known: dict[str, Any] = {
-        "column": "labels", "timeout": TIMEOUT, "max_tokens": 50, "max_length": 50, "buffer": 20, "cache": 20,
-        "keywords": ["so", "because"], "words": ["so", "because"], "language": "en", "correct": "accuracy",
-    }  # fmt: skip
-    # A dataclass's fields without defaults, and the timeout where there is one.
-    required = [f for f in fields(cls) if "MISSING" in repr(f.default) and "MISSING" in repr(f.default_factory)]  # type: ignore[arg-type]
-    if any(field.name not in known for field in required):
-        return None
-    wanted = {field.name for field in required} | ({"timeout"} & {f.name for f in fields(cls)})  # type: ignore[arg-type]
-    return {name: known[name] for name in wanted}
-
-
 def catalogue() -> Iterator[tuple[str, Verifier]]:
-    """Every verifier of the catalogue that judges text by itself, accuracy excepted."""
-    for name in names():
-        if name in ELSEWHERE or name == "accuracy":
-            continue
-        cls = find(name)
-        chosen = options(cls)
-        if chosen is None:
-            raise FindingError("catalogue", f"no options known for {name}: add them to oracles.options")
-        yield name, cls(**chosen)
+    """Every verifier of the catalogue that judges text by itself, with the options of its first documented case."""
+    for name in sorted(BUILT_IN.keys() - ELSEWHERE):
+        cases = find(name).cases
+        yield name, make_verifier(name, cases[0].options if cases else {}, "the fuzzers")
 
 
 VERIFIERS = dict(catalogue())
@@ -96,18 +75,32 @@ def judged(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
         raise FindingError("steps", f"{name}: {score.steps}"[:300], **texts)
     if Score.from_dict(json.loads(json.dumps(score.to_dict()))) != score:
         raise FindingError("json", f"{name}: {score}"[:300], **texts)
-    if not score.explanation:
+    if not score.explanation and not score.parts:
         raise FindingError("explanation", f"{name}: none", **texts)
     again = verifier(example, completion)
-    if "timeout" not in (score.status, again.status) and again != score:
+    if "timeout" not in (score.status, again.status) and untimed(again) != untimed(score):
         raise FindingError("deterministic", f"{name}: {score} then {again}", **texts)
     return score
+
+
+def untimed(score: Score) -> Score:
+    return replace(score, seconds=0.0, parts=tuple(map(untimed, score.parts)))
+
+
+def together(text: str, gold: str | None) -> None:
+    """Group verifiers, on completions that are nearly the same: a valid score for each."""
+    texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
+    for name, verifier in VERIFIERS.items():
+        (scores,) = judge_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
+        if len(scores) != len(texts) or any(score.status == "error" for score in scores):
+            raise FindingError("group", f"{name}: {scores}"[:300], text=text, gold=gold or "")
 
 
 def everything(gold: str | None, text: str, prefill: str = "") -> None:
     """Any gold, any completion, all verifiers."""
     whole_chain(gold, text, prefill)
     others(gold, text, prefill)
+    together(text, gold)
 
 
 def others(gold: str | None, text: str, prefill: str = "") -> None:
@@ -201,7 +194,7 @@ def truth(gold: str, answer: str, same: bool) -> None:
 
 HACKS = [
     "%s or @", "@ or %s", "%s, @", "either %s or @", "not %s", "\\neq %s", "%s = @", "@ = %s", "%s < x < @", "(%s, @)",
-    "[%s, @]", "\\{%s, @\\}", "%s \\pm @", "between %s and @", "%s to @", "%s; @", "%s and @", "< %s", "> %s", "%s?",
+    "[%s, @]", "\\{%s, @\\}", "%s \\pm @", "between %s and @", "%s to @", "%s; @", "%s and @", "< %s", "> %s",
     "%s \\text{ or } @", "%s \\cup @",
     "x \\in \\{%s, @\\}", "%s, or @", "%s (or @)", "%s / @", "\\frac{%s}{@}", "%s | @",
     "about %s, maybe @", "at least %s", "%s @", "%s@", "@%s", "%s\\ @", "%s \\text{not}",
