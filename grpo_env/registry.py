@@ -34,6 +34,8 @@ BUILT_IN: dict[str, str] = {
     "overlong": "grpo_env.verifiers.length:Overlong",
     "cosine_length": "grpo_env.verifiers.length:CosineLength",
     "length_rank": "grpo_env.verifiers.length:LengthRank",
+    "majority": "grpo_env.verifiers.agreement:Majority",
+    "diversity": "grpo_env.verifiers.agreement:Diversity",
     "weighted_sum": "grpo_env.verifiers.compose:WeightedSum",
     "any_of": "grpo_env.verifiers.compose:AnyOf",
     "all_of": "grpo_env.verifiers.compose:AllOf",

@@ -1,0 +1,122 @@
+"""Votes and diversity: the table ``cases/agreement.jsonl``, oracles by brute force, groups that try to take long."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Group, Score, judge_groups
+from grpo_env.errors import UsageError
+from grpo_env.task import make_verifier
+from grpo_env.verifiers.agreement import LONGEST, MAX_WORDS, MOST_COMPARED, Diversity, Majority
+from grpo_env.verifiers.words import words
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/agreement.jsonl").read_text().splitlines()]
+
+
+def scores(verifier: Any, texts: list[str]) -> list[Score]:
+    (found,) = judge_groups(verifier, [Group(Example("x"), list(map(Completion, texts)))])
+    assert all(score.explanation for score in found)
+    return found
+
+
+def values(verifier: Any, texts: list[str]) -> list[float | None]:
+    return [score.value for score in scores(verifier, texts)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['verifier']}: {row['why']}")
+def test_table(row: dict[str, Any]) -> None:
+    found = scores(make_verifier(row["verifier"], row["options"], "table"), row["group"])
+    expected = [value if value is None else pytest.approx(value) for value in row["values"]]
+    assert [score.value for score in found] == expected, list(map(str, found))
+    if "statuses" in row:
+        assert [score.status for score in found] == row["statuses"]
+
+
+SPELLINGS = {
+    Fraction(1, 2): ["1/2", "0.5", r"\boxed{\frac12}", "<answer>0.50</answer>"],
+    Fraction(18): ["18", r"\boxed{18.0}", "#### 18", "The answer is $18."],
+    Fraction(1000): ["1,000", "1000", r"\boxed{10^3}"],
+    None: ["<think>18", "<answer></answer>", r"not \boxed{18}"],
+}
+VOTES = st.sampled_from(list(SPELLINGS)).flatmap(lambda value: st.sampled_from([(value, t) for t in SPELLINGS[value]]))
+
+
+@given(votes=st.lists(VOTES, min_size=2, max_size=9))
+@settings(max_examples=60)
+def test_the_majority_is_the_most_common_value(votes: list[tuple[Fraction | None, str]]) -> None:
+    counts = Counter(value for value, _ in votes if value is not None).most_common()
+    won = bool(counts) and counts[0][1] > 1 and (len(counts) == 1 or counts[0][1] > counts[1][1])
+    expected = [float(won and value is not None and value == counts[0][0]) for value, _ in votes]
+    assert values(Majority(), [text for _, text in votes]) == expected
+
+
+def test_a_score_says_what_won() -> None:
+    first, _, third, fourth = scores(Majority(), ["18", "18", "17", "<think>"])
+    assert (first.answer, first.gold, first.explanation) == ("18", "18", "2 of 3 votes are for 18")
+    assert (third.answer, third.gold) == ("17", "18")
+    assert (fourth.status, fourth.gold) == ("no_answer", "18")
+    assert "tie with 2 votes" in scores(Majority(), ["1", "1", "2", "2"])[0].explanation
+
+
+def test_answers_that_agree_with_two_that_differ() -> None:
+    """Units may be left out, but cm is not m: the answer without a unit has most on its side, and all agree with it."""
+    assert values(Majority(), ["12 cm", "12 m", "12", "13"]) == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_a_vote_needs_no_gold_and_does_not_look_at_one() -> None:
+    group = Group(Example("x", answer="17"), [Completion("18"), Completion("18"), Completion("17")])
+    assert [score.value for score in judge_groups(Majority(), [group])[0]] == [1.0, 1.0, 0.0]
+    assert Majority().problem(Example("x")) is None
+
+
+def test_more_answers_than_are_compared_still_count_as_text() -> None:
+    texts = [str(number) for number in range(100, 100 + MOST_COMPARED)] * 2 + ["7", "7.0", "8", "8", "8"]
+    assert values(Majority(), texts) == [0.0] * (len(texts) - 3) + [1.0] * 3
+
+
+def test_a_group_of_towers_ends() -> None:
+    """What algebra cannot do in time is another answer; a group may run into few deadlines."""
+    texts = [rf"\boxed{{\sin(x)^{{{n}}}\cdot\cos(x^{n})^{{17}}+{n}}}" for n in range(20, 32)]
+    texts += [rf"\boxed{{{n}^{{9^{{9}}}}}}" for n in range(2, 8)] + ["1", "1"]
+    assert values(Majority(timeout=0.2), texts)[-2:] == [1.0, 1.0]
+
+
+def test_a_group_of_megabytes_ends() -> None:
+    texts = ["1+1=" * 250_000, "9" * 1_000_000, r"\boxed{" * 140_000, "the answer is " * 70_000, "word " * 200_000]
+    assert None not in values(Majority(), texts)
+    assert None not in values(Diversity(), texts)
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "我", "B", "1.5"]), max_size=12).map(" ".join)
+
+
+@given(texts=st.lists(WORDS, min_size=1, max_size=6), n=st.integers(1, 4))
+def test_diversity_is_the_mean_distance_by_brute_force(texts: list[str], n: int) -> None:
+    lists = [[word.lower() for word in words(text)] for text in texts]
+    grams = [{tuple(w[i : i + min(n, len(w))]) for i in range(len(w) - min(n, len(w)) + 1)} - {()} for w in lists]
+    for index, value in enumerate(values(Diversity(n=n), texts)):
+        others = [found for other, found in enumerate(grams) if other != index and found]
+        distances = [1 - len(grams[index] & found) / len(grams[index] | found) for found in others if grams[index]]
+        expected = 0.0 if not grams[index] else sum(distances) / len(distances) if distances else 1.0
+        assert value == pytest.approx(expected)
+
+
+def test_diversity_reads_a_bounded_number_of_words() -> None:
+    same = "word " * MAX_WORDS
+    assert values(Diversity(), [f"{same} and then another end", same]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Diversity(n=0), lambda: Diversity(n=LONGEST + 1), lambda: Majority(timeout=0)]
+)
+def test_mistakes_are_usage_errors(make: Any) -> None:
+    with pytest.raises(UsageError):
+        make()
