@@ -46,7 +46,7 @@ _PHRASE = re.compile(
 )
 _A_LINE = re.compile(r"^[ \t*]{0,9}(?:A|Ans)[*]{0,2}:[ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
 _SENTENCE_END = re.compile(
-    r"\n|[.!?](?=\s|$)|;\s|,\s+(?=(?:because|since|so|which|as|where|but|not|and (?:so|thus))\b)"
+    r"\n|[.!?](?=\s|$)|;\s(?!\s{0,9}[-+$\\\d])|,\s+(?=(?:because|since|so|which|as|where|but|not|and (?:so|thus))\b)"
 )
 _DENIED = re.compile(
     r"(?:\b(?:can)?not|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
