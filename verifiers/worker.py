@@ -1,7 +1,7 @@
 """The process that does computer algebra, so that nothing a model writes can hang or fill the caller.
 
-It answers one JSON line on standard output for each on standard input, and ends when its input ends. Run by
-``algebra.py``; never imported by it.
+It answers one JSON line on standard output for each on standard input, and ends when its input ends or its memory has
+run out. Run by ``algebra.py`` with the memory limit in bytes as its argument; never imported by it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,55 @@ from functools import lru_cache
 from typing import Any
 
 import sympy
-from latex2sympy2_extended import latex2sympy
-from latex2sympy2_extended.latex2sympy2 import ConversionConfig
+from antlr4 import PredictionMode
+from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-MEMORY = 2 * 2**30  # bytes of address space
 DIGITS = 40
 
 # Both signs, so that sqrt(x^2) is not x; no special values, so that 2x is not x^2.
 _POINTS = [sympy.Rational(p, 104729) for p in (136363, 87121, 248987, -127031, -65537, -301999, 417271, -90001)]
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+_INTEGER = re.compile(r"[({\[]*\d+[)}\]]*")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
 _COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
 
 
 class UnreadableError(ValueError):
     """The text is no formula."""
+
+
+class _Reader(_Latex2Sympy):  # type: ignore[misc]
+    """latex2sympy, faster, and without its mixed numbers: there ``2(3)`` and ``2 3`` are 5, as ``2\\frac12`` is 5/2."""
+
+    def __init__(self, is_complex: bool, mode: Any) -> None:
+        super().__init__(is_real=None if is_complex else True, config=ConversionConfig(lowercase_symbols=False))
+        self._mode = mode
+
+    def create_parser(self, latex_str: str) -> Any:
+        parser = super().create_parser(latex_str)
+        parser._interp.predictionMode = self._mode
+        return parser
+
+    def convert_postfix_list(self, arr: Any, i: int = 0) -> Any:
+        behind = arr[i + 1].getText() if i + 1 < len(arr) else ""
+        if not behind or behind.startswith(r"\frac") or not _INTEGER.fullmatch(arr[i].getText()):
+            return super().convert_postfix_list(arr, i)
+        if behind[0].isdigit():
+            raise UnreadableError("two numbers without a sign between them")
+        left, right = self.convert_postfix(arr[i]), self.convert_postfix_list(arr, i + 1)
+        return (self.mat_mul_flat if isinstance(right, sympy.MatrixBase) else self.mul_flat)(left, right)
+
+
+def _parsed(text: str, is_complex: bool) -> Any:
+    """What latex2sympy reads. SLL prediction reads most formulas as LL prediction does, faster; the rest it refuses."""
+    try:
+        return _Reader(is_complex, PredictionMode.SLL).parse(text)
+    except MemoryError:
+        raise
+    except Exception:
+        return _Reader(is_complex, PredictionMode.LL).parse(text)
 
 
 @lru_cache(maxsize=2048)
@@ -44,13 +76,7 @@ def read(text: str, is_complex: bool) -> Any:
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _PLAIN.sub(r"\\\1 ", text)
     try:
-        found = latex2sympy(
-            text,
-            is_real=None if is_complex else True,
-            normalization_config=None,
-            conversion_config=ConversionConfig(lowercase_symbols=False),
-        )
-        found = _exact(found)
+        found = _exact(_parsed(text, is_complex))
         return found.subs({sympy.Symbol("i"): sympy.I}) if is_complex else found
     except MemoryError:
         raise
@@ -94,6 +120,8 @@ def _same_relations(a: Any, b: Any) -> bool:
     if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
         equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
         return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other), None)
+    if a.free_symbols and b.free_symbols and a.free_symbols != b.free_symbols:
+        return False
     return same(_as_set(a), _as_set(b), None)
 
 
@@ -146,7 +174,7 @@ def _close(a: Any, b: Any, rel_tol: float | None) -> bool:
         return bool(sympy.simplify(a - b) == 0)
     if size < sympy.Float(10) ** -300:
         return bool(sympy.simplify(a - b) == 0)
-    allowed = sympy.Float(rel_tol) * abs(one) if rel_tol else sympy.Float(10, DIGITS) ** -30 * size
+    allowed = sympy.Float(rel_tol) * size if rel_tol else sympy.Float(10, DIGITS) ** -30 * size
     return bool(abs(one - other) <= allowed)
 
 
@@ -168,7 +196,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends us by closing our input
-    _limit_memory()
+    _limit_memory(int(sys.argv[1]))
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints must not get between the replies
     answer({"gold": r"\frac{1}{2}x", "answer": "0.5 x"})  # the first call builds the parser's tables
@@ -176,16 +204,22 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         _set_alarm(request.get("deadline"))
-        try:
-            reply = answer(request)
-        except MemoryError:
-            reply = {"over": "memory"}
-        except RecursionError:
-            reply = {"over": "nesting"}
-        except Exception as error:
-            reply = {"same": False, "why": f"{type(error).__name__}: {error}"[:200]}
+        reply = _reply(request)
         _set_alarm(None)
         print(json.dumps(reply), file=replies, flush=True)
+        if reply.get("over") == "memory":
+            return
+
+
+def _reply(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return answer(request)
+    except (MemoryError, SystemError):  # C code out of memory may forget to say so
+        return {"over": "memory"}
+    except RecursionError:
+        return {"over": "nesting"}
+    except Exception as error:
+        return {"same": False, "why": f"{type(error).__name__}: {error}"[:200]}
 
 
 def _set_alarm(seconds: float | None) -> None:
@@ -195,13 +229,13 @@ def _set_alarm(seconds: float | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, 2 * seconds + 1 if seconds else 0)
 
 
-def _limit_memory() -> None:
+def _limit_memory(size: int) -> None:
     try:
         import resource
     except ImportError:  # not a Unix
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+    limit = size if hard == resource.RLIM_INFINITY else min(size, hard)
     try:
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     except (ValueError, OSError):  # macOS refuses an address space limit

@@ -1,7 +1,8 @@
-"""The algebra worker: killed when slow, replaced, shared by threads, not shared by forks, gone when we are."""
+"""The algebra worker: killed when slow or large, replaced, shared by threads, not by forks, gone when we are."""
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import subprocess
@@ -16,7 +17,14 @@ from grpo_env.verifiers import algebra
 from grpo_env.verifiers.accuracy import Accuracy
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
-GOLD = r"\frac{x+1}{2}"
+LARGE = "(a+b+c+f+g+h+k+i)^{1000}"  # likewise, and takes hundreds of megabytes in them
+GOLD = r"\frac{\sin x+1}{2}"
+RIGHT = r"0.5\sin x+0.5"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered() -> None:
+    algebra.same_formula.cache_clear()
 
 
 def verdict(answer: str, gold: str = GOLD) -> tuple[float | None, str]:
@@ -39,31 +47,56 @@ def alive(pid: int) -> bool:
 
 
 def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
-    assert verdict("0.5x+0.5") == (1.0, "scored")
+    assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     assert verdict(SLOW) == (0.0, "timeout")
     assert not alive(before)
-    assert verdict("0.5x + 0.5") == (1.0, "scored")
+    algebra.same_formula.cache_clear()
+    assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
 
 def test_a_worker_that_died_is_replaced() -> None:
-    assert verdict("0.5x+0.5") == (1.0, "scored")
+    assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     os.kill(before, 9)
-    assert verdict("0.5+0.5x") == (1.0, "scored")
+    algebra.same_formula.cache_clear()
+    assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
 
 def test_threads_take_turns() -> None:
-    answers = [f"{n}x" for n in range(1, 9)] * 4
+    answers = [rf"{n}\sin x" for n in range(1, 9)] * 4
     with ThreadPoolExecutor(8) as pool:
-        right = list(pool.map(lambda answer: verdict(answer, "\\frac{6x}{2}")[0], answers))
-    assert right == [float(answer == "3x") for answer in answers]
+        right = list(pool.map(lambda answer: verdict(answer, r"\frac{6\sin x}{2}")[0], answers))
+    assert right == [float(answer == r"3\sin x") for answer in answers]
+
+
+def test_asyncio_is_like_any_caller() -> None:
+    async def together() -> list[tuple[float | None, str]]:
+        here = verdict(RIGHT)
+        algebra.same_formula.cache_clear()
+        return [here, *await asyncio.gather(*(asyncio.to_thread(verdict, answer) for answer in (RIGHT, r"\sin x")))]
+
+    assert asyncio.run(together()) == [(1.0, "scored"), (1.0, "scored"), (0.0, "scored")]
+
+
+def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algebra, "MEMORY", 220 * 2**20)
+    algebra._worker.stop()
+    try:
+        score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
+    finally:
+        algebra._worker.stop()
+    assert (score.value, score.status) == (0.0, "over_limit"), score
+    assert "memory" in score.explanation
+    monkeypatch.undo()
+    assert verdict(RIGHT) == (1.0, "scored")
 
 
 def _in_child(queue: multiprocessing.Queue[tuple[int, object]]) -> None:
-    queue.put((os.getpid(), verdict("0.5x+0.5")))
+    algebra.same_formula.cache_clear()
+    queue.put((os.getpid(), verdict(RIGHT)))
     queue.put((worker_pid(), None))
 
 
@@ -72,7 +105,7 @@ def _in_child(queue: multiprocessing.Queue[tuple[int, object]]) -> None:
 def test_child_processes_have_workers_of_their_own(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
-    assert verdict("0.5x+0.5") == (1.0, "scored")
+    assert verdict(RIGHT) == (1.0, "scored")
     context = multiprocessing.get_context(method)
     queue = context.Queue()
     child = context.Process(target=_in_child, args=(queue,))
@@ -81,13 +114,14 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
     assert queue.get(timeout=60)[0] != worker_pid()
     child.join(60)
     assert child.exitcode == 0
-    assert verdict("0.5+0.5x") == (1.0, "scored")
+    algebra.same_formula.cache_clear()
+    assert verdict(RIGHT) == (1.0, "scored")
 
 
 def test_no_worker_outlives_its_process() -> None:
     program = (
         "from grpo_env.verifiers import algebra\n"
-        "print(algebra.same_formula('x+1', '1+x', None, 5.0), algebra._worker._process.pid)\n"
+        r"print(algebra.same_formula(r'\sin x+1', r'1+\sin x', None, 5.0), algebra._worker._process.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     right, pid = done.stdout.split()
@@ -105,17 +139,28 @@ def test_the_exact_path_needs_no_worker_and_no_sympy() -> None:
         "from grpo_env.core import Completion, Example\n"
         "from grpo_env.verifiers.accuracy import Accuracy\n"
         "from grpo_env.verifiers import algebra, compose, format, process, reasoning, tags\n"
-        r"print(Accuracy()(Example('x', answer=r'\frac12'), Completion('0.5')).value)" + "\n"
+        r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
+        r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
+        "    print(Accuracy()(Example('x', answer=gold), Completion(answer)).value)\n"
         "assert algebra._worker._process is None\n"
         "heavy = {'sympy', 'torch', 'numpy', 'yaml', 'pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("1.0", "")
+    assert (done.stdout.split(), done.stderr) == (["1.0"] * 4 + ["0.0"], "")
 
 
 def test_sizes_are_checked_before_anything_is_sent() -> None:
-    for text in ("9^{9^9}", "2000!", r"\binom{5000}{3}", "x^{1001}", "(" * 31 + ")" * 31, "x" * 1001, "3!!!"):
+    for text in (
+        "9^{9^9}",
+        "2000!",
+        r"\binom{5000}{3}",
+        "x^{1001}",
+        "(" * 31 + ")" * 31,
+        "x" * 1001,
+        "3!!!",
+        "x+1e9999",
+    ):
         with pytest.raises(algebra.OverLimitError):
             algebra.check_size(text)
     for text in (r"e^{x^2}", "10!", r"\binom{10}{3}", "x^{100}", r"2^{10}"):

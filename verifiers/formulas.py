@@ -1,0 +1,279 @@
+r"""Formulas whose equality is decided exactly and at once, without computer algebra.
+
+What is read: sums, products, quotients and integer powers of rational numbers, variables, ``\pi``, ``i`` and square
+roots of rational numbers; an equation between two of these; intervals with rational ends, or the inequality that means
+one. Other functions, other roots, ``e``, and whatever is ambiguous or large are left to computer algebra.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from .polynomials import PI, Quotient, TooLargeError
+
+MAX_LENGTH = 200
+MAX_DEPTH = 12
+MAX_DIGITS = 60
+
+_TOKEN = re.compile(
+    r"(?P<number>\d+(?:\.\d+)?|\.\d+)"
+    r"|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|phi|omega|pi)(?![A-Za-z]))"
+    r"(?:_(?:\{[A-Za-z0-9]{1,9}\}|[A-Za-z0-9](?!\d)))?)"
+    r"|(?P<sign>\\(?:frac|sqrt|cdot|times|div|le|ge|lt|gt|infty|cup)(?![A-Za-z])|\*\*|[-+*/^=<>,(){}\[\]])"
+    r"|(?P<space>\s+)"
+)
+_NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^", r"\lt": "<", r"\gt": ">"}
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_RELATIONS = ("<", r"\le", ">", r"\ge")
+_MIRRORED = {">": "<", r"\ge": r"\le"}
+# Euler's number, derivatives, sympy's own constants; and letters in a row that are a word, a unit or a function.
+_RESERVED = frozenset("eEIdO")
+_WORD = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|i[A-Za-z]|[A-Za-z]i|(?:ln|lg|or|to|cm|mm|km|ft)(?![A-Za-z]))")
+
+Interval: TypeAlias = tuple[Fraction | None, bool, Fraction | None, bool]  # low, closed, high, closed; None: infinite
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+class _UndecidedError(Exception):
+    """Not for this module."""
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """``left - right``."""
+
+    zero: Quotient
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Intervals, of a variable if one is named."""
+
+    intervals: frozenset[Interval]
+    variable: str = ""
+
+
+_Meaning: TypeAlias = Quotient | _Equation | _Region
+
+
+def decide(one: str, other: str) -> bool | None:
+    """Whether two formulas in normal LaTeX are worth the same; ``None`` if that is for computer algebra to tell."""
+    first, second = _read(one), _read(other)
+    try:
+        return None if first is None or second is None else _same(first, second)
+    except (_UndecidedError, TooLargeError):
+        return None
+
+
+def readable(text: str) -> bool:
+    """Whether this module reads a formula."""
+    return _read(text) is not None
+
+
+def _same(one: _Meaning, other: _Meaning) -> bool:
+    if isinstance(one, Quotient) and isinstance(other, Quotient):
+        return one.same(other)
+    if isinstance(one, _Equation) and isinstance(other, _Equation):
+        return one.zero.proportional(other.zero)
+    if isinstance(one, _Region) and isinstance(other, _Region):
+        if one.variable and other.variable and one.variable != other.variable:
+            return False
+        if one.intervals == other.intervals or len(one.intervals) == len(other.intervals) == 1:
+            return one.intervals == other.intervals
+    raise _UndecidedError
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Meaning | None:
+    try:
+        return _meaning(_tokens(text))
+    except (_UndecidedError, TooLargeError):
+        return None
+
+
+def _tokens(text: str) -> list[_Token]:
+    if len(text) > MAX_LENGTH or _WORD.search(text):
+        raise _UndecidedError
+    tokens: list[_Token] = []
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _UndecidedError
+        at = match.end()
+        kind, token = match.lastgroup or "", match.group()
+        if kind == "symbol":
+            token = token.replace("{", "").replace("}", "")
+        if kind != "space":
+            tokens.append(_Token(kind, _NAMES.get(token, token)))
+    return tokens
+
+
+def _meaning(tokens: list[_Token]) -> _Meaning:
+    if any(token.text in _RELATIONS for token in tokens):
+        return _inequality(tokens)
+    if any(token.text == "," for token in tokens):
+        return _Region(frozenset(_interval(piece) for piece in _split(tokens, r"\cup")))
+    sides = [_Parser(side).value() for side in _split(tokens, "=")]
+    if len(sides) > 2:
+        raise _UndecidedError
+    return sides[0] if len(sides) == 1 else _Equation(sides[0].plus(sides[1], -1))
+
+
+def _split(tokens: list[_Token], *cuts: str) -> list[list[_Token]]:
+    edges = [-1, *(n for n, token in enumerate(tokens) if token.text in cuts), len(tokens)]
+    return [tokens[start + 1 : end] for start, end in pairwise(edges)]
+
+
+def _interval(tokens: list[_Token]) -> Interval:
+    ends = _split(tokens[1:-1], ",")
+    if len(tokens) < 5 or len(ends) != 2 or tokens[0].text not in "([" or tokens[-1].text not in ")]":
+        raise _UndecidedError
+    return _ordered(_end(ends[0], "-"), tokens[0].text == "[", _end(ends[1], "+"), tokens[-1].text == "]")
+
+
+def _inequality(tokens: list[_Token]) -> _Region:
+    r"""``x < 2``, ``2 > x``, ``1 < x \le 2``: a variable between numbers."""
+    sides = _split(tokens, *_RELATIONS)
+    relations = [token.text for token in tokens if token.text in _RELATIONS]
+    if relations[0] in _MIRRORED:
+        sides.reverse()
+        relations = [_MIRRORED.get(relation, "") for relation in reversed(relations)]
+    at = next((n for n, side in enumerate(sides) if len(side) == 1 and side[0].kind == "symbol"), 2)
+    if not set(relations) <= {"<", r"\le"} or (len(sides), at) not in ((2, 0), (2, 1), (3, 1)):
+        raise _UndecidedError
+    variable = sides[at][0].text
+    if variable in (PI, "i") or variable in _RESERVED:
+        raise _UndecidedError
+    low = _end(sides[at - 1], "-") if at else None
+    high = _end(sides[at + 1], "+") if at + 1 < len(sides) else None
+    return _Region(frozenset([_ordered(low, relations[0] != "<", high, relations[-1] != "<")]), variable)
+
+
+def _ordered(low: Fraction | None, low_closed: bool, high: Fraction | None, high_closed: bool) -> Interval:
+    """An interval that is not empty; an infinite end is never closed."""
+    if low is not None and high is not None and not (low < high or (low == high and low_closed and high_closed)):
+        raise _UndecidedError
+    return low, low_closed and low is not None, high, high_closed and high is not None
+
+
+def _end(tokens: list[_Token], infinite: str) -> Fraction | None:
+    if [token.text for token in tokens] in ([infinite, r"\infty"], [r"\infty"] if infinite == "+" else []):
+        return None
+    value = _Parser(tokens).value().rational()
+    if value is None:
+        raise _UndecidedError
+    return value
+
+
+class _Parser:
+    """Recursive descent. What people read in different ways (``1/2x``, ``2(3)``, ``f(x)``) is not read."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def value(self) -> Quotient:
+        """The value of all tokens. Raises ``_UndecidedError`` or ``TooLargeError``."""
+        value = self._sum()
+        if self._at < len(self._tokens):
+            raise _UndecidedError
+        return value
+
+    def _next(self) -> _Token:
+        return self._tokens[self._at] if self._at < len(self._tokens) else _Token("end", "")
+
+    def _take(self, *expected: str) -> _Token:
+        token = self._next()
+        if expected and token.text not in expected:
+            raise _UndecidedError
+        self._at += 1
+        return token
+
+    def _sum(self) -> Quotient:
+        value = self._product()
+        while self._next().text in ("+", "-"):
+            sign = 1 if self._take().text == "+" else -1
+            value = value.plus(self._product(), sign)
+        return value
+
+    def _product(self) -> Quotient:
+        value, divided = self._factor(), False
+        while True:
+            token = self._next()
+            if token.text in ("*", "/"):
+                self._at += 1
+                operand = self._factor()
+                value = value / operand if token.text == "/" else value * operand
+                divided = divided or token.text == "/"
+            elif token.kind == "symbol" or token.text in ("(", "[", r"\frac", r"\sqrt"):
+                called = self._calls(token)
+                operand = self._power()
+                numbers = token.text != r"\sqrt" and value.rational() is not None and operand.rational() is not None
+                if divided or called or numbers:
+                    raise _UndecidedError
+                value *= operand
+            else:
+                return value
+
+    def _calls(self, opening: _Token) -> bool:
+        """Whether a bracket behind a symbol holds one thing only, as in ``f(x)``."""
+        behind = [token.text for token in self._tokens[self._at + 2 : self._at + 3]]
+        return self._tokens[self._at - 1].kind == "symbol" and behind == [_CLOSING.get(opening.text, "")]
+
+    def _factor(self) -> Quotient:
+        if self._next().text in ("+", "-"):
+            sign = -1 if self._take().text == "-" else 1
+            return Quotient.of(sign) * self._inner(self._factor)
+        return self._power()
+
+    def _power(self) -> Quotient:
+        base = self._atom()
+        if self._next().text != "^":
+            return base
+        self._at += 1
+        exponent = self._atom().rational()
+        if exponent is None or self._next().text == "^":
+            raise _UndecidedError
+        return base.power(exponent)
+
+    def _atom(self) -> Quotient:
+        token = self._next()
+        if token.kind == "number" and len(token.text) <= MAX_DIGITS:
+            self._at += 1
+            return Quotient.of(Fraction(token.text))
+        if token.kind == "symbol" and token.text not in _RESERVED:
+            self._at += 1
+            return Quotient.symbol(token.text)
+        if token.text == r"\frac":
+            self._at += 1
+            return self._bracketed("{") / self._bracketed("{")
+        if token.text == r"\sqrt":
+            self._at += 1
+            return self._bracketed("{").root()
+        return self._bracketed("(", "[", "{")
+
+    def _bracketed(self, *openings: str) -> Quotient:
+        opening = self._take(*openings)
+        value = self._inner(self._sum)
+        self._take(_CLOSING[opening.text])
+        return value
+
+    def _inner(self, read: Callable[[], Quotient]) -> Quotient:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _UndecidedError
+        value = read()
+        self._depth -= 1
+        return value

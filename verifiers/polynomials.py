@@ -1,0 +1,155 @@
+r"""Exact arithmetic with quotients of polynomials whose coefficients may hold square roots, ``i`` and ``\pi``.
+
+Why a different normal form is a different value: the square roots of different squarefree integers are linearly
+independent over the rationals (Besicovitch, 1940), so a sum of them has one normal form; ``\pi`` is transcendental, so
+it behaves as a variable does. These form an integral domain: ``a/b = c/d`` exactly when ``ad = bc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, isqrt
+from typing import TypeAlias
+
+MAX_PRODUCTS = 400  # of terms, in one multiplication
+MAX_BITS = 1000  # of a coefficient
+MAX_POWER = 32
+MAX_RADICAND = 10**12
+PI = r"\pi"
+
+# A square root and powers of symbols: the radicand, squarefree and negative for a factor i; names with exponents.
+Term: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
+Polynomial: TypeAlias = Mapping[Term, Fraction]
+
+_ONE: Term = (1, ())
+
+
+class TooLargeError(ArithmeticError):
+    """A result is larger than this module computes, or not of its kind, or a division by zero."""
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """One polynomial over another. All operations raise ``TooLargeError``."""
+
+    top: Polynomial
+    bottom: Polynomial
+
+    @classmethod
+    def of(cls, value: Fraction | int) -> Quotient:
+        """A rational number."""
+        return cls({_ONE: Fraction(value)} if value else {}, {_ONE: Fraction(1)})
+
+    @classmethod
+    def symbol(cls, name: str) -> Quotient:
+        """A variable, ``\\pi``, or ``i``, the imaginary unit."""
+        return cls({(-1, ()) if name == "i" else (1, ((name, 1),)): Fraction(1)}, {_ONE: Fraction(1)})
+
+    def rational(self) -> Fraction | None:
+        """The value, if this is a rational number in its simplest form."""
+        if self.top.keys() <= {_ONE} and self.bottom.keys() == {_ONE}:
+            return self.top.get(_ONE, Fraction(0)) / self.bottom[_ONE]
+        return None
+
+    def same(self, other: Quotient) -> bool:
+        """Whether both are worth the same."""
+        return _product(self.top, other.bottom) == _product(other.top, self.bottom)
+
+    def proportional(self, other: Quotient) -> bool:
+        """Whether this is the other times a constant that is not zero; the constant may hold roots and pi."""
+        ratio = self / other
+        top, bottom = _coefficients(ratio.top), _coefficients(ratio.bottom)
+        if not top or top.keys() != bottom.keys():
+            return False
+        key = next(iter(top))
+        return all(_product(top[each], bottom[key]) == _product(bottom[each], top[key]) for each in top)
+
+    def plus(self, other: Quotient, sign: int) -> Quotient:
+        """The sum, or the difference for a ``sign`` of -1."""
+        if self.bottom == other.bottom:
+            return Quotient(_sum(self.top, other.top, sign), self.bottom)
+        top = _sum(_product(self.top, other.bottom), _product(other.top, self.bottom), sign)
+        return Quotient(top, _product(self.bottom, other.bottom))
+
+    def __mul__(self, other: Quotient) -> Quotient:
+        return Quotient(_product(self.top, other.top), _product(self.bottom, other.bottom))
+
+    def __truediv__(self, other: Quotient) -> Quotient:
+        if not other.top:
+            raise TooLargeError("a division by zero")
+        return Quotient(_product(self.top, other.bottom), _product(self.bottom, other.top))
+
+    def power(self, exponent: Fraction) -> Quotient:
+        """An integer power, or one of halves of a rational number."""
+        if exponent.denominator == 2:
+            return self.root().power(exponent * 2)
+        if exponent.denominator > 1 or abs(exponent) > MAX_POWER or not self.top:
+            raise TooLargeError("no small integer power")
+        result = Quotient.of(1)
+        for _ in range(abs(exponent.numerator)):
+            result *= self
+        return result if exponent >= 0 else Quotient.of(1) / result
+
+    def root(self) -> Quotient:
+        """The principal square root of a rational number."""
+        value = self.rational()
+        if value is None or abs(value.numerator * value.denominator) > MAX_RADICAND:
+            raise TooLargeError("no small square root")
+        if not value:
+            return self
+        # The root of p/q is that of pq, over q.
+        outside, inside = _squarefree(abs(value.numerator) * value.denominator)
+        term = (inside if value > 0 else -inside, ())
+        return Quotient({term: Fraction(outside, value.denominator)}, {_ONE: Fraction(1)})
+
+
+@lru_cache(maxsize=1024)
+def _squarefree(number: int) -> tuple[int, int]:
+    """``(a, b)`` with ``number = a² b`` and ``b`` squarefree, for a positive number."""
+    outside, inside, divisor = 1, 1, 2
+    while divisor**3 <= number:
+        while number % divisor**2 == 0:
+            outside, number = outside * divisor, number // divisor**2
+        if number % divisor == 0:
+            inside, number = inside * divisor, number // divisor
+        divisor += 1
+    root = isqrt(number)  # what is left has at most two prime factors
+    return (outside * root, inside) if root * root == number else (outside, inside * number)
+
+
+def _sum(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
+    total = dict(one)
+    for term, value in other.items():
+        total[term] = total.get(term, Fraction(0)) + sign * value
+    return {term: value for term, value in total.items() if value}
+
+
+def _product(one: Polynomial, other: Polynomial) -> Polynomial:
+    if len(one) * len(other) > MAX_PRODUCTS:
+        raise TooLargeError("too many terms")
+    total: dict[Term, Fraction] = {}
+    for (root, powers), value in one.items():
+        for (other_root, other_powers), other_value in other.items():
+            common = gcd(root, other_root)
+            product = value * other_value * (-common if root < 0 > other_root else common)  # i times i is -1
+            if product.numerator.bit_length() + product.denominator.bit_length() > MAX_BITS:
+                raise TooLargeError("a coefficient with too many digits")
+            exponents = dict(powers)
+            for name, exponent in other_powers:
+                exponents[name] = exponents.get(name, 0) + exponent
+            inside = abs(root * other_root) // common**2
+            term = (-inside if (root < 0) != (other_root < 0) else inside, tuple(sorted(exponents.items())))
+            total[term] = total.get(term, Fraction(0)) + product
+    return {term: value for term, value in total.items() if value}
+
+
+def _coefficients(polynomial: Polynomial) -> dict[tuple[tuple[str, int], ...], dict[Term, Fraction]]:
+    """What stands before each product of variables."""
+    found: dict[tuple[tuple[str, int], ...], dict[Term, Fraction]] = {}
+    for (root, powers), value in polynomial.items():
+        constant = tuple(power for power in powers if power[0] == PI)
+        found.setdefault(tuple(power for power in powers if power[0] != PI), {})[root, constant] = value
+    return found
