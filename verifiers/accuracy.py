@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import ClassVar, Literal, get_args
 
-from grpo_env.core import Completion, Example, Format, Score, Status, Verifier
+from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .algebra import DeadlineError, UnreadableError, formula_problem
-from .compare import Verdict, compare
-from .exact import OverLimitError
+from .compare import Rules, Verdict, compare
+from .doubts import unevaluated, unsure
+from .exact import Number, OverLimitError
 from .extract import final_answer, inside
-from .shapes import Formula, Group, Reading, read
+from .intervals import INFINITIES
+from .reading import read, read_list, together
+from .shapes import Group, Reading
+
+Golds = Literal["one", "any", "all"]
+Unevaluated = Literal["wrong", "right"]
 
 _STATUS: dict[type[Exception], Status] = {
     OverLimitError: "over_limit",
@@ -21,6 +31,7 @@ _STATUS: dict[type[Exception], Status] = {
 }
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer that a score keeps
+GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 
 
 @verifier("accuracy")
@@ -28,64 +39,175 @@ MAX_SHOWN = 300  # characters of an answer that a score keeps
 class Accuracy(Verifier):
     """1 if the completion's final answer equals the example's answer, else 0.
 
-    Which text is the final answer is told in ``extract``, what is equal in ``compare``. The gold answer may be bare
-    (``\\\\frac12``, ``$18``), in dollars, boxed, or a worked solution that ends in ``#### 18`` or has one box. No
-    answer, a too large one and one that takes longer than ``timeout`` seconds are worth 0 with a status that says so.
+    Which text is the final answer is told in ``extract``, what is equal in ``compare``: exact values, never an
+    absolute tolerance. The gold answer may be bare (``\\\\frac12``, ``$18``), in dollars, boxed, or a worked solution
+    that ends in ``#### 18`` or has one box; one that cannot be read is *unscored* with status ``bad_gold``. No answer,
+    a too large one and one that takes longer than ``timeout`` are worth 0 with a status that says so.
+
+    Source: TRL's ``accuracy_reward``, Open-R1's and verl's, all on math-verify; there: an absolute tolerance makes
+    10^-20 equal to 10^-18, a list that holds the gold is right, golds such as a bare ``\\\\frac12`` are dropped or
+    wrong, the timeout is a signal that raises off the main thread; here: exact, one answer, every gold is read or
+    reported, and a process that can be killed.
     """
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
+    """Numbers are equal if they differ by at most this share of the larger one (0 to 1); formulas stay exact."""
+    decimals: int | None = None
+    """Numbers are equal if they are when both are rounded to so many decimals (0 to 100), a tie in either direction."""
+    percent: bool = False
+    """Whether 50% also equals 0.5. It equals 50 in any case: the sign may be left out."""
+    ignore_case: bool = True
+    """Whether upper and lower case are the same in answers in words and in choice letters."""
+    unevaluated: Unevaluated = "wrong"
+    """What 2+2, a sum, integral, limit, gcd is where its value was asked: ``wrong`` or ``right``."""
+    golds: Golds = "one"
+    """``any``, ``all``: the gold answer is a JSON list, of which any one is right, or all are asked for."""
     timeout: float = 1.0
+    """Seconds that computer algebra may take for one comparison."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<think>9 * 2</think> So it is \\boxed{18 dollars}.", 1.0, "a unit may be left out", "18"),
+        Case("The answer is 0.5.", 1.0, "exact values are compared, not texts", "\\frac12"),
+        Case("<answer>x < 2</answer>", 1.0, "an inequality is its interval", "(-\\infty, 2)"),
+        Case("\\boxed{(x-2)(x-3)}", 1.0, "polynomials, expanded or factored", "x^2-5x+6"),
+        Case("\\boxed{3.14}", 1.0, "rounding, if the task allows it", "\\pi", options={"decimals": 2}),
+        Case("\\boxed{0.333333}", 0.0, "rounded", "1/3"),
+        Case("\\boxed{12 m}", 0.0, "a contradicting unit", "12 cm"),
+        Case("\\boxed{16, 17 or 18}", 0.0, "a list that holds the gold", "18"),
+        Case("\\boxed{2+2}", 0.0, "the question, not its answer", "4"),
+        Case("<think>\\boxed{18}", 0.0, "the reasoning is not closed: no answer", "18"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.rel_tol is not None and not 0 < self.rel_tol < 1:
+            raise UsageError(f"accuracy: rel_tol: {self.rel_tol:g} is not between 0 and 1")
+        if self.decimals is not None and not 0 <= self.decimals <= 100:
+            raise UsageError(f"accuracy: decimals: {self.decimals} is not between 0 and 100")
+        if self.rel_tol is not None and self.decimals is not None:
+            raise UsageError("accuracy: set rel_tol or decimals, not both")
+        if self.timeout <= 0:
+            raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds are not enough")
+        for name, value, known in (("unevaluated", self.unevaluated, Unevaluated), ("golds", self.golds, Golds)):
+            if value not in get_args(known):
+                raise UsageError(f"accuracy: {name}: {value!r} is none of {', '.join(get_args(known))}")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        gold, problem = _gold(example.answer)
-        if gold is None:
+        golds, problem = self._golds(example)
+        if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         found = final_answer(self.format, completion)
-        shown = " | ".join(found.answers[:MAX_ANSWERS])[:MAX_SHOWN] if found.answers else None
-        score = Score(0.0, answer=shown, gold=gold.text)
+        status: Status = "scored"
+        value = 0.0
         if not found.answers:
-            return replace(score, status="no_answer", explanation=found.reason)
-        if found.denied:
-            return replace(score, explanation="the answer is denied")
-        try:
-            verdict = self._judge(gold, found.answers)
-        except (OverLimitError, DeadlineError, UnreadableError) as error:
-            if gold_problem := self.problem(example):
-                return replace(score, value=None, status="bad_gold", explanation=gold_problem)
-            return replace(score, status=_STATUS[type(error)], explanation=str(error))
-        return replace(score, value=float(verdict.right), explanation=f"{found.source}: {verdict.reason}")
+            status, why = "no_answer", found.reason
+        elif found.denied:
+            why = f"{found.source}: denied"
+        else:
+            try:
+                verdict = self._judge(golds, found.answers)
+                value, why = float(verdict.right), f"{found.source}: {verdict.reason}"
+            except (OverLimitError, DeadlineError, UnreadableError) as error:
+                status, why = _STATUS[type(error)], f"{found.source}: {error}"
+        answer = " | ".join(found.answers[:MAX_ANSWERS])[:MAX_SHOWN] if found.answers else None
+        shown = " | ".join([gold.text for gold in golds])[:MAX_SHOWN]
+        return Score(value, status, answer=answer, gold=shown, explanation=why)
 
     def problem(self, example: Example) -> str | None:
-        gold, problem = _gold(example.answer)
-        if gold is None:
-            return problem
-        if isinstance(gold.shape, Formula):
-            problem = formula_problem(gold.shape.text, max(self.timeout, 5.0)) or ""
-        return f"the gold answer {gold.text!r}: {problem}" if problem else None
+        return self._golds(example)[1] or None
 
-    def _judge(self, gold: Reading, answers: tuple[str, ...]) -> Verdict:
+    def _golds(self, example: Example) -> tuple[tuple[Reading, ...], str]:
+        return _read_golds(example.answer, self.golds, max(self.timeout, GOLD_TIMEOUT))
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.timeout)
+
+    def _judge(self, golds: Sequence[Reading], answers: Sequence[str]) -> Verdict:
+        """The verdict on the first gold that accepts the answers, or on the last one."""
+        if len(golds) == 1:
+            return self._judge_one(golds[0], answers)
+        verdict, failure = None, None
+        for gold in golds:
+            try:
+                verdict = self._judge_one(gold, answers)
+            except (DeadlineError, OverLimitError, UnreadableError) as error:
+                failure = error
+            if verdict and verdict.right:
+                return verdict
+        if failure:
+            raise failure
+        assert verdict is not None
+        return verdict
+
+    def _judge_one(self, gold: Reading, answers: Sequence[str]) -> Verdict:
+        if len(answers) == 1:
+            return self._compare(gold, answers[0])
         if len(answers) > MAX_ANSWERS:
-            return Verdict(False, f"{len(answers)} different answers")
-        verdicts = [compare(gold, read(answer), self.rel_tol, self.timeout) for answer in answers]
-        if len(verdicts) == 1 or all(verdict.right for verdict in verdicts):
+            return Verdict(False, "several different answers")
+        verdicts = [self._compare(gold, answer) for answer in answers]
+        if all(verdict.right for verdict in verdicts):
             return verdicts[0]
-        together = read(", ".join(answers))
-        verdict = compare(gold, together, self.rel_tol, self.timeout) if isinstance(together.shape, Group) else None
-        return verdict if verdict and verdict.right else Verdict(False, f"{len(answers)} different answers")
+        joined = ", ".join(answers)
+        verdict = self._compare(gold, joined) if isinstance(read(joined).shape, Group) else verdicts[0]
+        return (
+            verdict if verdict.right and isinstance(gold.shape, Group) else Verdict(False, "several different answers")
+        )
+
+    def _compare(self, gold: Reading, text: str) -> Verdict:
+        answer = read(text)
+        if self.golds == "all" and isinstance(gold.shape, Group) and not isinstance(answer.shape, Group):
+            answer = read_list(text)
+        try:
+            verdict = compare(gold, answer, self._rules)
+        except UnreadableError:
+            if reason := unsure(gold.text, answer.text):
+                return Verdict(False, reason)
+            raise
+        if verdict.right and self.unevaluated == "wrong" and unevaluated(gold, answer):
+            return Verdict(False, "not evaluated")
+        if verdict.right or isinstance(answer.shape, Number):
+            return verdict
+        reason = unsure(gold.text, answer.text)
+        return Verdict(False, reason) if reason else verdict
 
 
 @lru_cache(maxsize=16384)
-def _gold(text: str | None) -> tuple[Reading | None, str]:
-    """The gold answer within what a data set gives as one, or ``None`` and the reason."""
+def _read_golds(text: str | None, golds: Golds, timeout: float) -> tuple[tuple[Reading, ...], str]:
+    """The gold answers as they are to be met, or none and the reason."""
     if text is None or not text.strip():
-        return None, "the gold answer is missing"
+        return (), "the gold answer is missing"
+    texts = [text] if golds == "one" else _listed(text)
+    if not texts:
+        return (), f"with golds: {golds} the gold answer is a JSON list of texts or numbers, not {text[:60]!r}"
+    readings = []
+    for one in texts:
+        try:
+            readings.append(_read_gold(one, timeout))
+        except (ValueError, UnreadableError, DeadlineError) as error:
+            return (), f"the gold answer {one[:60]!r}: {error}"
+    if golds == "all" and len(readings) > 1:
+        readings = [together(tuple(readings))]
+    return tuple(readings), ""
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        found = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) and all(isinstance(one, str) and one.strip() for one in found) else []
+
+
+def _read_gold(text: str, timeout: float) -> Reading:
+    """The gold answer within what a data set gives as one. Raises ``ValueError`` with what is wrong."""
     if "####" in text:
         text = text.rpartition("####")[2]
     answers = inside(text).answers
     if len(answers) != 1:
-        return None, "the gold answer is empty" if not answers else f"{len(answers)} different gold answers"
-    try:
-        return read(answers[0]), ""
-    except OverLimitError as error:
-        return None, f"the gold answer: {error}"
+        raise ValueError(f"{len(answers)} different answers" if answers else "it is empty")
+    reading = read(answers[0])
+    for formula in reading.formulas():
+        if formula.text not in INFINITIES and (problem := formula_problem(formula.text, timeout)):
+            raise ValueError(problem)
+    return reading

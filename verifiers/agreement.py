@@ -15,11 +15,12 @@ from grpo_env.registry import verifier
 
 from .algebra import DeadlineError, UnreadableError
 from .blocks import Where, passage
-from .compare import compare
+from .compare import Rules, compare
 from .exact import Number, OverLimitError
 from .extract import final_answer
 from .normal import squeezed
-from .shapes import Group, Reading, read
+from .reading import read
+from .shapes import Group, Reading
 from .words import words
 
 MAX_ANSWERS = 20  # of one completion: who names more has not answered
@@ -126,7 +127,7 @@ class _Equality:
         return False
 
     def _accepts(self, gold: Reading, answer: Reading) -> bool:
-        return compare(gold, answer, self._rel_tol, self._timeout).right
+        return compare(gold, answer, Rules(rel_tol=self._rel_tol, timeout=self._timeout)).right
 
 
 def _elected(

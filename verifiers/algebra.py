@@ -71,7 +71,7 @@ class UnreadableError(Exception):
 
 
 @lru_cache(maxsize=4096)
-def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float) -> bool:
+def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None = None) -> bool:
     """Whether two formulas in normal LaTeX are worth the same.
 
     Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
@@ -79,11 +79,13 @@ def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float) 
     check_size(answer)
     check_size(gold)
     decided = decide(gold, answer)
-    if decided is not None and (decided or rel_tol is None):
+    if decided is not None and (decided or (rel_tol is None and decimals is None)):
         return decided
     if _words(gold) != _words(answer):
         return False
-    return bool(_worker.ask({"gold": gold, "answer": answer, "rel_tol": rel_tol}, timeout)["same"])
+    return bool(
+        _worker.ask({"gold": gold, "answer": answer, "rel_tol": rel_tol, "decimals": decimals}, timeout)["same"]
+    )
 
 
 @lru_cache(maxsize=4096)

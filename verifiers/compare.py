@@ -2,36 +2,96 @@ r"""Is this answer worth the same as that gold? Exact where possible, computer a
 
 What counts as the same:
 
-    numbers        the same exact value, however written; no tolerance unless ``rel_tol`` is set
-    units          may be left out, may not contradict (12 cm is not 12 m, 5 % is 5 but not 0.05)
-    bases          like units: ``52_8`` and ``52``; not ``52_9``
-    lists, sets    ``2, 3``, ``3 and 2``, ``\{2,3\}``, ``\pm`` pairs: in any order
+    numbers        the same exact value, however written: ``0.5``, ``\frac12``, ``50/100``, ``5\times10^{-1}``,
+                   ``0.\overline{3}`` and ``1/3``; no tolerance unless ``rel_tol`` or ``decimals`` is set
+    units          may be left out, may not contradict (12 cm is not 12 m, 5 % is 5 but not 0.05); never converted
+    bases          ``101_2`` is 5; the base may be left out (``101``); ``52_8`` is not ``52_9``
+    lists, sets    ``2, 3``, ``3 and 2``, ``\{2,3\}``, ``\pm`` pairs: in any order, repetitions ignored
     tuples         ``(1,2)``, ``[1,2]``, intervals: in order, with the same brackets; never equal to a set
+    real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
-    ``x=5``        equals ``5`` and ``x=5``, not ``y=5``
-    words          upper and lower case and outer punctuation ignored; a choice letter may stand before its text
-    formulas       equal values for all values of their variables; equations up to a factor
+    ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` has to be the gold
+    times, ratios  ``3:30 pm`` and ``15:30``, not ``3:30``; ``2:3``, ``4:6`` and ``2/3``
+    words          outer punctuation ignored, upper and lower case as well; a choice letter may stand before its text
+    formulas       equal values for all values of their variables; equations up to a constant factor
 
-A plain number is not answered by a calculation still to be done (``2+2``, a sum, a limit).
+The comparison is symmetric. What only an answer can do wrong, ``2+2`` for 4 or ``4 or 5``, is in ``doubts``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
+from typing import Literal, TypeAlias
 
 from .algebra import same_formula
 from .exact import Number, OverLimitError
+from .intervals import INFINITIES, real_set
 from .normal import squeezed
-from .shapes import Formula, Group, Reading, Shape, Words
+from .shapes import Clock, Formula, Group, Reading, Words
 from .units import same_unit, split_unit
+from .wording import same_words
 
-_TO_DO = re.compile(
-    r"\\(?:sum|int|iint|prod|lim|gcd|lcm|max|min)(?![a-z])|(?<![A-Za-z])(?:gcd|lcm|sum|max|min)\b"
-    r"|[\d)}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div)\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left)"
-)
+MAX_PAIRS = 2500  # of elements of two sets
+PERCENT = ("%", 1)
+
+_RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
+
+Reason: TypeAlias = Literal[
+    # right
+    "the same text",
+    "the same number",
+    "the same number, one as a percentage",
+    "equal within rel_tol",
+    "equal when rounded to decimals",
+    "the same time",
+    "the same words",
+    "the same choice",
+    "the same elements",
+    "equal by algebra",
+    # wrong
+    "a different number",
+    "a contradicting unit",
+    "another time",
+    "different words",
+    "words where mathematics was asked",
+    "mathematics where words were asked",
+    "another kind of answer",
+    "another number of elements",
+    "different elements",
+    "several answers where one was asked",
+    "one answer where several were asked",
+    "another name",
+    "not equal by algebra",
+    "not evaluated",
+    "several different answers",
+    "denied",
+    "a hedge",
+    "a range",
+]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a task may set about comparing; see ``Accuracy``."""
+
+    rel_tol: float | None = None
+    decimals: int | None = None
+    percent: bool = False
+    ignore_case: bool = True
+    timeout: float = 1.0
+
+    def close(self, one: Fraction, other: Fraction) -> Reason | None:
+        """Why two different numbers count as equal, or ``None``."""
+        if self.rel_tol and abs(one - other) <= Fraction(str(self.rel_tol)) * max(abs(one), abs(other)):
+            return "equal within rel_tol"
+        if self.decimals is not None and not _roundings(one, self.decimals).isdisjoint(
+            _roundings(other, self.decimals)
+        ):
+            return "equal when rounded to decimals"
+        return None
 
 
 @dataclass(frozen=True)
@@ -39,94 +99,122 @@ class Verdict:
     """Whether the answer is right, and why."""
 
     right: bool
-    reason: str
+    reason: Reason
 
 
-def compare(gold: Reading, answer: Reading, rel_tol: float | None, timeout: float) -> Verdict:
-    """Judge an answer.
+def compare(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
+    """Judge an answer. Swapping gold and answer changes nothing.
 
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
-    if squeezed(gold.text) == squeezed(answer.text):
+    one, other = gold.shape, answer.shape
+    if isinstance(one, Number) and isinstance(other, Number) and not (gold.variable and answer.variable):
+        return _numbers(one, other, rules)
+    if type(one) is type(other) and squeezed(gold.text) == squeezed(answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):
-        return _by_algebra(gold, answer, rel_tol, timeout)
-    one, other = gold.shape, answer.shape
+        if isinstance(one, Formula) and isinstance(other, Formula):
+            return _by_algebra(gold, answer, rules)
+        return Verdict(False, "another name")
     if isinstance(one, Number) and isinstance(other, Number):
-        return _numbers(one, other, rel_tol)
-    if isinstance(one, Words) or isinstance(other, Words):
-        return _words(one, other)
-    if isinstance(one, Group) and isinstance(other, Group) and not _may_be_relation(one, other):
-        return _groups(one, other, rel_tol, timeout)
-    if isinstance(other, Group) and isinstance(one, Number):
-        return Verdict(False, "several answers where one was asked")
-    if isinstance(one, Group) and isinstance(other, Number):
+        return _numbers(one, other, rules)
+    for chain, rest in ((one, answer), (other, gold)):
+        if isinstance(chain, Group) and chain.kind == "chain":
+            verdicts = [compare(item, rest, rules) for item in chain.items]
+            return next((verdict for verdict in verdicts if not verdict.right), verdicts[-1])
+    if isinstance(one, Clock) or isinstance(other, Clock):
+        return _times(gold, answer, rules)
+    if isinstance(one, Group) and isinstance(other, Group):
+        return _groups(one, other, rules)
+    if isinstance(one, Group) and (one.kind == "set" or isinstance(other, Number)):
         return Verdict(False, "one answer where several were asked")
-    if isinstance(one, Number) and isinstance(other, Formula) and _TO_DO.search(other.text):
-        return Verdict(False, "not evaluated")
-    return _by_algebra(gold, answer, rel_tol, timeout)
+    if isinstance(other, Group) and (other.kind == "set" or isinstance(one, Number)):
+        return Verdict(False, "several answers where one was asked")
+    if isinstance(one, Words) or isinstance(other, Words):
+        return _words(gold, answer, rules)
+    if any(isinstance(shape, Formula) and shape.text in INFINITIES for shape in (one, other)):
+        return Verdict(False, "a different number")
+    return _by_algebra(gold, answer, rules)
 
 
-def _numbers(gold: Number, answer: Number, rel_tol: float | None) -> Verdict:
-    if not gold.agrees(answer):
-        return Verdict(False, "the units contradict each other")
-    if gold.value == answer.value:
+def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
+    if not same_unit(gold.unit, answer.unit):
+        return Verdict(False, "a contradicting unit")
+    if gold.equals(answer):
         return Verdict(True, "the same number")
-    if rel_tol and abs(gold.value - answer.value) <= Fraction(rel_tol) * abs(gold.value):
-        return Verdict(True, f"within a relative tolerance of {rel_tol:g}")
+    if reason := rules.close(gold.value, answer.value):
+        return Verdict(True, reason)
+    if rules.percent and (PERCENT in gold.unit) != (PERCENT in answer.unit):
+        one, other = (n.value / 100 if PERCENT in n.unit else n.value for n in (gold, answer))
+        if one == other or rules.close(one, other):
+            return Verdict(True, "the same number, one as a percentage")
     return Verdict(False, "a different number")
 
 
-def _words(gold: Shape, answer: Shape) -> Verdict:
-    if isinstance(gold, Words) and isinstance(answer, Words):
-        if gold.text == answer.text:
-            return Verdict(True, "the same words")
-        if gold.choice == answer.text or answer.choice == gold.text:
-            return Verdict(True, "the same choice")
-        return Verdict(False, "different words")
-    return Verdict(False, "words where mathematics was asked" if isinstance(answer, Words) else "no such words")
+def _roundings(value: Fraction, decimals: int) -> set[int]:
+    """A value in units of the last decimal, rounded to the nearest; of a tie away from zero, and to even."""
+    scaled = value * 10**decimals
+    away = floor(abs(scaled) + Fraction(1, 2))
+    return {away if scaled >= 0 else -away, round(scaled)}
 
 
-def _groups(gold: Group, answer: Group, rel_tol: float | None, timeout: float) -> Verdict:
+def _times(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
+    one, other = gold.shape, answer.shape
+    if isinstance(one, Clock) and isinstance(other, Clock):
+        same = (one.seconds, one.sure) == (other.seconds, other.sure)
+        return Verdict(same, "the same time" if same else "another time")
+    clock, rest = (one, answer) if isinstance(one, Clock) else (other, gold)
+    if isinstance(clock, Clock) and clock.ratio is not None:
+        return compare(Reading("", clock.ratio), rest, rules)
+    return Verdict(False, "another kind of answer")
+
+
+def _words(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
+    one, other = gold.shape, answer.shape
+    if isinstance(one, Words) and isinstance(other, Words):
+        reason = same_words(one, other, rules.ignore_case)
+        return Verdict(True, reason) if reason else Verdict(False, "different words")
+    for words, rest in ((one, other), (other, one)):
+        if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
+            return _by_algebra(gold, answer, rules)  # the letter is a variable
+    asked = isinstance(one, Words)
+    return Verdict(False, "mathematics where words were asked" if asked else "words where mathematics was asked")
+
+
+def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
+    if "union" in (gold.kind, answer.kind):
+        one, other = real_set(gold), real_set(answer)
+        if one and other:
+            return Verdict(one == other, "the same elements" if one == other else "different elements")
     if gold.kind != answer.kind:
-        return Verdict(False, f"a {_name(answer)} where a {_name(gold)} was asked")
-
-    def same(one: Reading, other: Reading) -> bool:
-        return compare(one, other, rel_tol, timeout).right
-
+        return Verdict(False, "another kind of answer")
     if gold.kind in ("set", "union"):
-        right = _all_matched(gold.items, answer.items, same) and _all_matched(
-            answer.items, gold.items, lambda one, other: same(other, one)
+        if len(gold.items) * len(answer.items) > MAX_PAIRS:
+            raise OverLimitError("the set is too large")
+        right = all(any(compare(one, other, rules).right for other in answer.items) for one in gold.items) and all(
+            any(compare(one, other, rules).right for one in gold.items) for other in answer.items
         )
         return Verdict(right, "the same elements" if right else "different elements")
     if len(gold.items) != len(answer.items):
-        return Verdict(False, f"{len(answer.items)} elements where {len(gold.items)} were asked")
-    wrong = next((n for n, pair in enumerate(zip(gold.items, answer.items, strict=True), 1) if not same(*pair)), None)
-    return Verdict(wrong is None, f"element {wrong} is different" if wrong else "the same elements")
+        return Verdict(False, "another number of elements")
+    right = all(compare(*pair, rules).right for pair in zip(gold.items, answer.items, strict=True))
+    return Verdict(right, "the same elements" if right else "different elements")
 
 
-def _all_matched(
-    items: tuple[Reading, ...], others: tuple[Reading, ...], same: Callable[[Reading, Reading], bool]
-) -> bool:
-    if len(items) * len(others) > 2500:
-        raise OverLimitError("the set is too large")
-    return all(any(same(item, other) for other in others) for item in items)
-
-
-def _by_algebra(gold: Reading, answer: Reading, rel_tol: float | None, timeout: float) -> Verdict:
+def _by_algebra(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
     one, other = _formula(gold, keep=answer), _formula(answer, keep=gold)
     if not same_unit(one.unit, other.unit):
-        return Verdict(False, "the units contradict each other")
+        return Verdict(False, "a contradicting unit")
     if squeezed(one.text) == squeezed(other.text):
         return Verdict(True, "the same text")
-    right = same_formula(one.text, other.text, rel_tol, timeout)
+    right = same_formula(one.text, other.text, rules.rel_tol, rules.timeout, rules.decimals)
     return Verdict(right, "equal by algebra" if right else "not equal by algebra")
 
 
 def _formula(reading: Reading, keep: Reading) -> Formula:
     """What algebra gets: the right-hand side of ``x = ...`` if the other side is no equation, else everything."""
     shape = reading.shape
-    relation = re.search(r"=|<|>|\\(?:in|le|ge|lt|gt|ne)(?![a-z])", keep.text) is not None
+    relation = _RELATION.search(keep.text) is not None
     if isinstance(shape, Number) and not (reading.variable and relation):
         return Formula(_latex(shape.value), shape.unit)
     if reading.variable and not relation:
@@ -137,12 +225,3 @@ def _formula(reading: Reading, keep: Reading) -> Formula:
 def _latex(value: Fraction) -> str:
     """An exact value as algebra cannot misread it: not ``5 000``, ``1e3`` or ``2 1/3``."""
     return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
-
-
-def _may_be_relation(gold: Group, answer: Group) -> bool:
-    """Whether set notation may equal a list of inequalities: only algebra can tell."""
-    return any("<" in item.text or ">" in item.text or "\\le" in item.text for item in gold.items + answer.items)
-
-
-def _name(group: Group) -> str:
-    return {"()": "tuple or open interval"}.get(group.kind, group.kind)

@@ -1,8 +1,9 @@
 r"""Numbers, exactly: what a short text such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}`` is worth.
 
-No floating point, no computer algebra. ``read_number`` knows integers, decimals, fractions, mixed numbers, powers of
-ten, magnitudes (4 million), percents, currencies and units, and gives a ``Number`` or ``None``; it raises
-``OverLimitError`` for numbers larger than any honest answer, before computing them.
+No floating point, no computer algebra. ``read_number`` knows integers, decimals, fractions, mixed numbers, repeating
+decimals, powers of ten, numerals of a base (``101_2``), magnitudes (4 million), percents, currencies and units, and
+gives a ``Number`` or ``None``; it raises ``OverLimitError`` for numbers larger than any honest answer, before
+computing them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .units import read_unit, same_unit
+from .units import Unit, joined, read_unit
 
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
@@ -19,18 +20,25 @@ MAX_EXPONENT = 2000
 _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 _DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
-_REPEATING = re.compile(r"(\d*)\.(\d*)(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))")
-_DOTTED = re.compile(r"(\d*)\.(\d{2,}?)(?:\.\.\.|\\ldots)")
+# The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
+_REPEATING = re.compile(
+    r"(\d*)\.(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
+    r"|\\dot\s*\{?\s*(\d)\s*\}?(?:(\d*)\\dot\s*\{?\s*(\d)\s*\}?)?)"
+)
+_DOTTED = re.compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
 _PURE_POWER = re.compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
 _FRACTION = re.compile(
     rf"(?:(\d+)\s*(?:and\s+)?)?\\frac\s*\{{\s*([-+]?)\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
 )
 _SLASHED = re.compile(rf"(?:(\d+)(?:\s+and\s+|\s+))?({_UNSIGNED})\s*/\s*({_UNSIGNED})")
-_BASED = re.compile(r"(\d+)\s*_\s*(?:\{\s*(\d+)\s*\}|(\d+))")
+_BASED = re.compile(r"([0-9A-Z]+)\s?(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+))|\(?base (\d+|[a-z]+)\)?)")
+_BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+          "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
 _MAGNITUDE = re.compile(r"\s+(hundred|thousand|million|billion|trillion)\b", re.IGNORECASE)
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SIGN = re.compile(r"[-+]")
-_CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(?:Rs\.?|USD|EUR|GBP)\s?", re.IGNORECASE)
+_CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(Rs|USD|EUR|GBP)\.?\s?", re.IGNORECASE)
+_CODES = {"rs": "₹", "usd": "$", "eur": "€", "gbp": "£"}
 
 
 class OverLimitError(ValueError):
@@ -39,49 +47,56 @@ class OverLimitError(ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """An exact value with what stood around it. ``unit`` is empty where none was written."""
+    """An exact value with what stood around it. ``unit`` is empty where none was written.
+
+    ``numeral`` is what the digits of a numeral with a base (``101_2``) are in decimals, 101.
+    """
 
     value: Fraction
-    unit: tuple[str, ...] = ()
-    base: int | None = None
+    unit: Unit = ()
+    numeral: Fraction | None = None
 
-    def agrees(self, other: Number) -> bool:
-        """Whether the units do not contradict each other: one is left out, or all shared words are the same."""
-        if self.base and other.base and self.base != other.base:
-            return False
-        return same_unit(self.unit, other.unit)
+    def equals(self, other: Number) -> bool:
+        """Whether the values are the same; of a numeral with a base, the base may be left out."""
+        if self.value == other.value:
+            return True
+        if self.numeral is not None and other.numeral is None:
+            return self.numeral == other.value
+        return other.numeral is not None and self.numeral is None and self.value == other.numeral
 
 
 def read_number(text: str) -> Number | None:
     """The number that a text in normal spelling is, all of it, or ``None``. Raises ``OverLimitError``."""
+    if text.isdecimal() and text.isascii():
+        return Number(_integer(text))
     if not any(character.isdigit() for character in text):
         return None
     sign, at = 1, 0
-    units: list[str] = []
+    currency = ""
     for _ in range(2):  # -$5 and $-5
         at = _skip_spaces(text, at)
         if (match := _SIGN.match(text, at)) and sign == 1:
             sign, at = (-1 if match.group() == "-" else 1), match.end()
         at = _skip_spaces(text, at)
-        if (match := _CURRENCY.match(text, at)) and not units:
-            units.append(match[1] or "")
+        if (match := _CURRENCY.match(text, at)) and not currency:
+            currency = match[1] or _CODES[match[2].lower()]
             at = match.end()
     read = _read_value(text, _skip_spaces(text, at))
     if read is None:
         return None
-    value, base, at = read
+    value, numeral, at = read
     if match := _MAGNITUDE.match(text, at):
         value, at = value * 10 ** _MAGNITUDES[match[1].lower()], match.end()
-    words = read_unit(text, at)
-    if words is None:
+    unit = read_unit(text, at)
+    if unit is None:
         return None
-    units = [unit for unit in units if unit] + words
-    return Number(sign * value, tuple(dict.fromkeys(units)), base)
+    return Number(sign * value, joined(currency, unit), None if numeral is None else sign * numeral)
 
 
-def _read_value(text: str, at: int) -> tuple[Fraction, int | None, int] | None:
+def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
+    """The value, the digits of a numeral with a base read as decimals, and where it ends."""
     if match := _BASED.match(text, at):
-        return _integer(match[1]), int(_bounded(match[2] or match[3], 3)), match.end()
+        return _numeral(match[1], match[2] or match[3] or match[4], match.end())
     if match := _FRACTION.match(text, at):
         whole, sign, top, bottom = match.groups()
         return _fraction(whole, top, bottom, -1 if sign == "-" else 1, match.end())
@@ -93,7 +108,8 @@ def _read_value(text: str, at: int) -> tuple[Fraction, int | None, int] | None:
             raise OverLimitError(f"the power {match.group()[:40]} is too large")
         return None if base == 0 and power < 0 else (base**power, None, match.end())
     if match := _REPEATING.match(text, at):
-        return _repeating(match[1], match[2], match[3] or match[4]), None, match.end()
+        whole, fixed, *periods = match.groups(default="")
+        return _repeating(whole, fixed, "".join(periods)), None, match.end()
     if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
         return _repeating(match[1], match[2], period), None, match.end()
     if match := _DECIMAL.match(text, at):
@@ -108,7 +124,19 @@ def _read_value(text: str, at: int) -> tuple[Fraction, int | None, int] | None:
     return None
 
 
-def _fraction(whole: str | None, top: str, bottom: str, sign: int, end: int) -> tuple[Fraction, int | None, int] | None:
+def _numeral(digits: str, base_text: str, end: int) -> tuple[Fraction, Fraction | None, int] | None:
+    base = _BASES.get(base_text, 0) if base_text.isalpha() else int(_bounded(base_text, 3))
+    has_letters = not digits.isdecimal()
+    if not 2 <= base <= 36 or (has_letters and base != 16 and not digits[0].isdecimal()):  # A_{12} is a name
+        return None
+    try:
+        value = Fraction(int(_bounded(digits, MAX_DIGITS), base))
+    except ValueError:
+        return None
+    return value, None if has_letters else _integer(digits), end
+
+
+def _fraction(whole: str | None, top: str, bottom: str, sign: int, end: int) -> tuple[Fraction, None, int] | None:
     divisor = _decimal(bottom)
     if divisor == 0:
         return None
@@ -123,13 +151,12 @@ def _repeating(whole: str, fixed: str, period: str) -> Fraction:
 
 
 def _period(digits: str) -> str | None:
-    """The digits that ``0.333...`` repeats at its end, at least three single ones or two longer groups."""
+    """The digits that ``0.333...`` repeats at its end, at least twice."""
     if len(digits) > MAX_DIGITS:
         return None
     for length in range(1, len(digits) // 2 + 1):
-        times = 3 if length == 1 else 2
         period = digits[-length:]
-        if digits.endswith(period * times):
+        if digits.endswith(period * 2):
             return period
     return None
 

@@ -20,25 +20,36 @@ _SYMBOLS = {
     **dict.fromkeys("’‘", "'"),
     "÷": "/", "∕": "/", "⁄": "/", "／": "/", "±": r"\pm ", "√": r"\sqrt ", "π": r"\pi ", "∞": r"\infty ",
     **dict.fromkeys("“”", '"'),
-    "≈": r"\approx ",
+    "≈": r"\approx ", "∓": r"\mp ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "⟨": r"\langle ", "⟩": r"\rangle ",
+    "ℝ": r"\mathbb{R}", "∖": r"\setminus ", "∣": r"\mid ", "¬": r"\lnot ", "∨": r"\lor ", "∧": r"\land ",
     "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
     "º": "°", "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
-    "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "…": r"\ldots ",
+    "…": r"\ldots ", "。": ".", "、": ",", "！": "!", "？": "?",
 }  # fmt: skip
+_GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "φ": "phi"}
+_GREEK_WORD = re.compile("[\u0370-\u03ff]{3}")
+_UNICODE_ROOT = re.compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
+_ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
 _RENAMED = re.compile(
-    r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lr]?|leq|geq|neq|degree|circ|lbrace|rbrace"
-    r"|lbrack|rbrack|dots|cdots|dbinom|tbinom|operatorname|mathrm|textrm|textbf|mathbf|textit|mathit|mbox|hbox|varnothing)(?![A-Za-z])"
+    r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lrm]?|leqslant|geqslant|leq|geq|lt|gt|neq"
+    r"|degree|circ|lbrace|rbrace|lbrack|rbrack|dots|cdots|dbinom|tbinom|operatorname|mathrm|textrm|textbf|mathbf|textit"
+    r"|mathit|textnormal|emph|boldsymbol|mbox|hbox|varnothing|lvert|rvert|vert|land|wedge|lor|vee|backslash|smallsetminus"
+    r"|colon|R)(?![A-Za-z])"
 )
 _NEW_NAMES = {
     "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
-    "leq": r"\le", "geq": r"\ge", "neq": r"\ne",
+    "leq": r"\le", "geq": r"\ge", "leqslant": r"\le", "geqslant": r"\ge", "lt": "<", "gt": ">", "neq": r"\ne",
+    "lvert": "|", "rvert": "|", "vert": "|", "land": " and ", "wedge": " and ", "lor": " or ", "vee": " or ",
+    "backslash": r"\setminus", "smallsetminus": r"\setminus", "colon": ":", "R": r"\mathbb{R}",
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
+    **dict.fromkeys(("textnormal", "emph", "boldsymbol"), r"\text"),
 }  # fmt: skip
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
-_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
+_TEXT = re.compile(r"(?P<before>[\d})\]]|\\pi\s?)?\\text\s*\{(?P<text>[^{}]*)\}")
+_ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power of a digit is left alone: TeX reads 2^10 as 20, nobody else does.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|[\^_](?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
 _ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, "^": 1, "_": 1}
@@ -61,19 +72,32 @@ _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 def normal(text: str) -> str:
     """The normal spelling of an answer."""
     text = unwrapped(_ascii(text))
+    if text.isalnum() and text.isascii():
+        return text
     if "\\" in text:
-        text = re.sub(r"\\!\s*", "", text).replace("{,}", ",")
+        text = re.sub(r"\s?\\!\s*", "", text)
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
-        text = _TEXT.sub(r" \1 ", text)
+        text = _TEXT.sub(_plain_text, text)
+        text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text).replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
-    elif "{,}" in text:
-        text = text.replace("{,}", ",")
+    if "{,}" in text:
+        text = re.sub(r"\s?\{,\}\s?", ",", text)
+    if ("<" in text or ">" in text) and "=" in text:
+        text = text.replace("<=", r"\le ").replace(">=", r"\ge ")
     text = _SPACES.sub(" ", text).strip().lstrip("=: ")
     while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
+
+
+def _plain_text(match: re.Match[str]) -> str:
+    r"""The words of ``\text{…}``. One letter behind a number stays text, which tells the unit m from a variable."""
+    words = match["text"].strip()
+    if match["before"] and len(words) == 1 and words.isalpha():
+        return rf"{match['before']}\text{{{words}}}"
+    return f"{match['before'] or ''} {match['text']} "
 
 
 def unwrapped(text: str) -> str:
@@ -148,6 +172,10 @@ def _closes_at_end(text: str, start: int) -> bool:
 def _ascii(text: str) -> str:
     if text.isascii():
         return text
+    text = unicodedata.normalize("NFC", text)
+    if _GREEK_WORD.search(text) is None:
+        text = "".join(rf"\{_GREEK[character]} " if character in _GREEK else character for character in text)
+    text = _UNICODE_ROOT.sub(lambda match: f"{_ROOTS[match[1]]}{{{match[2]}}}", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+", lambda match: "^{" + match.group().translate(_SUPERSCRIPTS) + "}", text)
     text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda match: "_{" + match.group().translate(_SUBSCRIPTS) + "}", text)
     return "".join(_ascii_character(character) for character in text)

@@ -1,14 +1,30 @@
-"""Units: which words behind a number are its unit, and when two units contradict each other."""
+"""Units: which words behind a number are its unit, and when two units contradict each other.
+
+A unit is a set of words with exponents: ``cm^2``, ``sq cm`` and ``square centimetres`` are one, ``mph`` is miles and
+hours to the power of minus one. Units are never converted.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
-_UNIT = re.compile(r"\s*(%|°\s?[CF]?|[$€£¥₹]|[A-Za-z][A-Za-z./'-]*)(?:\s*(?:\^|\*\*)\s*\{?\s*(\d)\s*\}?)?")
+Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
+
+_POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
+_UNIT = re.compile(
+    rf"\s*(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹¢]|/|\\text\{{([A-Za-z])\}}|[A-Za-z][A-Za-z.'-]*){_POWER}",
+    re.IGNORECASE,
+)
+# What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter said to be text.
+_TAIL = re.compile(
+    r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
+    rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
+)
 
 _SHORT_UNITS = {
     "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph",
-    "min", "ms", "hz", "am", "pm", "sq", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
+    "min", "ms", "hz", "sq", "cu", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
 }  # fmt: skip
 # Letters that may stand for a unit when a space divides them from their number; all others are variables.
 _LETTER_UNITS = frozenset("mgshLlNJWVKCF")
@@ -17,7 +33,7 @@ _NO_UNITS = {
     "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
     "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
     "divided", "approximately", "roughly", "probably", "possibly", "nearly", "almost", "about", "around",
-    "factorial", "choose",
+    "factorial", "choose", "base",
 }  # fmt: skip
 # "4 million", "4 thirds" and "4 point five" are other numbers than 4.
 _NUMBER_WORDS = {
@@ -31,82 +47,150 @@ _SAME_UNITS = {
     **dict.fromkeys(("dollar", "dollars", "usd", "bucks"), "$"),
     **dict.fromkeys(("euro", "euros", "eur"), "€"),
     **dict.fromkeys(("pounds sterling", "gbp"), "£"),
+    **dict.fromkeys(("cent", "cents"), "¢"),
     **dict.fromkeys(("percent", "pct", "percentage"), "%"),
     **dict.fromkeys(("degree", "degrees", "deg"), "°"),
+    **dict.fromkeys(("celsius", "centigrade"), "C"),
+    **dict.fromkeys(("fahrenheit",), "F"),
     **dict.fromkeys(("meter", "meters", "metre", "metres"), "m"),
     **dict.fromkeys(("centimeter", "centimeters", "centimetre", "centimetres"), "cm"),
     **dict.fromkeys(("millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
     **dict.fromkeys(("kilometer", "kilometers", "kilometre", "kilometres"), "km"),
     **dict.fromkeys(("gram", "grams"), "g"),
+    **dict.fromkeys(("milligram", "milligrams"), "mg"),
     **dict.fromkeys(("kilogram", "kilograms", "kgs"), "kg"),
     **dict.fromkeys(("second", "seconds", "sec", "secs"), "s"),
     **dict.fromkeys(("minute", "minutes", "mins"), "min"),
     **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
     **dict.fromkeys(("liter", "liters", "litre", "litres", "l"), "L"),
+    **dict.fromkeys(("milliliter", "milliliters", "millilitre", "millilitres"), "ml"),
     **dict.fromkeys(("inch", "inches"), "in"),
     **dict.fromkeys(("foot", "feet"), "ft"),
     **dict.fromkeys(("mile", "miles"), "mi"),
     **dict.fromkeys(("yard", "yards", "yds"), "yd"),
-    **dict.fromkeys(("pound", "pounds", "lbs"), "lb"),
+    **dict.fromkeys(("pound", "pounds"), "pound"),  # of weight or of money
+    **dict.fromkeys(("lbs",), "lb"),
     **dict.fromkeys(("ounce", "ounces"), "oz"),
+    **dict.fromkeys(("people", "persons"), "person"),
+    **dict.fromkeys(("children",), "child"),
 }
-_POWERS = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3}
-_FILLERS = frozenset(("of", "per", "a", "the", "in", "total", "unit", "each", "every", "all", "altogether", "more"))
+_SPEEDS = {"mph": "mi", "kph": "km", "kmh": "km"}
+# Measures are contradicted by leaving one out (5 m/s is not 5 m), counted things are not (5 eggs a day, 5 eggs).
+_MEASURES = {"m", "cm", "mm", "km", "nm", "g", "mg", "kg", "s", "ms", "min", "h", "L", "ml", "cl", "dl", "in", "ft",
+             "mi", "yd", "lb", "oz", "hz", "kw", "gb", "mb", "kb", "N", "J", "W", "V", "K"}  # fmt: skip
+_RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
+_BEFORE = frozenset(("square", "sq", "cubic", "cu"))
+_PER = frozenset(("per", "/", "a", "an", "each", "every"))
+_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "more", "us"))
+_UNITS = frozenset(("unit", "units"))
 
 
-def same_unit(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+def same_unit(first: Unit, second: Unit) -> bool:
     """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
-    mine, theirs = set(first), set(second)
-    if not mine or not theirs:
+    if not first or not second or first == second:
         return True
-    powers = {word for word in mine ^ theirs if word.startswith("^")}
-    return not powers and (mine <= theirs or theirs <= mine)
+    mine, theirs = _without_pounds(dict(first), dict(second)), _without_pounds(dict(second), dict(first))
+    for these, those in ((mine, theirs), (theirs, mine)):
+        if "unit" in these:  # 12 square units: of any length
+            return these["unit"] in those.values()
+    only_mine, only_theirs = mine.items() - theirs.items(), theirs.items() - mine.items()
+    if (only_mine and only_theirs) or not mine.items() & theirs.items():
+        return False
+    shared = {word for word, _ in mine.items() & theirs.items()}
+    return not any(word in _MEASURES and (power > 0 or shared & _MEASURES) for word, power in only_mine | only_theirs)
 
 
-def split_unit(text: str) -> tuple[str, tuple[str, ...]]:
+def _without_pounds(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    if "pound" in unit and "pound" not in other:
+        return {("£" if "£" in other else "lb") if word == "pound" else word: power for word, power in unit.items()}
+    return unit
+
+
+def split_unit(text: str) -> tuple[str, Unit]:
     """A formula without its unit, and the unit: ``12\\pi cm`` is ``12\\pi`` and cm."""
-    core, units = text.strip(), []
+    core, sign = text.strip(), ""
     if match := re.match(r"[$€£¥₹]\s*", core):
-        units, core = [match.group().strip()], core[match.end() :]
-    match = re.search(r"(?:\s*[%°]|\s+[A-Za-z]{2,}(?:\s[A-Za-z]{2,}){0,3}(?:\s*\^\s*\{?\s*\d\s*\}?)?)$", core)
-    words = read_unit(core, match.start()) if match else None
-    if match and words is not None and match.start() > 0:
-        return core[: match.start()], (*units, *words)
-    return core, tuple(units)
+        sign, core = match.group().strip(), core[match.end() :]
+    match = _TAIL.search(core)
+    unit = read_unit(core, match.start()) if match else None
+    if match and unit and match.start() > 0:
+        return core[: match.start()], joined(sign, unit)
+    return core, joined(sign, ())
 
 
-def read_unit(text: str, at: int) -> list[str] | None:
-    """The words after a number, in one spelling; ``None`` if they are something else than a unit."""
-    words: list[str] = []
-    power, start = None, at
-    while at < len(text):
+def joined(sign: str, unit: Unit) -> Unit:
+    """A unit together with the currency sign that stood before the number."""
+    return tuple(sorted({**dict(unit), sign: 1}.items())) if sign else unit
+
+
+def read_unit(text: str, at: int) -> Unit | None:
+    """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else."""
+    unit: dict[str, int] = {}
+    word, raised, sign, start = "", 1, 1, at
+    for _ in range(9):
         if text[at:].strip() in ("", "."):
             break
         match = _UNIT.match(text, at)
-        if match is None or len(words) > 6:
+        if match is None:
             return None
-        word, spaced = match[1].replace(" ", ""), text[at : at + 1] == " "
-        plain = word.strip(".").lower()
-        if plain in _NO_UNITS or plain in _NUMBER_WORDS or not may_be_unit(word, plain, spaced):
+        word = match[2] or match[1].replace(" ", "")
+        spaced, plain = match[2] is not None or text[at : at + 1] == " ", word.strip(".").lower()
+        rest = text[match.end() :]
+        if plain in _PER and (unit or plain == "/"):
+            if plain == "/" and not unit:
+                return None
+            sign, at = -1, match.end()
+            continue
+        if plain == "per":
+            return None
+        known = plain in _UNITS or (spaced and plain in _FILLERS) or may_be_unit(word, plain, spaced or sign < 0)
+        if plain in _NO_UNITS or plain in _NUMBER_WORDS or not known:
             return None
         if plain in ("squared", "cubed") and at == start:  # 4 squared is 16
             return None
         at = match.end()
-        if plain in _POWERS:
-            power = _POWERS[plain]
+        power = int(match[3] or match[4] or 1)
+        if plain in _RAISED:
+            if plain in _BEFORE and rest.strip(" ."):
+                raised = _RAISED[plain]
+            elif unit:
+                last = next(reversed(unit))
+                unit[last] *= _RAISED[plain]
+            else:
+                return None
             continue
-        if match[2]:
-            power = int(match[2])
-        if plain in _FILLERS or plain == "units":
+        if plain in _FILLERS and not (plain == "in" and not unit and not rest.strip(" .")):
             continue
-        singular = plain[:-1] if len(plain) > 3 and plain.endswith("s") and not plain.endswith("ss") else plain
-        words.append(_SAME_UNITS.get(plain, word if len(word) == 1 else singular))
-    return [*words, f"^{power}"] if power else words
+        if plain in _SPEEDS:
+            unit |= {_SPEEDS[plain]: 1, "h": -1}
+            continue
+        if plain == "percent" or plain == "%":
+            unit["%"] = 1
+            continue
+        if word[0] == "°":
+            unit |= {"°": 1} | ({word[-1]: 1} if word[-1] in "CF" else {})
+            continue
+        name = "unit" if plain in _UNITS else _SAME_UNITS.get(plain, word if len(word) == 1 else _singular(plain))
+        unit[name] = unit.get(name, 0) + sign * power * raised
+        raised = 1
+    else:
+        return None
+    if unit.get("unit") == 1:
+        del unit["unit"]
+    return tuple(sorted(unit.items()))
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zzes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
     """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
-    if plain in "%°$€£¥₹" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
+    if plain in "%°$€£¥₹¢" or plain[0] == "°" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
         return True
     if not plain.isalpha():  # km/h, half-dollars
         parts = re.split(r"[./'-]+", plain)

@@ -17,16 +17,13 @@ from typing import Any
 import sympy
 from antlr4 import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
-from sympy.core.relational import Relational
-from sympy.logic.boolalg import Boolean
 
-DIGITS = 40
+from .equality import Closeness, same
 
-# Both signs, so that sqrt(x^2) is not x; no special values, so that 2x is not x^2.
-_POINTS = [sympy.Rational(p, 104729) for p in (136363, 87121, 248987, -127031, -65537, -301999, 417271, -90001)]
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
 _INTEGER = re.compile(r"[({\[]*\d+[)}\]]*")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
+_SUBSCRIPTED_NUMBER = re.compile(r"\d\s*_")
 _COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
 
 
@@ -71,7 +68,7 @@ def read(text: str, is_complex: bool) -> Any:
     """A formula as a sympy object, with decimals made exact. Raises ``UnreadableError``."""
     if len(cases := re.split(r"\s+or\s+", text)) > 1:
         return sympy.Or(*(read(case, is_complex) for case in cases))
-    if _INEXACT.search(text):
+    if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _PLAIN.sub(r"\\\1 ", text)
@@ -87,99 +84,15 @@ def read(text: str, is_complex: bool) -> Any:
 def _exact(found: Any) -> Any:
     if isinstance(found, list):
         return sympy.Tuple(*(_exact(item) for item in found))
+    if isinstance(found, sympy.MatrixExpr):
+        found = found.doit()
     if isinstance(found, sympy.MatrixBase):
         return found.applyfunc(_exact)
     return found.xreplace({number: sympy.Rational(str(number)) for number in found.atoms(sympy.Float)})
 
 
-def same(a: Any, b: Any, rel_tol: float | None) -> bool:
-    """Whether two sympy objects are worth the same."""
-    if isinstance(a, sympy.MatrixBase) or isinstance(b, sympy.MatrixBase):
-        alike = isinstance(a, sympy.MatrixBase) and isinstance(b, sympy.MatrixBase) and a.shape == b.shape
-        return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
-    if a == b:
-        return True
-    if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):  # before Boolean, which a lone symbol is as well
-        return _same_values(a, b, rel_tol)
-    if isinstance(a, Boolean | Relational) or isinstance(b, Boolean | Relational):
-        return _same_relations(a, b)
-    if isinstance(a, sympy.Set) or isinstance(b, sympy.Set):
-        return isinstance(a, sympy.Set) and isinstance(b, sympy.Set) and _same_sets(a, b, rel_tol)
-    if isinstance(a, sympy.Tuple) or isinstance(b, sympy.Tuple):
-        alike = isinstance(a, sympy.Tuple) and isinstance(b, sympy.Tuple) and len(a) == len(b)
-        return alike and all(same(one, other, rel_tol) for one, other in zip(a, b, strict=True))
-    return False
-
-
-def _same_relations(a: Any, b: Any) -> bool:
-    if isinstance(a, sympy.Eq) and isinstance(b, sympy.Eq):
-        if any(isinstance(side, sympy.Set) for side in (a.lhs, a.rhs, b.lhs, b.rhs)):
-            return same(a.lhs, b.lhs, None) and same(a.rhs, b.rhs, None)
-        ratio = sympy.cancel((a.lhs - a.rhs) / (b.lhs - b.rhs))
-        return bool(ratio.is_number and ratio.is_finite and ratio.is_nonzero)
-    if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
-        equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
-        return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other), None)
-    if a.free_symbols and b.free_symbols and a.free_symbols != b.free_symbols:
-        return False
-    return same(_as_set(a), _as_set(b), None)
-
-
-def _as_set(found: Any) -> Any:
-    return found.as_set() if isinstance(found, Boolean | Relational) else found
-
-
-def _same_sets(a: sympy.Set, b: sympy.Set, rel_tol: float | None) -> bool:
-    if isinstance(a, sympy.Interval) and isinstance(b, sympy.Interval):
-        ends = same(a.start, b.start, rel_tol) and same(a.end, b.end, rel_tol)
-        return ends and (a.left_open, a.right_open) == (b.left_open, b.right_open)
-    if type(a) is type(b) and isinstance(a, sympy.Union | sympy.FiniteSet | sympy.Intersection):
-        return all(any(same(one, other, rel_tol) for other in b.args) for one in a.args) and all(
-            any(same(one, other, rel_tol) for other in a.args) for one in b.args
-        )
-    return False
-
-
-def _same_values(a: sympy.Expr, b: sympy.Expr, rel_tol: float | None) -> bool:
-    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
-    if not symbols:
-        return _close(a, b, rel_tol)
-    agreed = 0
-    for number in range(len(_POINTS)):
-        values = [_POINTS[(number + 3 * index) % len(_POINTS)] * (index + 1) for index in range(len(symbols))]
-        point = dict(zip(symbols, values, strict=True))
-        one, other = a.subs(point), b.subs(point)
-        if not (_real(one) and _real(other)):
-            continue
-        if not _close(one, other, None):
-            return False
-        agreed += 1
-    if agreed:
-        return True
-    return bool(sympy.simplify(a - b) == 0)
-
-
-def _real(value: Any) -> bool:
-    number = value.evalf(DIGITS)
-    return bool(number.is_number and number.is_finite and abs(sympy.im(number)) < sympy.Float(10) ** -30)
-
-
-def _close(a: Any, b: Any, rel_tol: float | None) -> bool:
-    """Equality of two constants: to 30 digits relative to their size, which no honest pair of answers shares."""
-    if a.is_infinite or b.is_infinite:
-        return bool(a == b)
-    one, other = a.evalf(DIGITS), b.evalf(DIGITS)
-    size = max(abs(one), abs(other))
-    if not size.is_comparable:
-        return bool(sympy.simplify(a - b) == 0)
-    if size < sympy.Float(10) ** -300:
-        return bool(sympy.simplify(a - b) == 0)
-    allowed = sympy.Float(rel_tol) * size if rel_tol else sympy.Float(10, DIGITS) ** -30 * size
-    return bool(abs(one - other) <= allowed)
-
-
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Judge one request: ``{"gold": text}`` to try reading it, ``{"gold", "answer", "rel_tol"}`` to compare."""
+    """Judge a request: ``{"gold"}`` to try reading it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare."""
     texts = [request["gold"], request.get("answer")]
     is_complex = any(_COMPLEX.search(text) for text in texts if text)
     read_texts = []
@@ -190,7 +103,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"unreadable": role}
     if request.get("answer") is None:
         return {"same": True}
-    return {"same": same(read_texts[0], read_texts[1], request.get("rel_tol"))}
+    return {"same": same(read_texts[0], read_texts[1], Closeness(request.get("rel_tol"), request.get("decimals")))}
 
 
 def main() -> None:

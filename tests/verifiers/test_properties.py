@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.compare import compare
+from grpo_env.verifiers.compare import Rules, compare
 from grpo_env.verifiers.exact import read_number
 from grpo_env.verifiers.normal import normal
-from grpo_env.verifiers.shapes import read
+from grpo_env.verifiers.reading import read
+from grpo_env.verifiers.units import same_unit
 
 ALL: list[Verifier] = [
     find("accuracy")(timeout=0.5),
@@ -70,12 +72,12 @@ def test_no_gold_raises(gold: str) -> None:
 
 @given(one=NUMBERS, other=NUMBERS)
 def test_numbers_compare_symmetrically(one: str, other: str) -> None:
-    forth = compare(read(one), read(other), None, 1.0).right
-    assert forth == compare(read(other), read(one), None, 1.0).right
+    forth = compare(read(one), read(other), Rules()).right
+    assert forth == compare(read(other), read(one), Rules()).right
     first, second = read_number(normal(one)), read_number(normal(other))
     assert first is not None
     assert second is not None
-    assert forth == (first.value == second.value and first.agrees(second))
+    assert forth == (first.value == second.value and same_unit(first.unit, second.unit))
 
 
 @given(top=st.integers(-(10**6), 10**6), bottom=st.integers(1, 10**6))
@@ -132,16 +134,30 @@ def test_every_gsm8k_flag_is_reproduced() -> None:
             assert verifier(example, Completion(solution["solution"])).value == solution["is_correct"], solution
 
 
-def test_every_math500_gold_accepts_itself() -> None:
-    for row in data("math500.jsonl"):
+def respaced(text: str) -> str:
+    """A LaTeX text with white space between all its tokens, where that means nothing."""
+    parts = re.split(r"(\\(?:text|mbox|begin|end)\s?\{[^{}]*\}|\{,\}|\\[A-Za-z]+\s*|\\.|[\d.,]+|[A-Za-z]+|\s+)", text)
+    tokens = [part for part in parts if part.strip()]
+    return " ".join(token.strip() for token in tokens)
+
+
+@pytest.mark.parametrize("name", ["math500.jsonl", "math_groups.jsonl"])
+def test_every_math_gold_accepts_itself(name: str) -> None:
+    for row in data(name):
         gold = str(row["answer"])
         example = Example("x", answer=gold)
         assert Accuracy().problem(example) is None
-        for echo in (
-            gold,
-            gold + " ",
-            gold.replace("\\frac", "\\dfrac"),
-            gold.replace("\\frac", "\\tfrac"),
-            f"${gold}$",
-        ):
+        echoes = [gold, respaced(gold), f"${gold}$", f"\\boxed{{{gold}}}", f"  {gold}."]
+        echoes += [gold.replace("\\frac", f"\\{kind}frac") for kind in "dt"]
+        for echo in echoes:
             assert Accuracy()(example, Completion(rf"so $\boxed{{{echo}}}$")).value == 1, (gold, echo)
+
+
+def test_every_gsm8k_solution_is_a_gold_that_accepts_its_number() -> None:
+    for row in data("gsm8k_test.jsonl"):
+        solution = str(row["answer"])
+        example = Example("x", answer=solution)
+        assert Accuracy().problem(example) is None
+        number = solution.rpartition("####")[2].strip()
+        assert Accuracy()(example, Completion(rf"\boxed{{{number}}}")).value == 1
+        assert Accuracy()(example, Completion(rf"\boxed{{{number}1}}")).value == 0

@@ -1,0 +1,74 @@
+r"""Cuts a text in normal spelling where no bracket is open: at commas, ``\cup``, ``=``; and finds outer brackets."""
+
+from __future__ import annotations
+
+import re
+
+_TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
+_DEPTH = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\rangle": -1}
+_SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
+_FRENCH = re.compile(r"([\[\]])([^\[\]()]*)([\[\]])")
+
+
+def split(text: str, at: str) -> list[str]:
+    """A text cut at a token, the parts stripped."""
+    if at not in text:
+        return [text]
+    parts, depth, start = [], 0, 0
+    for match in _TOKENS.finditer(text):
+        token = match.group()
+        depth += _change(token)
+        if depth == 0 and token == at:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
+    return [*parts, text[start:].strip()]
+
+
+def items(text: str) -> list[str]:
+    """A text cut at its outer commas, semicolons, ``and`` and ``or``."""
+    cuts, depth, at = [], 0, 0
+    for match in _TOKENS.finditer(text):
+        depth += _change(match.group())
+        if depth == 0 and match.start() >= at and (separator := _SEPARATOR.match(text, match.start())):
+            cuts.append(separator.span())
+            at = separator.end()
+    edges = [0, *(edge for cut in cuts for edge in cut), len(text)]
+    parts = [text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    return [part for part in parts if part]
+
+
+def outer(text: str) -> tuple[str, str]:
+    r"""The outer brackets around all of a text, and what they hold: ``("(]", "3,4")``, or two empty strings.
+
+    ``\{…\}`` are ``{}``, ``\langle … \rangle`` are ``<>``.
+    """
+    if text.startswith("\\{") and text.endswith("\\}"):
+        return "{}", text[2:-2]
+    if text.startswith("\\langle") and text.endswith("\\rangle"):
+        return "<>", text[7:-7]
+    if len(text) < 2 or text[0] not in "([" or text[-1] not in ")]" or text[-2] == "\\":
+        return "", ""
+    depth = 0
+    for match in _TOKENS.finditer(text):
+        depth += _change(match.group())
+        if depth == 0:
+            return (text[0] + text[-1], text[1:-1]) if match.end() == len(text) else ("", "")
+    return "", ""
+
+
+def english(text: str) -> str:
+    """Intervals with French brackets, ``]1,2[``, in the spelling ``(1,2)``."""
+    return _FRENCH.sub(_english, text) if "[" in text or "]" in text else text
+
+
+def _english(match: re.Match[str]) -> str:
+    opening, inner, closing = match.groups()
+    if opening + closing == "[]" or len(items(inner)) != 2 or not ("," in inner or ";" in inner):
+        return match.group()
+    return ("[" if opening == "[" else "(") + inner + ("]" if closing == "]" else ")")
+
+
+def _change(token: str) -> int:
+    if token.startswith("\\begin"):
+        return 1
+    return -1 if token.startswith("\\end") else _DEPTH.get(token, 0)

@@ -1,0 +1,51 @@
+"""Times of day (``3:30 p.m.``, ``15:30``) and ratios (``2:3``, ``1:2:3``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from .brackets import split
+from .exact import Number
+from .shapes import Clock, Formula, Group, Reading, Shape
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?(?:\s?([ap])\.?\s?m\.?)?|(\d{1,2})\s?([ap])\.?\s?m\.?", re.IGNORECASE)
+_QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
+
+
+def read_clock(text: str, read: Callable[[str], Reading]) -> Clock | None:
+    """The time of day that a text is, or ``None``. Without am or pm, hours up to 12 leave the half of the day open."""
+    if not text[:1].isdecimal():
+        return None
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    hour, minute, second = int(match[1] or match[5]), int(match[2] or 0), int(match[3] or 0)
+    half = (match[4] or match[6] or "").lower()
+    if hour > 24 or minute > 59 or second > 59 or (half and not 1 <= hour <= 12):
+        return None
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
+    sure = bool(half) or not 1 <= hour <= 12
+    return Clock(3600 * (hour % 24) + 60 * minute + second, sure, None if half else read_ratio(text, read))
+
+
+def read_ratio(text: str, read: Callable[[str], Reading]) -> Shape | None:
+    """A ratio as what it is worth: of two parts their quotient, of more each part by the last one."""
+    parts = split(text, ":")
+    if len(parts) < 2 or not all(part and _QUANTITY.fullmatch(part) for part in parts):
+        return None
+    shares = [_share(read(part), read(parts[-1])) for part in parts[:-1]]
+    found = [share for share in shares if share is not None]
+    if len(found) < len(shares):
+        return None
+    return found[0].shape if len(found) == 1 else Group("ratio", tuple(found))
+
+
+def _share(part: Reading, last: Reading) -> Reading | None:
+    if isinstance(part.shape, Number) and isinstance(last.shape, Number):
+        if not last.shape.value:
+            return None
+        return Reading(f"{part.text}/{last.text}", Number(part.shape.value / last.shape.value))
+    text = rf"\frac{{{part.text}}}{{{last.text}}}"
+    return Reading(text, Formula(text))

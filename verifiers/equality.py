@@ -1,0 +1,154 @@
+"""When two sympy objects are worth the same. Used by the worker process only, since it imports sympy."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import sympy
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import Boolean
+
+DIGITS = 40
+PROOF_DIGITS = 1000
+POINTS = 10
+
+
+class Closeness(NamedTuple):
+    """How far constants may differ: a share of the larger one, or not after rounding to so many decimals."""
+
+    rel_tol: float | None = None
+    decimals: int | None = None
+
+
+EXACTLY = Closeness()
+
+
+def same(a: Any, b: Any, closeness: Closeness = EXACTLY) -> bool:
+    """Whether two sympy objects are worth the same."""
+    if isinstance(a, sympy.MatrixBase) or isinstance(b, sympy.MatrixBase):
+        alike = isinstance(a, sympy.MatrixBase) and isinstance(b, sympy.MatrixBase) and a.shape == b.shape
+        return alike and all(same(one, other, closeness) for one, other in zip(a, b, strict=True))
+    if a == b:
+        return True
+    if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):  # before Boolean, which a lone symbol is as well
+        return _same_values(a, b, closeness)
+    if isinstance(a, Boolean | Relational) or isinstance(b, Boolean | Relational):
+        return _same_relations(a, b)
+    if isinstance(a, sympy.Set) or isinstance(b, sympy.Set):
+        return isinstance(a, sympy.Set) and isinstance(b, sympy.Set) and _same_sets(a, b, closeness)
+    if isinstance(a, sympy.Tuple) or isinstance(b, sympy.Tuple):
+        alike = isinstance(a, sympy.Tuple) and isinstance(b, sympy.Tuple) and len(a) == len(b)
+        return alike and all(same(one, other, closeness) for one, other in zip(a, b, strict=True))
+    return False
+
+
+def _same_relations(a: Any, b: Any) -> bool:
+    if isinstance(a, sympy.Eq) and isinstance(b, sympy.Eq):
+        if any(isinstance(side, sympy.Set) for side in (a.lhs, a.rhs, b.lhs, b.rhs)):
+            return same(a.lhs, b.lhs) and same(a.rhs, b.rhs)
+        ratio = sympy.cancel((a.lhs - a.rhs) / (b.lhs - b.rhs))
+        return bool(ratio.is_number and ratio.is_finite and ratio.is_nonzero)
+    if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
+        equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
+        return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other))
+    if a.free_symbols and b.free_symbols and a.free_symbols != b.free_symbols:
+        return False
+    return same(_as_set(a), _as_set(b))
+
+
+def _as_set(found: Any) -> Any:
+    return found.as_set() if isinstance(found, Boolean | Relational) else found
+
+
+def _same_sets(a: sympy.Set, b: sympy.Set, closeness: Closeness) -> bool:
+    if isinstance(a, sympy.Interval) and isinstance(b, sympy.Interval):
+        ends = same(a.start, b.start, closeness) and same(a.end, b.end, closeness)
+        return ends and (a.left_open, a.right_open) == (b.left_open, b.right_open)
+    if type(a) is type(b) and isinstance(a, sympy.Union | sympy.FiniteSet | sympy.Intersection):
+        return all(any(same(one, other, closeness) for other in b.args) for one in a.args) and all(
+            any(same(one, other, closeness) for other in a.args) for one in b.args
+        )
+    return False
+
+
+def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
+    """Equality of two formulas: of constants as in ``_same_constants``, of functions at points.
+
+    A point is drawn from about 10^5 rational numbers for each variable, by the formulas themselves. Different functions
+    that are quotients of polynomials of degree d agree at one with a probability below 2d/10^5 (Schwartz, 1980), at all
+    of them below (2d/10^5)^8.
+    """
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    if not symbols:
+        return _same_constants(a, b, closeness)
+    # Where a root or logarithm is not real, neither is what it stands in, though two of them may make a real product.
+    roots = [part for part in a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log) if not _is_power(part)]
+    agreed = 0
+    for point in _points(a, b, symbols):
+        one, other = a.subs(point), b.subs(point)
+        if not all(_real(part) for part in (one, other, *(root.subs(point) for root in roots))):
+            continue
+        if not _same_constants(one, other, EXACTLY, DIGITS):
+            return False
+        agreed += 1
+    if agreed:
+        return True
+    return bool(sympy.simplify(a - b) == 0)
+
+
+def _points(a: sympy.Expr, b: sympy.Expr, symbols: list[sympy.Symbol]) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
+    """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5)."""
+    draw = random.Random("\n".join(sorted((str(a), str(b)))))  # the same in every process
+    for number in range(POINTS):
+        scale = 100 if number >= POINTS - 2 else 1
+        signs = (1, -1) if 4 <= number < POINTS - 2 else (1,)
+        yield {
+            symbol: scale * draw.choice(signs) * sympy.Rational(draw.randrange(20_000, 400_000), 104_729)
+            for symbol in symbols
+        }
+
+
+def _is_power(part: Any) -> bool:
+    return bool(part.is_Pow and part.exp.is_Integer)
+
+
+def _real(value: Any) -> bool:
+    number = value.evalf(DIGITS)
+    return bool(number.is_number and number.is_finite and abs(sympy.im(number)) < sympy.Float(10) ** -30)
+
+
+def _same_constants(a: Any, b: Any, closeness: Closeness, digits: int = PROOF_DIGITS) -> bool:
+    """Equality of two constants: exact if their difference is rational, else to ``digits`` significant digits.
+
+    Sums and integrals that are not worked out are equal to 30 digits.
+    """
+    if a.is_infinite or b.is_infinite:
+        return bool(a == b)
+    difference = a - b
+    if difference.is_Rational and closeness == EXACTLY:
+        return bool(difference == 0)
+    one, other = a.evalf(DIGITS), b.evalf(DIGITS)
+    sizes = [abs(one), abs(other)]
+    if not all(size.is_comparable for size in sizes) or max(sizes) < sympy.Float(10) ** -300:
+        return bool(sympy.simplify(difference) == 0)
+    size = max(sizes)
+    if abs(one - other) > sympy.Float(10, DIGITS) ** -30 * size:
+        return _close(one, other, closeness)
+    if difference.is_Rational:
+        return difference == 0 or _close(one, other, closeness)
+    if digits <= DIGITS or difference.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
+        return True
+    gap = abs(a.evalf(digits) - b.evalf(digits))
+    return bool(gap <= sympy.Float(10, digits) ** (10 - digits) * size) or _close(one, other, closeness)
+
+
+def _close(one: Any, other: Any, closeness: Closeness) -> bool:
+    if closeness.rel_tol is not None:
+        return bool(abs(one - other) <= sympy.Float(str(closeness.rel_tol), DIGITS) * max(abs(one), abs(other)))
+    if closeness.decimals is None or not (one.is_real and other.is_real):
+        return False
+    scaled = [sympy.Rational(value) * 10**closeness.decimals for value in (one, other)]
+    rounded = [{sympy.sign(value) * sympy.floor(abs(value) + sympy.Rational(1, 2)), round(value)} for value in scaled]
+    return not rounded[0].isdisjoint(rounded[1])

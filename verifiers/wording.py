@@ -1,0 +1,66 @@
+"""Answers in words: which texts are words and no mathematics, and when two of them say the same."""
+
+from __future__ import annotations
+
+import re
+
+from .shapes import Words
+
+_OUTER = " .,;:!?\"'«»„“”‘’"  # noqa: RUF001
+_WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,'\"()&%!?/-])*")
+_WORD = re.compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
+_SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
+# Letters in a row that are a product, and functions.
+_PRODUCT = re.compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
+_FUNCTIONS = {
+    "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
+    "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
+}  # fmt: skip
+_LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
+_CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
+_MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
+_LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
+_LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes"}
+_LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
+
+
+def read_words(text: str) -> Words | None:
+    """The words that a text in normal spelling is, or ``None`` if it is mathematics."""
+    if letter := _LETTER.fullmatch(text):
+        return Words(letter[1])
+    if (choice := _CHOICE.fullmatch(text)) and not _MATHEMATICS.search(text):
+        return Words(_plain(text), choice[1] or choice[2], _plain(choice[3]))
+    words = _WORD.findall(text)
+    if text.casefold() in _SHORT_WORDS:
+        return Words(text)
+    if not words or _PRODUCT.fullmatch(text) or all(word in _FUNCTIONS for word in words):
+        return None
+    return Words(_plain(text)) if _WORDS.fullmatch(text) else None
+
+
+def read_prose(text: str) -> Words | None:
+    """A formula with words in it that algebra would take for products of letters (``0 or 7`` for 0), as words."""
+    for word in _LETTERS.findall(text):
+        product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)
+        prose = word.lower() in _LITTLE_WORDS or (len(word) > 3 and word[0] != "\\" and not product)
+        if prose and word not in _FUNCTIONS and re.search("[aeiou]", word):
+            return Words(_plain(text))
+    return None
+
+
+def same_words(one: Words, other: Words, ignore_case: bool) -> str:
+    """Why two answers in words say the same, or an empty string. Lists of words are in any order."""
+    mine, theirs = (_cased(words, ignore_case) for words in (one, other))
+    if mine.text == theirs.text or sorted(_LIST.split(mine.text)) == sorted(_LIST.split(theirs.text)):
+        return "the same words"
+    if mine.choice and theirs.choice:
+        return "the same choice" if (mine.choice, mine.rest) == (theirs.choice, theirs.rest) else ""
+    return "the same choice" if mine.choice == theirs.text or theirs.choice == mine.text else ""
+
+
+def _cased(words: Words, ignore_case: bool) -> Words:
+    return Words(words.text.casefold(), words.choice.casefold(), words.rest.casefold()) if ignore_case else words
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).strip(_OUTER)
