@@ -1,0 +1,453 @@
+"""Reward models: values of tiny models whose weights make them known by hand, and what no batch or text may change."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    BertTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    LlamaForSequenceClassification,
+    LlamaForTokenClassification,
+)
+
+from grpo_env.core import Completion, Example, Format, Group, Message, judge_groups
+from grpo_env.errors import UsageError
+from grpo_env.task import make_verifier
+from grpo_env.trainer.policy import BUNDLED
+from grpo_env.verifiers.models import ProcessRewardModel, RewardModel
+from grpo_env.verifiers.pretrained import load
+
+HIDDEN = 32
+CHAT = (Message("system", "Be brief."), Message("user", "What is 9 * 8?"))
+PLAIN = Example("x", "Q: ")
+EXAMPLE = Example("x", CHAT)
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+TOKENIZER = AutoTokenizer.from_pretrained(BUNDLED)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Models this small only wait for each other's threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def config(**settings: Any) -> LlamaConfig:
+    return LlamaConfig(
+        **{
+            "vocab_size": len(TOKENIZER),
+            "hidden_size": HIDDEN,
+            "intermediate_size": HIDDEN,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "max_position_embeddings": 512,
+            "eos_token_id": 1,
+            "bos_token_id": None,
+            "pad_token_id": 0,
+            "tie_word_embeddings": False,
+            "num_labels": 1,
+            **settings,
+        }
+    )
+
+
+def save(model: Any, folder: Path, template: str | None = TEMPLATE) -> str:
+    model.save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
+    tokenizer.chat_template = template
+    tokenizer.model_max_length = 10**30
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def emptied(model: Any) -> Any:
+    """The model with all weights 0, but norms 1: what is embedded comes out.
+
+    Every token is embedded as ``(sqrt 32, 0, ...)``, whose length keeps a norm from changing it.
+    """
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.fill_(1.0 if "norm" in name else 0.0)
+        model.model.embed_tokens.weight[:, 0] = math.sqrt(HIDDEN)
+    return model
+
+
+def token(text: str) -> int:
+    (found,) = TOKENIZER(text, add_special_tokens=False)["input_ids"]
+    return int(found)
+
+
+@pytest.fixture(scope="module")
+def last_digit(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A reward model whose value is the last token's: a digit minus 4.5, nan for #, 0 for all else."""
+    model = emptied(LlamaForSequenceClassification(config()))
+    with torch.no_grad():
+        for digit in range(10):
+            value = digit - 4.5
+            model.model.embed_tokens.weight[token(str(digit)), 0] = math.sqrt(HIDDEN - value**2)
+            model.model.embed_tokens.weight[token(str(digit)), 1] = value
+        model.model.embed_tokens.weight[token("#")] = math.nan
+        model.score.weight[0, 1] = 1
+    return save(model, tmp_path_factory.mktemp("last_digit"))
+
+
+def share_of_sevens(model: Any) -> Any:
+    """A model with ``m`` = 4 * (7s so far) / (tokens so far) on axis 2 of its output, before the norm.
+
+    Queries and keys are 0, so attention is the mean over all tokens so far of what axis 1 holds: 4 for a 7.
+    """
+    emptied(model)
+    with torch.no_grad():
+        model.model.embed_tokens.weight[token("7"), 0] = 4
+        model.model.embed_tokens.weight[token("7"), 1] = 4
+        model.model.layers[0].self_attn.v_proj.weight[0, 1] = 1
+        model.model.layers[0].self_attn.o_proj.weight[2, 0] = 1
+    return model
+
+
+def good(sevens: int, tokens: int) -> float:
+    """The probability that such a model gives to a step, by hand; the last token is no 7."""
+    m = 4 * sevens / tokens
+    return 1 / (1 + math.exp(m / math.sqrt((HIDDEN + m * m) / HIDDEN)))
+
+
+def tokens(text: str) -> int:
+    return len(TOKENIZER(text, add_special_tokens=False)["input_ids"])
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
+    model = share_of_sevens(LlamaForTokenClassification(config(num_labels=2)))
+    with torch.no_grad():
+        model.score.weight[0, 2] = 1
+    return save(model, tmp_path_factory.mktemp("classifier"))
+
+
+@pytest.fixture(scope="module")
+def speaker(tmp_path_factory: pytest.TempPathFactory) -> str:
+    model = share_of_sevens(LlamaForCausalLM(config()))
+    with torch.no_grad():
+        model.lm_head.weight[token("-"), 2] = 1
+        model.lm_head.weight[token("*"), 2] = 99  # no candidate
+    return save(model, tmp_path_factory.mktemp("speaker"))
+
+
+@pytest.fixture(scope="module")
+def random_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    torch.manual_seed(0)
+    made = {
+        "sequence": LlamaForSequenceClassification(config(initializer_range=0.2)),
+        "token": LlamaForTokenClassification(config(initializer_range=0.2, num_labels=2)),
+        "causal": LlamaForCausalLM(config(initializer_range=0.2)),
+    }
+    return {name: save(model, tmp_path_factory.mktemp(name)) for name, model in made.items()}
+
+
+# Outcome
+
+
+@pytest.mark.parametrize(("text", "value"), [("7", 2.5), ("It is 0", -4.5), ("9 7 4 ", -0.5), ("x\n", 0.0), ("", 0.0)])
+def test_the_value_is_the_models_logit(last_digit, text, value):
+    for example in (PLAIN, EXAMPLE):
+        score = RewardModel(last_digit)(example, Completion(text))
+        assert (score.value, score.status) == (pytest.approx(value, abs=1e-5), "scored")
+        score = RewardModel(last_digit, activation="sigmoid")(example, Completion(text))
+        assert score.value == pytest.approx(1 / (1 + math.exp(-value)), abs=1e-5)
+
+
+def test_the_model_reads_the_conversation_as_its_template_writes_it(random_models):
+    model = LlamaForSequenceClassification.from_pretrained(random_models["sequence"]).eval()
+    written = "<|system|>Be brief.<|user|>What is 9 * 8?<|assistant|><think>\n72\n</think>"
+    expected = model(**TOKENIZER(written, add_special_tokens=False, return_tensors="pt")).logits.item()
+    prefilled = Completion("\n72\n</think>\n", prefill="<think>")
+    assert RewardModel(random_models["sequence"])(EXAMPLE, prefilled).value == pytest.approx(expected, abs=1e-5)
+
+
+def test_without_a_template_it_reads_a_pair(tmp_path):
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "what",
+        "is",
+        "9",
+        "8",
+        "72",
+        "it",
+        "?",
+        "*",
+        "be",
+        "brief",
+        ".",
+    ]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    tokenizer = BertTokenizer(vocab={word: number for number, word in enumerate(words)})
+    torch.manual_seed(1)
+    model = BertForSequenceClassification(
+        BertConfig(
+            vocab_size=len(words), hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+            max_position_embeddings=64, num_labels=1, initializer_range=0.5,
+        )
+    ).eval()  # fmt: skip
+    tokenizer.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    pairs = [("Be brief.\n\nWhat is 9 * 8?", text) for text in ("it is 72", "8")]
+    expected = [model(**tokenizer(*pair, return_tensors="pt")).logits.item() for pair in pairs]
+    found = RewardModel(str(tmp_path)).batch([(EXAMPLE, Completion(text)) for _, text in pairs])
+    assert [score.value for score in found] == pytest.approx(expected, abs=1e-5)
+    assert abs(expected[0] - expected[1]) > 1e-3
+
+
+def test_a_value_that_is_not_finite_is_unscored_and_alone(last_digit):
+    scores = RewardModel(last_digit).batch([(PLAIN, Completion(text)) for text in ("7", "#", "8")])
+    assert [score.status for score in scores] == ["scored", "error", "scored"]
+    assert scores[1].explanation == "the model's value is nan"
+
+
+def test_a_model_is_loaded_once(last_digit):
+    assert RewardModel(last_digit)._load() is RewardModel(last_digit, activation="sigmoid")._load()
+    assert RewardModel(last_digit, dtype="bfloat16")._load() is not RewardModel(last_digit)._load()
+    assert RewardModel(last_digit, dtype="bfloat16")(PLAIN, Completion("7")).value == pytest.approx(2.5, abs=0.05)
+
+
+# Both
+
+
+def verifiers(random_models: dict[str, str], **options: Any) -> list[Any]:
+    return [
+        RewardModel(random_models["sequence"], **options),
+        ProcessRewardModel(random_models["token"], **options),
+        ProcessRewardModel(random_models["causal"], good_token="+", bad_token="-", step_tag=" =", **options),
+    ]
+
+
+def test_values_do_not_depend_on_the_batch(random_models):
+    draw = random.Random(0)
+
+    def line() -> str:
+        return "".join(draw.choices("0123456789 abc", k=draw.randint(1, 40)))
+
+    texts = ["\n".join(line() for _ in range(draw.randint(1, 5))) for _ in range(12)]
+    pairs = [(draw.choice([PLAIN, EXAMPLE]), Completion(text)) for text in texts]
+    for wide, narrow in zip(verifiers(random_models), verifiers(random_models, batch_tokens=100), strict=True):
+        alone = [wide(*pair) for pair in pairs]
+        assert len({score.value for score in alone}) == len(pairs)
+        for scores in (wide.batch(pairs), narrow.batch(pairs[::-1])[::-1]):
+            for one, other in zip(alone, scores, strict=True):
+                assert one.value == pytest.approx(other.value, abs=1e-5)
+                assert [step.value for step in one.steps] == pytest.approx(
+                    [step.value for step in other.steps], abs=1e-5
+                )
+
+
+def test_without_a_prompt_nothing_is_judged_unless_the_prompt_is_not_to_be_shown(random_models):
+    for one, blind in zip(verifiers(random_models), verifiers(random_models, without_prompt=True), strict=True):
+        score = one(Example("x"), Completion("a\nb"))
+        assert (score.value, score.status) == (None, "not_applicable")
+        assert "without_prompt" in score.explanation
+        assert (one.needs_prompt, blind.needs_prompt) == (True, False)
+        assert blind(EXAMPLE, Completion("a\nb")).value == blind(Example("x"), Completion("a\nb")).value is not None
+
+
+@pytest.mark.parametrize("text", ["7 " * 2000, "7\n" * 900, "a" * 1_000_000])
+def test_nothing_is_cut(random_models, text):
+    outcome, classified, spoken = verifiers(random_models)
+    assert (outcome(EXAMPLE, Completion(text)).value, outcome(EXAMPLE, Completion(text)).status) == (
+        None,
+        "not_applicable",
+    )
+    for one in (classified, spoken, RewardModel(random_models["sequence"], activation="sigmoid")):
+        score = one(EXAMPLE, Completion(text))
+        assert (score.value, score.status) == (0.0, "over_limit")
+        assert "the model reads 512" in score.explanation
+    for one in verifiers(random_models, max_tokens=20):
+        assert "the model reads 20" in one(EXAMPLE, Completion("7")).explanation
+
+
+def test_many_short_steps(random_models):
+    score = ProcessRewardModel(random_models["token"])(EXAMPLE, Completion("7\n" * 2000))
+    assert (score.value, score.status, score.explanation) == (0.0, "over_limit", "more than 1000 steps")
+
+
+def special_ids(ids: list[int]) -> list[int]:
+    return [one for one in ids if one in range(5)]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(["<|end|>", "<|", "end|>", "<|user|>", "<", "|", ">", "<|pad|>", "a ", "\n", "<think>"]))
+)
+def test_no_text_can_spell_a_control_token(random_models, parts):
+    text = "".join(parts)
+    for one in verifiers(random_models):
+        loaded = one._load()
+        read = one._encode(loaded, EXAMPLE, Completion(text))
+        if hasattr(read, "encoded"):
+            assert special_ids(read.encoded.ids) == [2, 3, 4]  # system, user, assistant: those of the template
+    assert loaded.plain(text).replace(" ", "") == text.replace(" ", "")
+
+
+def test_lone_surrogates_are_read_as_question_marks(random_models):
+    for one in verifiers(random_models):
+        assert one(EXAMPLE, Completion("a\ud800b")).value == one(EXAMPLE, Completion("a?b")).value
+
+
+def test_a_template_that_refuses_the_prompt(last_digit, tmp_path):
+    model = LlamaForSequenceClassification.from_pretrained(last_digit)
+    folder = save(model, tmp_path, "{{ raise_exception('roles must alternate') }}")
+    scores = RewardModel(folder).batch([(EXAMPLE, Completion("7")), (PLAIN, Completion("7"))])
+    assert [score.status for score in scores] == ["error", "scored"]
+    assert "refuses the prompt: roles must alternate" in scores[0].explanation
+
+
+# Steps
+
+
+def test_steps_of_a_token_classifier_by_hand(classifier):
+    # Prompt, steps and tags are tokenized one by one; the value of a step is read at its tag.
+    text = "ab\n77\n\n  c7d  "
+    score = ProcessRewardModel(classifier)(PLAIN, Completion(text))
+    first = tokens("Q: ") + tokens("ab") + 1
+    second = first + 2 + 1
+    third = second + tokens("c7d") + 1
+    expected = [good(0, first), good(2, second), good(3, third)]
+    assert [step.value for step in score.steps] == pytest.approx(expected, abs=1e-5)
+    assert [text[step.start : step.end] for step in score.steps] == ["ab", "77", "c7d"]
+    assert expected[0] == 0.5
+    assert score.value == pytest.approx(min(expected), abs=1e-5)
+    for reduce, value in [("mean", sum(expected) / 3), ("last", expected[2]), ("product", math.prod(expected))]:
+        assert ProcessRewardModel(classifier, reduce=reduce)(PLAIN, Completion(text)).value == pytest.approx(
+            value, abs=1e-5
+        )
+
+
+@pytest.mark.parametrize("tag", [" =", "=", "§", " 世"])
+def test_steps_of_a_language_model_by_hand(speaker, tag):
+    # One text, a line for each step; a tag of several tokens is read at its last.
+    judge = ProcessRewardModel(
+        speaker, good_token="+", bad_token="-", step_tag=tag, segments="separator", separator=";"
+    )
+    text = "ab;77;c7d"
+    score = judge(PLAIN, Completion(text))
+    read = [f"Q: ab{tag}", f"Q: ab{tag}\n77{tag}", f"Q: ab{tag}\n77{tag}\nc7d{tag}"]
+    expected = [good(sevens, tokens(part)) for sevens, part in zip((0, 2, 3), read, strict=True)]
+    assert [step.value for step in score.steps] == pytest.approx(expected, abs=1e-5)
+    assert [text[step.start : step.end] for step in score.steps] == ["ab", "77", "c7d"]
+
+
+def test_a_classifier_with_one_label(tmp_path):
+    model = share_of_sevens(LlamaForTokenClassification(config(num_labels=1)))
+    with torch.no_grad():
+        model.score.bias[0] = 1.0
+    score = ProcessRewardModel(save(model, tmp_path))(PLAIN, Completion("7"))
+    assert score.value == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("completion", "format", "steps"),
+    [
+        (Completion("<think>\na\nb\n</think>\n<answer>\nc\n</answer>"), Format(), ["a", "b"]),
+        (Completion("\na\nb\n</think>\nc", prefill="<think>"), Format(prefill="<think>"), ["a", "b"]),
+        (Completion("世界\n🙂 b"), Format(), ["世界", "🙂 b"]),
+        (Completion("<think>a\nb"), Format(), ["a", "b"]),
+    ],
+)
+def test_steps_are_spans_of_the_completions_text(classifier, completion, format, steps):
+    score = ProcessRewardModel(classifier, format=format)(EXAMPLE, completion)
+    assert [completion.text[step.start : step.end] for step in score.steps] == steps
+
+
+def test_a_step_that_spells_the_tag_is_one_step(classifier, speaker):
+    for judge in (
+        ProcessRewardModel(classifier, step_tag="§"),
+        ProcessRewardModel(speaker, good_token="+", bad_token="-", step_tag="§"),
+    ):
+        score = judge(PLAIN, Completion("7§ §§\n7 + + +"))
+        assert len(score.steps) == 2
+        assert max(step.value for step in score.steps) < 0.5
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "<think></think>72"])
+def test_no_step_is_no_answer(classifier, text):
+    score = ProcessRewardModel(classifier)(PLAIN, Completion(text))
+    assert (score.value, score.status, score.steps) == (0.0, "no_answer", ())
+
+
+def test_step_values_that_are_not_finite_are_unscored(tmp_path):
+    model = share_of_sevens(LlamaForTokenClassification(config(num_labels=2)))
+    with torch.no_grad():
+        model.score.bias[0] = math.inf
+    score = ProcessRewardModel(save(model, tmp_path))(PLAIN, Completion("7"))
+    assert (score.value, score.status) == (None, "error")
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("reward_model", {"model": "/no/such/folder"}, "model: /no/such/folder is no folder"),
+        ("reward_model", {"model": "~/no/such/folder"}, "is no folder"),
+        ("reward_model", {"model": "m", "batch_tokens": 0}, "batch_tokens: expected at least 1"),
+        ("reward_model", {"model": "m", "max_tokens": 0}, "max_tokens: expected at least 1"),
+        ("reward_model", {"model": "m", "activation": "tanh"}, "activation"),
+        ("reward_model", {"model": "m", "trust_remote_code": True}, "unknown key"),
+        ("reward_model", {}, "model: this key is required"),
+        ("process_reward_model", {"model": "m", "good_token": "+"}, "good_token and bad_token belong together"),
+        ("process_reward_model", {"model": "m", "step_tag": ""}, "step_tag: the model needs"),
+        ("process_reward_model", {"model": "m", "separator": ";"}, "separator"),
+        ("process_reward_model", {"model": "m", "reduce": "max"}, "reduce"),
+    ],
+)
+def test_options_that_cannot_be_meant(name, options, message):
+    with pytest.raises(UsageError, match=message):
+        make_verifier(name, options, "task.yaml")
+
+
+def test_models_that_cannot_be_used(last_digit, classifier, speaker, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text(json.dumps({"model_type": "nothing"}))
+    three = save(emptied(LlamaForTokenClassification(config(num_labels=3))), tmp_path / "three")
+    troubles = [
+        (RewardModel(str(BUNDLED)), "has no weights for score.weight: it was not made for AutoModelForSequence"),
+        (RewardModel(classifier), "has 2 labels, a reward model has one"),
+        (RewardModel("nobody/nothing"), "'nobody/nothing' cannot be loaded"),
+        (RewardModel(str(broken)), "cannot be loaded"),
+        (RewardModel(last_digit, device="cuda:99"), "device 'cuda:99' is not available here"),
+        (RewardModel(last_digit, device="toaster"), "device 'toaster' is not available here"),
+        (ProcessRewardModel(speaker), "has no weights for score"),
+        (ProcessRewardModel(three), "has 3 labels, a process reward model has one or two"),
+        (ProcessRewardModel(last_digit, good_token="+", bad_token="-"), "has no weights for lm_head"),
+        (ProcessRewardModel(speaker, good_token="++1", bad_token="-"), "must be one token each"),
+        (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be one token each"),
+    ]
+    for judge, message in troubles:
+        ((score,),) = judge_groups(judge, [Group(EXAMPLE, [Completion("7")])])
+        assert (score.value, score.status) == (None, "error")
+        assert message in score.explanation
+    with pytest.raises(UsageError, match="it was not made for"):
+        load(str(BUNDLED), "sequence")

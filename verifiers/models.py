@@ -1,0 +1,298 @@
+"""Trained reward models: one value for a whole completion, or one for each of its steps."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple
+
+from grpo_env.core import BatchVerifier, Completion, Example, Format, Message, Score, StepScore
+from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
+
+from .blocks import reasoning_span, whole_turn
+from .pretrained import Dtype, Encoded, Head, Pretrained, load
+from .process import MAX_STEPS
+from .segments import Segmenter, check_segments, spans
+
+_LONGEST_TOKEN = 32  # characters; the mean of any honest text is far below
+
+_REDUCE: dict[str, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "last": lambda values: values[-1],
+    "product": math.prod,
+}
+
+
+class _Input(NamedTuple):
+    """What the model reads for a completion, and the steps in it (characters of the completion's text)."""
+
+    encoded: Encoded
+    steps: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class _ModelVerifier(BatchVerifier):
+    """What reward models share: where the weights are, and how much is read at a time."""
+
+    model: str
+    """A folder or a hub id. Code that comes with a model is never run."""
+    revision: str | None = None
+    """Branch, tag or commit of a hub model."""
+    device: str = "auto"
+    """Where it runs: ``auto`` (a GPU if there is one), ``cpu``, ``cuda:1``."""
+    dtype: Dtype = "auto"
+    """Precision of the weights; ``auto`` is as they were saved on a GPU, float32 on the CPU."""
+    batch_tokens: int = 16384
+    """Tokens in one forward pass, padding included; a longer text goes by itself."""
+    max_tokens: int | None = None
+    """The longest input, prompt included; by default what the model can read. Nothing is ever cut off."""
+    without_prompt: bool = False
+    """Never show the prompt: for files that do not have it. Most models were trained with it."""
+    format: Format = field(default_factory=Format)
+
+    def __post_init__(self) -> None:
+        if self.model.startswith(("/", "./", "../", "~")) and not Path(self.model).expanduser().is_dir():
+            raise UsageError(f"model: {self.model} is no folder; give the folder of a model, or a hub id")
+        for name in ("batch_tokens", "max_tokens"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise UsageError(f"{name}: expected at least 1, got {value}")
+
+    @property
+    def needs_prompt(self) -> bool:  # type: ignore[override]  # depends on an option
+        return not self.without_prompt
+
+    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
+        loaded = self._load()
+        drafts = [self._draft(loaded, example, completion) for example, completion in pairs]
+        asked = [draft for draft in drafts if isinstance(draft, _Input)]
+        columns = self._columns(loaded)
+        found = iter(loaded.outputs([draft.encoded for draft in asked], self.batch_tokens, columns))
+        return [self._score(draft, next(found)) if isinstance(draft, _Input) else draft for draft in drafts]
+
+    @abstractmethod
+    def _load(self) -> Pretrained: ...
+
+    @abstractmethod
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score: ...
+
+    @abstractmethod
+    def _score(self, read: _Input, logits: list[list[float]]) -> Score: ...
+
+    @abstractmethod
+    def _too_long(self, why: str) -> Score: ...
+
+    def _columns(self, loaded: Pretrained) -> list[int] | None:
+        return None
+
+    def _pretrained(self, head: Head) -> Pretrained:
+        name = str(Path(self.model).expanduser()) if self.model.startswith("~") else self.model
+        return load(name, head, self.revision, self.device, self.dtype)
+
+    def _draft(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+        if not self.without_prompt and not example.prompt:
+            why = "the example has no prompt to show to the model; with without_prompt=true it is not shown"
+            return Score(None, "not_applicable", explanation=why)
+        longest = min((limit for limit in (self.max_tokens, loaded.longest) if limit is not None), default=math.inf)
+        if len(completion.text) > _LONGEST_TOKEN * longest:  # not worth seconds of tokenizing
+            return self._too_long(f"{len(completion.text)} characters, the model reads {longest} tokens")
+        try:
+            draft = self._encode(loaded, example, completion)
+        except UsageError as error:
+            return Score(None, "error", explanation=str(error))
+        if isinstance(draft, _Input) and len(draft.encoded.ids) > longest:
+            return self._too_long(f"{len(draft.encoded.ids)} tokens with the prompt, the model reads {longest}")
+        return draft
+
+
+@verifier("reward_model")
+@dataclass(frozen=True)
+class RewardModel(_ModelVerifier):
+    """The value that a trained outcome reward model gives to the whole completion: its one logit, or the sigmoid of it.
+
+    The model is a sequence classifier with one label, as TRL's ``RewardTrainer`` and most public reward models are. It
+    reads the conversation as its own chat template writes it, the completion as the assistant's message; without a
+    template a pair of texts, prompt and completion; for a plain prompt both in one text. White space around the
+    completion is left out, and control tokens spelled in it are broken by a space, so that it cannot add messages of
+    its own. A model is loaded once in each process: score with ``--workers 1``.
+
+    A completion too long for the model is never cut: with ``sigmoid`` it is ``over_limit``, 0, without it unscored
+    (``not_applicable``), as 0 may be better than what it would have got. A value that is not finite is an ``error``.
+
+    Source: Stiennon et al. 2020 (arXiv:2009.01325), 2.3. Where the reward head is missing from the weights,
+    transformers goes on with a random one; here that is an error.
+    """
+
+    activation: Literal["none", "sigmoid"] = "none"
+    """``none``: the logit as it is, any number; ``sigmoid``: between 0 and 1."""
+
+    def _load(self) -> Pretrained:
+        loaded = self._pretrained("sequence")
+        if loaded.labels != 1:
+            raise UsageError(f"model {self.model!r} has {loaded.labels} labels, a reward model has one")
+        return loaded
+
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+        turn = loaded.plain(whole_turn(self.format, completion)[0]).rstrip()
+        text = turn.lstrip()
+        if self.without_prompt:
+            encoded = loaded.encode(text)
+        elif isinstance(example.prompt, str):
+            encoded = loaded.encode(example.prompt + turn)
+        else:
+            chat = loaded.chat([*example.prompt, Message("assistant", text)], generation_prompt=False)
+            if chat is None:
+                encoded = loaded.encode(_joined(example.prompt), text)
+            else:
+                encoded = loaded.encode(chat, special=False)
+        return _Input(encoded) if encoded.ids else Score(None, "not_applicable", explanation="there is nothing to read")
+
+    def _score(self, read: _Input, logits: list[list[float]]) -> Score:
+        ((logit,),) = logits
+        if not math.isfinite(logit):
+            return Score(None, "error", explanation=f"the model's value is {logit}")
+        return Score(logit if self.activation == "none" else _sigmoid(logit), explanation=f"logit {logit:.4g}")
+
+    def _too_long(self, why: str) -> Score:
+        if self.activation == "sigmoid":
+            return Score(0.0, "over_limit", explanation=why)
+        return Score(None, "not_applicable", explanation=why)
+
+
+@verifier("process_reward_model")
+@dataclass(frozen=True)
+class ProcessRewardModel(_ModelVerifier):
+    """The smallest (mean, last, product) of a trained process reward model's values for the steps, each 0 to 1.
+
+    The steps are those of the reasoning block where there is one, else of the whole text, cut as ``segments`` says. The
+    model reads the prompt and then the steps, ``step_tag`` behind each, and judges a step at the last token of its tag:
+
+    - without ``good_token``: a token classifier, as TRL's ``PRMTrainer`` makes them; the value is the probability of
+      label 1 of two, or the sigmoid of a single one. Prompt, steps and tags are tokenized one by one.
+    - with ``good_token`` and ``bad_token``: a language model, as Math-Shepherd's; the value is the probability of the
+      good token where only these two are possible. The text is tokenized as a whole, a line for each step.
+
+    Control tokens spelled in a step are broken by a space, and tags are counted by where they were put, so a step that
+    spells a tag wins nothing. No step is ``no_answer``; more than 1,000, or more tokens than the model reads, is
+    ``over_limit``. Easy steps can be added to raise a ``mean``; ``min`` and ``product`` can only fall with them.
+
+    Source: Lightman et al. 2023 (arXiv:2305.20050), product and minimum; Wang et al. 2024, Math-Shepherd
+    (arXiv:2312.08935), tags and the minimum.
+    """
+
+    segments: Segmenter = "line"
+    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``."""
+    separator: str = ""
+    """The string between two steps of the completion, for ``segments: separator``."""
+    step_tag: str = "\n"
+    """What stands behind each step in the model's input: the separator that the model was trained with."""
+    good_token: str | None = None
+    """The token by which a language model says that a step is good (Math-Shepherd: ``+``)."""
+    bad_token: str | None = None
+    """The token by which it says that a step is bad (Math-Shepherd: ``-``)."""
+    reduce: Literal["min", "mean", "last", "product"] = "min"
+    """How the values of the steps become the value of the completion."""
+
+    gives_steps: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_segments(self.segments, self.separator)
+        if not self.step_tag:
+            raise UsageError("step_tag: the model needs a token at which it judges a step")
+        if (self.good_token is None) != (self.bad_token is None):
+            raise UsageError("good_token and bad_token belong together: give both or none")
+
+    def _load(self) -> Pretrained:
+        loaded = self._pretrained("token" if self.good_token is None else "causal")
+        if self.good_token is None and loaded.labels not in (1, 2):
+            raise UsageError(f"model {self.model!r} has {loaded.labels} labels, a process reward model has one or two")
+        return loaded
+
+    def _columns(self, loaded: Pretrained) -> list[int] | None:
+        if self.good_token is None or self.bad_token is None:
+            return None
+        bad, good = (loaded.encode(token, special=False).ids for token in (self.bad_token, self.good_token))
+        if len(bad) != 1 or len(good) != 1 or bad == good:
+            both = f"good_token {self.good_token!r} and bad_token {self.bad_token!r}"
+            raise UsageError(f"{both} must be one token each, and not the same, for {self.model}")
+        return [*bad, *good]
+
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+        text, offset = whole_turn(self.format, completion)
+        start, end = reasoning_span(text, self.format) or (0, len(text))
+        found = list(
+            islice(spans(text, max(start, offset), max(end, offset), self.segments, self.separator), MAX_STEPS + 1)
+        )
+        if not found:
+            return Score(0.0, "no_answer", explanation="no step to judge")
+        if len(found) > MAX_STEPS:
+            return self._too_long(f"more than {MAX_STEPS} steps")
+        steps = [loaded.plain(text[first:last]) for first, last in found]
+        prompt, special = self._prompt(loaded, example)
+        pieces = _by_pieces if self.good_token is None else _as_a_whole
+        encoded = pieces(loaded, prompt, special, steps, self.step_tag)
+        return _Input(encoded, tuple((first - offset, last - offset) for first, last in found))
+
+    def _prompt(self, loaded: Pretrained, example: Example) -> tuple[str, bool]:
+        """The text in front of the steps, and whether the tokenizer's start token belongs before it."""
+        if self.without_prompt:
+            return "", True
+        if isinstance(example.prompt, str):
+            return example.prompt, True
+        chat = loaded.chat(example.prompt, generation_prompt=True)
+        return (_joined(example.prompt) + "\n", True) if chat is None else (chat, False)
+
+    def _score(self, read: _Input, logits: list[list[float]]) -> Score:
+        if not all(math.isfinite(logit) for row in logits for logit in row):
+            return Score(None, "error", explanation="the model's values are not all finite")
+        values = [_sigmoid(row[-1] - (row[0] if len(row) == 2 else 0.0)) for row in logits]
+        steps = tuple(
+            StepScore(first, last, value, f"good with probability {value:.3f}")
+            for (first, last), value in zip(read.steps, values, strict=True)
+        )
+        value = _REDUCE[self.reduce](values)
+        return Score(value, explanation=f"{self.reduce} of {len(values)} steps", steps=steps)
+
+    def _too_long(self, why: str) -> Score:
+        return Score(0.0, "over_limit", explanation=why)
+
+
+def _by_pieces(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
+    """Prompt, steps and tags tokenized one by one; a start token in front where the tokenizer has one."""
+    start = loaded.tokenizer.bos_token_id
+    ids = [start] if special and start is not None else []
+    if prompt:
+        ids += loaded.encode(prompt, special=False).ids
+    tag_ids = loaded.encode(tag, special=False).ids
+    positions = []
+    for step in steps:
+        ids += loaded.encode(step, special=False).ids
+        ids += tag_ids
+        positions.append(len(ids) - 1)
+    return Encoded(ids, positions)
+
+
+def _as_a_whole(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
+    """Prompt and lines of a step with its tag, tokenized as one text; tags are found by their characters."""
+    parts = [prompt, *("\n" * (number > 0) + step + tag for number, step in enumerate(steps))]
+    ends = [length - 1 for length in accumulate(map(len, parts))][1:]
+    found = loaded.tokenizer("".join(parts), add_special_tokens=special, return_offsets_mapping=True, verbose=False)
+    by_character = {}
+    for token, (first, last) in enumerate(found["offset_mapping"]):
+        by_character.update(dict.fromkeys(range(first, last), token))  # a later token of the same character wins
+    return Encoded(found["input_ids"], [by_character[end] for end in ends])
+
+
+def _joined(messages: Sequence[Message]) -> str:
+    """A chat for a model without a chat template."""
+    return "\n\n".join(message.content for message in messages)
+
+
+def _sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else 1 - 1 / (1 + math.exp(logit))
