@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -64,16 +64,21 @@ class Endpoint:
         return self.base_url.rstrip("/") + "/chat/completions"
 
 
-def ask(endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]]) -> list[Reply | Failure]:
-    """The reply to each request body, in order. Raises nothing for what the server does."""
+def ask(
+    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], keep: Callable[[int, Reply], None] | None = None
+) -> list[Reply | Failure]:
+    """The reply to each request body, in order. Raises nothing for what the server does.
+
+    ``keep`` is called with the index of a body and its reply as soon as that is there, in whatever order they come.
+    """
     if not bodies:
         return []
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_ask_all(endpoint, bodies))
+        return asyncio.run(_ask_all(endpoint, bodies, keep))
     with ThreadPoolExecutor(1) as pool:  # a notebook's thread has a loop already
-        return pool.submit(asyncio.run, _ask_all(endpoint, bodies)).result()
+        return pool.submit(asyncio.run, _ask_all(endpoint, bodies, keep)).result()
 
 
 class _Try(NamedTuple):
@@ -136,7 +141,9 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()  # takes 30 ms, as long as many a request
 
 
-async def _ask_all(endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]]) -> list[Reply | Failure]:
+async def _ask_all(
+    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], keep: Callable[[int, Reply], None] | None
+) -> list[Reply | Failure]:
     import httpx2
 
     headers = {"Content-Type": "application/json"}
@@ -147,11 +154,14 @@ async def _ask_all(endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]]) -> l
     # Each try has a deadline of its own; the client's would bound single reads, and a trickle would last for ever.
     async with httpx2.AsyncClient(headers=headers, timeout=None, limits=limits, verify=_certificates()) as client:
 
-        async def one(body: Mapping[str, Any]) -> Reply | Failure:
+        async def one(index: int, body: Mapping[str, Any]) -> Reply | Failure:
             async with room:
-                return await _ask_one(client, endpoint, body)
+                found = await _ask_one(client, endpoint, body)
+            if keep is not None and isinstance(found, Reply):
+                keep(index, found)
+            return found
 
-        return await asyncio.gather(*map(one, bodies))
+        return await asyncio.gather(*(one(index, body) for index, body in enumerate(bodies)))
 
 
 async def _ask_one(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | Failure:

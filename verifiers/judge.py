@@ -177,10 +177,10 @@ class LLMJudge(BatchVerifier):
         cache = ReplyCache(self.cache) if self.cache is not None and keys else None
         known: dict[str, Reply | Failure] = {**cache.get(keys)} if cache else {}
         missing = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
-        found = dict(zip(missing, ask(self._endpoint(), list(missing.values())), strict=True)) if missing else {}
-        if cache:
-            cache.put({key: reply for key, reply in found.items() if isinstance(reply, Reply)})
-        known.update(found)
+        names = list(missing)
+        keep = (lambda index, reply: cache.put(names[index], reply)) if cache else None
+        if missing:
+            known.update(zip(names, ask(self._endpoint(), list(missing.values()), keep), strict=True))
         return [known[key] for key in keys]
 
     def _endpoint(self) -> Endpoint:

@@ -42,12 +42,11 @@ class ReplyCache:
             raise self._unusable(error) from error
         return found
 
-    def put(self, replies: Mapping[str, Reply]) -> None:
-        """Keep replies by key. One that is there already stays: what was judged by it once is judged by it again."""
-        rows = [(key, reply.text, reply.whole) for key, reply in replies.items()]
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep a reply. One that is there already stays: what was judged by it once is judged by it again."""
         try:
             with closing(self._open()) as database, database:
-                database.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", rows)
+                database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, reply.text, reply.whole))
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 

@@ -162,6 +162,13 @@ def test_from_within_a_running_loop_and_from_threads(peer):
     assert found == [Reply("fine", True)] * 15
 
 
+def test_replies_are_kept_as_they_come(peer):
+    kept: list[tuple[int, Reply]] = []
+    server = peer(lambda number, body: "fine" if body["n"] % 2 else Answer(status=400))
+    ask(quick(server.url, concurrency=1), [{"n": number} for number in range(4)], lambda *one: kept.append(one))
+    assert kept == [(1, Reply("fine", True)), (3, Reply("fine", True))]
+
+
 def test_a_text_that_no_file_can_hold_is_mended(peer):
     server = peer(lambda number, body: Answer(body=b'{"choices": [{"message": {"content": "a\\ud800\\u0000b"}}]}'))
     assert ask(quick(server.url), [BODY]) == [Reply("a?\0b", True)]
@@ -170,8 +177,9 @@ def test_a_text_that_no_file_can_hold_is_mended(peer):
 def test_a_cache_keeps_what_it_has(tmp_path: Path):
     cache = ReplyCache(str(tmp_path / "new folder" / "replies.db"))
     assert cache.get(["a"]) == {}
-    cache.put({"a": Reply("first\0", True), "b": Reply("cut", False)})
-    cache.put({"a": Reply("second", True)})
+    cache.put("a", Reply("first\0", True))
+    cache.put("b", Reply("cut", False))
+    cache.put("a", Reply("second", True))
     assert cache.get(["a", "b", "c"]) == {"a": Reply("first\0", True), "b": Reply("cut", False)}
 
 
@@ -179,12 +187,13 @@ def test_a_cache_is_shared_by_processes(tmp_path: Path):
     path = str(tmp_path / "replies.db")
     code = (
         "import sys\nfrom grpo_env.verifiers.replies import *\ncache = ReplyCache(sys.argv[1])\n"
-        "for n in range(40): cache.put({f'{sys.argv[2]}-{n}': Reply(sys.argv[2], True), f'both-{n}': Reply('x', True)})"
+        "for n in range(20):\n"
+        "    cache.put(f'{sys.argv[2]}-{n}', Reply(sys.argv[2], True))\n    cache.put(f'both-{n}', Reply('x', True))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code, path, name]) for name in ("one", "two")]
     assert [writer.wait() for writer in writers] == [0, 0]
-    keys = [f"{name}-{number}" for name in ("one", "two", "both") for number in range(40)]
-    assert len(ReplyCache(path).get(keys)) == 120
+    keys = [f"{name}-{number}" for name in ("one", "two", "both") for number in range(20)]
+    assert len(ReplyCache(path).get(keys)) == 60
 
 
 def test_a_cache_that_cannot_be_used_is_named(tmp_path: Path):
@@ -197,11 +206,11 @@ def test_a_cache_that_cannot_be_used_is_named(tmp_path: Path):
 def test_a_lasting_lock_is_an_error_not_a_hang(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("grpo_env.verifiers.replies.WAIT", 0.05)
     cache = ReplyCache(str(tmp_path / "replies.db"))
-    cache.put({"a": Reply("", True)})
+    cache.put("a", Reply("", True))
     holder = sqlite3.connect(tmp_path / "replies.db")
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(UsageError, match="locked"):
-        cache.put({"b": Reply("", True)})
+        cache.put("b", Reply("", True))
     holder.close()
 
 
