@@ -148,7 +148,10 @@ def readable(gold: str) -> bool:
 
 def spaced(text: str) -> str:
     """The text with spaces inside of all braces, the escaped ones excepted."""
-    return re.sub(r"\\.|[{}]", lambda found: {"{": "{ ", "}": " }"}.get(found[0], found[0]), text, flags=re.DOTALL)
+    braces = {"{": "{ ", "}": " }"}
+    return re.sub(
+        r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", lambda found: braces.get(found[0], found[0]), text, flags=re.S
+    )
 
 
 RESPELLED: dict[str, Callable[[str], str]] = {
