@@ -26,6 +26,7 @@ BUILT_IN: dict[str, str] = {
     "reasoning_steps": "grpo_env.verifiers.reasoning:ReasoningSteps",
     "reasoning_length": "grpo_env.verifiers.reasoning:ReasoningLength",
     "keywords": "grpo_env.verifiers.text:Keywords",
+    "language_consistency": "grpo_env.verifiers.language:LanguageConsistency",
     "repetition": "grpo_env.verifiers.repetition:Repetition",
     "choice": "grpo_env.verifiers.choice:Choice",
     "integer_answer": "grpo_env.verifiers.choice:IntegerAnswer",

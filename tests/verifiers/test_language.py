@@ -1,0 +1,169 @@
+"""Languages: sentences of 23 of them alone and mixed, what has no language, hostile texts."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from functools import cache
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format, Score
+from grpo_env.errors import UsageError
+from grpo_env.verifiers import language as module
+from grpo_env.verifiers.language import LanguageConsistency
+from grpo_env.verifiers.words import words
+
+LINES = (Path(__file__).parent / "cases/sentences.jsonl").read_text().splitlines()
+SENTENCES: dict[str, list[str]] = {row["language"]: row["sentences"] for row in map(json.loads, LINES)}
+ENGLISH = "First we count the eggs that are left in the basket, then we sell all of them."
+GERMAN = "Zuerst zählen wir die Eier, die noch im Korb sind, und dann verkaufen wir sie alle."
+CHINESE = "我们先数一数篮子里还剩多少个鸡蛋，然后把它们全部卖掉。"  # noqa: RUF001
+
+
+@cache
+def verifier(language: str = "en", **options: Any) -> LanguageConsistency:
+    return LanguageConsistency(Format(reasoning=None, answer=None), language, **options)
+
+
+def score(text: str, language: str = "en") -> Score:
+    return verifier(language)(Example("x"), Completion(text))
+
+
+def counted(text: str) -> int:
+    return sum(1 for word in words(text) if len(word) > 1 or not word.isascii())
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_a_text_in_one_language_is_all_in_it(language: str) -> None:
+    text = " ".join(SENTENCES[language])
+    assert score(text, language).value == 1, score(text, language)
+    for other in SENTENCES.keys() - {language}:
+        assert score(text, other).value == 0, score(text, other)
+
+
+@pytest.mark.parametrize(("one", "other"), [pair for pair in product(SENTENCES, repeat=2) if pair[0] < pair[1]])
+def test_the_share_of_a_mixed_text_is_that_of_its_words(one: str, other: str) -> None:
+    first, second = SENTENCES[one][:4], SENTENCES[other][:4]
+    text = "\n".join([*first[:2], *second[:2], *first[2:], *second[2:]])
+    expected = counted(" ".join(first)) / counted(text)
+    assert score(text, one).value == pytest.approx(expected), score(text, one)
+    assert score(text, other).value == pytest.approx(1 - expected), score(text, other)
+
+
+def test_short_sentences_of_two_languages_in_turn_are_mostly_told_apart() -> None:
+    far = []
+    for one, other in product(SENTENCES, repeat=2):
+        if one != other:
+            first, second = SENTENCES[one][:4], SENTENCES[other][:4]
+            text = "\n".join(chain.from_iterable(zip(first, second, strict=True)))
+            share = score(text, one).value
+            assert share is not None
+            far.append(abs(share - counted(" ".join(first)) / counted(text)))
+    assert sum(distance > 0.02 for distance in far) / len(far) < 0.04
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "why"),
+    [
+        (ENGLISH, 1, "English"),
+        (f"{ENGLISH} $x_{{max}} = \\frac{{12}}{{4}}$ \\[ \\text{{wenn}} x > 3 \\]", 1, "formulas"),
+        (f"{ENGLISH}\n```python\nfuer_jedes = [wert for wert in werte]\n```\n`eins zwei`", 1, "code"),
+        (f"{ENGLISH} https://example.org/zuerst-zaehlen-wir-die-eier-im-korb", 1, "an address"),
+        (f"{ENGLISH} 1 + 2 = 3, x + y = z, 12 km. " * 3, 1, "numbers, names and units"),
+        (f"{ENGLISH} <<48/2=24>>", 1, "calculator marks"),
+        (f"{ENGLISH.upper()} {ENGLISH}", 1, "capitals"),
+        (f"He pays $5 for the apples and then $7 for pears. {ENGLISH}", 1, "amounts of money are no formulas"),
+        (GERMAN, 0, "German"),
+        (f"```\n{GERMAN}\n```", 0, "prose does not hide in code"),
+        (f"${GERMAN}$", 0, "nor in a formula"),
+        (f"\\[\\text{{{GERMAN}}}\\]", 0, "nor in a formula's text"),
+        (f"`{CHINESE}`", 0, "nor does Chinese"),
+        (CHINESE, 0, "Chinese"),
+        (f"{CHINESE} OK.", 1 / 26, "a word in another script"),
+        ("$a$b" * 40, None, "letters do not grow together where a formula was"),
+        ("x = 1\ny = 2 * x\n" * 20, None, "no words"),
+        ("", None, "empty"),
+        ("So it is.", None, "too little to tell"),
+        ("等等。", None, "too little to tell, in Chinese"),
+        ("\x00\ud800 \u0301 ∑∫ 🙂 " * 20, None, "no letters"),
+    ],
+)
+def test_what_has_no_language_does_not_count(text: str, value: float | None, why: str) -> None:
+    found = score(text)
+    assert found.value == (None if value is None else pytest.approx(value)), f"{why}: {found}"
+    assert found.status == ("not_applicable" if value is None else "scored")
+    assert found.explanation
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "value", "status"),
+    [
+        (f"<think>{ENGLISH}</think>{GERMAN}", "reasoning", 1.0, "scored"),
+        (f"<think>{GERMAN}</think>{ENGLISH}", "reasoning", 0.0, "scored"),
+        (f"<think>{ENGLISH}", "reasoning", 1.0, "scored"),
+        (ENGLISH, "reasoning", 0.0, "no_answer"),
+        (ENGLISH, "all", 1.0, "scored"),
+        (f"<think>{ENGLISH}</think><answer>{ENGLISH}</answer>", "all", 1.0, "scored"),
+        ("<think></think>", "reasoning", None, "not_applicable"),
+    ],
+)
+def test_where(text: str, where: Any, value: float | None, status: str) -> None:
+    found = LanguageConsistency(where=where)(Example("x"), Completion(text))
+    assert (found.value, found.status) == (value, status)
+
+
+def test_a_prefill_is_not_the_models() -> None:
+    assert LanguageConsistency()(Example("x"), Completion(f"{ENGLISH}</think>", prefill=f"<think>{GERMAN} ")).value == 1
+
+
+@pytest.mark.parametrize("text", ["Prvo zbrojimo oba broja, a zatim oduzmemo ostatak i podijelimo rezultat s dva."])
+def test_languages_that_no_sentence_tells_apart_are_one(text: str) -> None:
+    assert score(text, "hr").value == score(text, "bs").value == score(text, "sr").value == 1
+
+
+@given(
+    parts=st.lists(st.sampled_from([ENGLISH, GERMAN, CHINESE, "$x$", "12", "\n", "\r\n", "`", "$", "\\["]), max_size=8)
+)
+@settings(max_examples=100, deadline=None)
+def test_bounds_and_line_ends(parts: list[str]) -> None:
+    text = " ".join(parts)
+    found = score(text)
+    assert found.value is None or 0 <= found.value <= 1
+    assert found == score(text.replace("\r\n", "\n"))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "a ", "word ", "数", "First we add. ", "$", "$$a", "`", "```", "\\(", "\\[", "\\begin{", "<<", "Aa.", "http://",
+     "\u0301", "añ ", "aa,"],
+)  # fmt: skip
+def test_a_megabyte_is_judged(unit: str) -> None:
+    assert score(unit * (1_000_000 // len(unit))).status in ("scored", "not_applicable")
+
+
+def test_a_long_text_is_judged_evenly() -> None:
+    assert score(f"{ENGLISH}\n" * 3000 + f"{GERMAN}\n" * 1000).value == pytest.approx(0.75, abs=0.03)
+
+
+def test_it_is_picklable_like_every_verifier() -> None:
+    again = pickle.loads(pickle.dumps(verifier()))
+    assert again(Example("x"), Completion(ENGLISH)).value == 1
+
+
+def test_an_unknown_language_is_an_error() -> None:
+    with pytest.raises(UsageError, match="unknown language 'english'"):
+        LanguageConsistency(language="english")
+
+
+def test_without_the_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    module._identifier.cache_clear()
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    with pytest.raises(UsageError, match=r"pip install 'grpo_env\[language\]'"):
+        LanguageConsistency()

@@ -1,0 +1,218 @@
+"""In which language does the model think? Formulas and code have none; the rest is judged piece by piece."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from copy import copy
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.errors import UsageError, nearest
+from grpo_env.registry import verifier
+
+from .blocks import passage
+from .segments import spans
+from .words import MARKS, words
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+ENOUGH = (
+    40  # letters that tell a language: of English pieces of 20 to 30 letters 96 % are recognised, of 40 and more 99.8 %
+)
+LONG = 200  # words after which a sentence without an end is cut
+MOST = 1000  # pieces of a longer text that are judged
+
+# The languages that most of the web is written in. Looking for a hundred finds Latin and Breton in lists of names.
+_WEB = (
+    "ar bg bn cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk "
+    "ur vi zh"
+)
+_COMMON = frozenset(_WEB.split())
+# What no sentence can tell apart counts as one.
+_SAME = ({"bs", "hr", "sr"}, {"no", "nn"}, {"id", "ms"})
+
+# Who writes in these scripts; any other language is looked for in every script but these.
+_WRITTEN_IN = {
+    "CJK": frozenset(("zh", "ja")),
+    "HANGUL": frozenset(("ko",)),
+    "CYRILLIC": frozenset(("ba", "be", "bg", "kk", "ky", "mk", "mn", "ru", "sr", "tg", "tt", "uk", "uz")),
+    "ARABIC": frozenset(("ar", "fa", "ku", "ps", "ug", "ur")),
+    "DEVANAGARI": frozenset(("hi", "mr", "ne", "sa")),
+    "BENGALI": frozenset(("as", "bn")),
+    "GREEK": frozenset(("el",)),
+    "HEBREW": frozenset(("he",)),
+    "THAI": frozenset(("th",)),
+    "TAMIL": frozenset(("ta",)),
+}
+_NOT_LATIN = frozenset.union(*_WRITTEN_IN.values()) - {"sr", "ku", "kk", "uz"}
+_CHINESE_OR_JAPANESE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "KATAKANA-HIRAGANA")
+
+_CODE = re.compile(r"```[^`]*+```|`[^`\n]*+`|https?://\S++")
+_FORMULA = re.compile(
+    r"\$\$[^$]*+\$\$|\$[^$\n]*+\$|\\\((?:[^\\]|\\(?![()]))*+\\\)|\\\[(?:[^\\]|\\(?![\[\]]))*+\\\]|<<[^<>\n]*+>>"
+)
+_COMMAND = re.compile(r"\\(?:begin|end)\{[^{}\n]{0,30}\}|\\[A-Za-z]++")
+# So many words in a row are prose, wherever they stand: "$5 for the apples and $7" is no formula, nor can essays hide.
+_WORD = rf"[^\W\d_][\w{MARKS}]++"
+_PROSE_IN_FORMULA, _PROSE_IN_CODE = (
+    re.compile(rf"(?<![\w{MARKS}]){_WORD}(?:[ ,;:.'-][ ]?{_WORD}){{{more},}}+|[\u3041-\u30ff\u3400-\u9fff]{{4,}}+")
+    for more in (2, 4)
+)
+
+
+@verifier("language_consistency")
+@dataclass(frozen=True)
+class LanguageConsistency(Verifier):
+    """The share of the words that are in the ``language`` asked for, from 0 to 1.
+
+    Numbers, single letters, formulas, code and addresses are left out, but for three words in a row in a formula and
+    five in code. The rest is cut into sentences and these by script. py3langid says which languages there are, of 41
+    common ones and the one asked for, from pieces long enough to tell (short sentences are joined), and then which of
+    these each sentence is in; its words count for it, in Chinese, Japanese and Thai its characters. Of more than 1,000
+    sentences 1,000 are judged, evenly spread. A few words of another language inside a sentence, in the same script,
+    are not noticed, and what is too short to tell is taken for the language asked for if that is written so. With
+    fewer than 40 letters (13 Chinese ones) nothing is said (``not_applicable``); without a reasoning block the value
+    is 0 (``no_answer``).
+
+    Source: DeepSeek-R1 (2025), section 2.3.2: the share of target-language words in the reasoning, added to the
+    accuracy reward. Elsewhere lists of marker words stand in for it, and any text without them scores 0.
+    """
+
+    format: Format = field(default_factory=Format)
+    language: str = "en"
+    """The ISO 639-1 code of the language: en, zh, de, ..."""
+    where: Literal["reasoning", "all"] = "reasoning"
+    """The text that is judged: the ``reasoning`` block (all, if the format names none), or ``all`` of it."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<think>First we count the eggs that are left, then we sell them.</think>", 1.0, "English"),
+        Case(
+            "<think>Zuerst zählen wir die Eier, $x = 16 - 7$, und verkaufen sie.</think>",
+            1.0,
+            "German",
+            options={"language": "de"},
+        ),
+        Case(
+            "<think>我们先数一数还剩多少个鸡蛋。So we sell all the eggs for two dollars each.</think>",
+            10 / 23,
+            "13 Chinese characters and 10 English words",
+        ),
+        Case(
+            "<think>我们先数一数还剩多少个鸡蛋，然后把它们卖掉。</think>",  # noqa: RUF001
+            1.0,
+            "Chinese",
+            options={"language": "zh"},
+        ),
+        Case("<think>Zuerst zählen wir die Eier und verkaufen sie dann.</think>", 0.0, "another language"),
+        Case("<think>$x = 16 - 7$</think>", None, "no words"),
+        Case("First we count the eggs that are left, then we sell them.", 0.0, "no reasoning block"),
+    )
+
+    def __post_init__(self) -> None:
+        known = [code for code in _identifier().labels if len(code) == 2]
+        if self.language not in known:
+            raise UsageError(
+                f"language_consistency: unknown language {self.language!r}; {nearest(self.language, known)}"
+            )
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        text = passage(self.where, self.format, completion)
+        if text is None:
+            return Score(0.0, "no_answer", explanation="no reasoning block")
+        pieces = _pieces(_prose(text))
+        if sum(piece.letters for piece in pieces) < ENOUGH:
+            return Score(None, "not_applicable", explanation="too few words to tell their language")
+        pieces = pieces[:: -(-len(pieces) // MOST)]
+        known = _COMMON | {self.language}
+        present = frozenset({self.language, *(_name(piece, known) for piece in _joined(pieces))})
+        counts: Counter[str] = Counter()
+        for piece in pieces:
+            counts[_name(piece, present)] += len(piece.words)
+        accepted = next((same for same in _SAME if self.language in same), {self.language})
+        share = sum(counts[code] for code in accepted) / counts.total()
+        shown = ", ".join(f"{code} {count}" for code, count in counts.most_common(4))
+        return Score(share, explanation=f"{share:.0%} {self.language}; words by language: {shown}")
+
+
+class _Piece(NamedTuple):
+    script: str
+    words: list[str]
+
+    @property
+    def letters(self) -> int:
+        """Letters and the spaces between words; a Chinese character tells as much as three."""
+        return sum(len(word) + 1 if word.isascii() or len(word) > 1 else 3 for word in self.words)
+
+
+def _prose(text: str) -> str:
+    """The text without what has no language."""
+    text = _CODE.sub(lambda match: _kept(_PROSE_IN_CODE, match.group()), text)
+    text = _FORMULA.sub(lambda match: _kept(_PROSE_IN_FORMULA, _COMMAND.sub("", match.group())), text)
+    return _COMMAND.sub(" ", text)
+
+
+def _kept(prose: re.Pattern[str], text: str) -> str:
+    return f" {' '.join(prose.findall(text))} "
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """The words of each sentence, by script."""
+    pieces = []
+    for start, end in spans(text, 0, len(text), "sentence"):
+        by_script: dict[str, list[str]] = {}
+        for word in words(text[start:end]):
+            script = _script(word[0])
+            if script and (len(word) > 1 or not word.isascii()):
+                by_script.setdefault(script, []).append(word)
+        for script, found in by_script.items():
+            pieces += [_Piece(script, found[first : first + LONG]) for first in range(0, len(found), LONG)]
+    return pieces
+
+
+def _joined(pieces: list[_Piece]) -> list[_Piece]:
+    """Pieces of one script joined until their language can be told, without the rest for which it cannot."""
+    joined: list[_Piece] = []
+    waiting: dict[str, _Piece] = {}
+    for script, found in pieces:
+        piece = waiting.setdefault(script, _Piece(script, []))
+        piece.words.extend(found)
+        if piece.letters >= ENOUGH:
+            joined.append(waiting.pop(script))
+    return joined
+
+
+@lru_cache(maxsize=4096)
+def _script(letter: str) -> str:
+    """The script of a letter as in its Unicode name, Chinese and Japanese as one; empty for a digit."""
+    name = unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""
+    return "CJK" if name in _CHINESE_OR_JAPANESE else name
+
+
+def _name(piece: _Piece, languages: frozenset[str]) -> str:
+    """The one of the languages that a piece is in; its script, where none of them is written in that."""
+    possible = languages & _WRITTEN_IN.get(piece.script, languages - _NOT_LATIN)
+    if len(possible) < 2:
+        return next(iter(possible), piece.script)
+    return str(_narrowed(possible).classify(" ".join(piece.words))[0])
+
+
+@lru_cache(maxsize=64)
+def _narrowed(languages: frozenset[str]) -> LanguageIdentifier:
+    identifier = copy(_identifier())
+    identifier.set_languages(languages)
+    return identifier
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> LanguageIdentifier:
+    """py3langid with the model that it brings along."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        raise UsageError("language_consistency needs py3langid: pip install 'grpo_env[language]'") from error
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
