@@ -25,6 +25,7 @@ from grpo_env.verifiers.extract import inside
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's
 JUNK = "31415926"
+_BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
 # Models, servers and sandboxes are slow and have tests of their own.
 ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "python_tests"}
@@ -47,6 +48,7 @@ def catalogue() -> Iterator[tuple[str, Verifier]]:
 
 
 VERIFIERS = dict(catalogue())
+LEAVES = {name: verifier for name, verifier in VERIFIERS.items() if not hasattr(verifier, "parts")}
 ACCURACY = Accuracy(timeout=TIMEOUT)
 
 
@@ -88,7 +90,7 @@ def untimed(score: Score) -> Score:
 
 
 def together(text: str, gold: str | None) -> None:
-    """Group verifiers, on completions that are nearly the same: a valid score for each."""
+    """All of them, composites included, on a group of completions that are nearly the same: a valid score for each."""
     texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
     for name, verifier in VERIFIERS.items():
         (scores,) = judge_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
@@ -105,7 +107,7 @@ def everything(gold: str | None, text: str, prefill: str = "") -> None:
 
 def others(gold: str | None, text: str, prefill: str = "") -> None:
     """All verifiers but accuracy; what is in strict form has full marks for form, and has lost it with text behind."""
-    values = {name: judged(name, verifier, gold, text, prefill).value for name, verifier in VERIFIERS.items()}
+    values = {name: judged(name, verifier, gold, text, prefill).value for name, verifier in LEAVES.items()}
     if values["strict_format"] == 1:
         more = judged("strict_format", VERIFIERS["strict_format"], gold, f"{text} {JUNK}", prefill)
         if (values["soft_format"], values["tag_count"], more.value) != (1, 1, 0):
@@ -149,9 +151,7 @@ def readable(gold: str) -> bool:
 def spaced(text: str) -> str:
     """The text with spaces inside of all braces, the escaped ones excepted."""
     braces = {"{": "{ ", "}": " }"}
-    return re.sub(
-        r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", lambda found: braces.get(found[0], found[0]), text, flags=re.S
-    )
+    return _BRACES.sub(lambda found: braces.get(found[0], found[0]), text)
 
 
 RESPELLED: dict[str, Callable[[str], str]] = {
