@@ -19,15 +19,13 @@ from .sampler import Rollout
 
 @dataclass
 class MicroBatch:
-    """Rows that go through the model together: prompt and completion, padded on the right.
+    """Rows that go through the model together.
 
-    ``predicts`` is True where the model's output is a distribution over a completion token, one position before
-    it; ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update.
+    ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update.
     """
 
-    ids: Tensor  # (rows, L)
-    predicts: Tensor  # (rows, L)
-    targets: Tensor  # (N,) completion tokens, row by row: N = completion_mask.sum()
+    prompts: list[list[int]]  # of each row
+    ids: Tensor  # (rows, T) completion tokens, padded on the right
     completion_mask: Tensor  # (rows, T)
     advantages: Tensor  # (rows, T)
     old_logp: Tensor | None = None
@@ -63,7 +61,9 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
 
     groups = own_share(policy.accelerator, len(flat))
     own = [row for row in range(groups.start * config.group_size, groups.stop * config.group_size) if useful[row]]
-    own.sort(key=lambda row: len(judged[row].rollout.prompt_ids) + lengths[row])  # little padding in a micro-batch
+    # Little padding in a micro-batch, and a group's rows side by side, which share their prompt.
+    size = [len(judged[row].rollout.prompt_ids) + max(lengths[_group(row, config)]) for row in range(len(judged))]
+    own.sort(key=lambda row: (size[row], row))
     parts = [own[at : at + config.micro_batch_rows] for at in range(0, len(own), config.micro_batch_rows)]
     return Batch(
         advantages=advantages,
@@ -73,6 +73,11 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
         ],
         uniform_groups=int(flat.sum()),
     )
+
+
+def _group(row: int, config: TrainConfig) -> slice:
+    start = row // config.group_size * config.group_size
+    return slice(start, start + config.group_size)
 
 
 def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Tensor:
@@ -131,19 +136,13 @@ def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
 
 
 def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:
-    width = max(len(rollout.prompt_ids) + len(rollout.ids) for rollout in rollouts)
-    longest = max(len(rollout.ids) for rollout in rollouts)
-    ids = torch.zeros(len(rollouts), width, dtype=torch.long)
-    predicts = torch.zeros(len(rollouts), width, dtype=torch.bool)
-    for row, rollout in enumerate(rollouts):
-        start, end = len(rollout.prompt_ids), len(rollout.prompt_ids) + len(rollout.ids)
-        ids[row, :end] = torch.tensor(rollout.prompt_ids + rollout.ids)
-        predicts[row, start - 1 : end - 1] = True
     lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
+    longest = int(lengths.max())
+    mask = torch.arange(longest) < lengths[:, None]
+    tokens = torch.tensor([token for rollout in rollouts for token in rollout.ids])
     return MicroBatch(
-        ids=ids.to(device),
-        predicts=predicts.to(device),
-        targets=torch.tensor([token for rollout in rollouts for token in rollout.ids]).to(device),
-        completion_mask=(torch.arange(longest) < lengths[:, None]).to(device),
+        prompts=[rollout.prompt_ids for rollout in rollouts],
+        ids=torch.zeros(len(rollouts), longest, dtype=torch.long).masked_scatter(mask, tokens).to(device),
+        completion_mask=mask.to(device),
         advantages=advantages[:, :longest].to(device),
     )

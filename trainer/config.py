@@ -181,6 +181,8 @@ class TrainConfig:
     """The gradient is scaled down to this norm."""
     micro_batch_rows: int = 32
     """Completions per forward and backward pass: memory against speed; the gradient does not depend on it."""
+    share_prompts: bool = True
+    """Compute a group's prompt once in the loss, where the model's family can; without gradient checkpointing."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -26,6 +25,7 @@ class Policy:
     """A causal language model with its tokenizer, on its device.
 
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
+    ``shares_prompts`` says that a group's prompt goes through the model once in the loss (see ``forward``).
     """
 
     name: str
@@ -33,6 +33,7 @@ class Policy:
     tokenizer: Any
     accelerator: Accelerator
     autocast: torch.dtype | None = None
+    shares_prompts: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -135,14 +136,3 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
         why = str(error).strip().split("\n")[0]
         raise UsageError(f"model {str(name)!r} cannot be loaded ({why}); give a hub id or a folder") from error
     return model, tokenizer
-
-
-def completion_logits(policy: Policy, model: Any, ids: Tensor, predicts: Tensor) -> Tensor:
-    """Logits (N, V) at the N positions where ``predicts`` (B, L) is True, of right-padded ``ids`` (B, L).
-
-    Padding stands on the right, where causal attention never looks, so there is no attention mask and SDPA can take
-    its causal kernel. The language model head sees the N positions only.
-    """
-    with policy.computing():
-        logits: Tensor = model(input_ids=ids, use_cache=False, logits_to_keep=predicts).logits
-    return logits

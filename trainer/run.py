@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
 from .curves import plot_curves
 from .evaluate import accuracy_interval, evaluate, summarise
+from .forward import shares_prompts
 from .policy import Policy, load_policy
 from .report import Report
 from .rollout import Judged
@@ -70,6 +71,8 @@ class Run:
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
         )
+        if config.share_prompts and not config.gradient_checkpointing:
+            policy = replace(policy, shares_prompts=shares_prompts(policy))
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
@@ -117,6 +120,8 @@ class Run:
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
         )
+        if config.share_prompts and not policy.shares_prompts:
+            self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
     def evaluate_if_due(self, step: int) -> None:

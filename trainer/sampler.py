@@ -14,6 +14,7 @@ from transformers import DynamicCache
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import RunError, UsageError
 
+from .forward import forward, left_pad
 from .policy import Policy
 
 # Finished rows are dropped once they are this share of the rows in the cache: dropping copies the cache once, as
@@ -103,11 +104,11 @@ def _decode(
 ) -> list[list[int]]:
     """Tokens of every row, with whatever follows the end token of a row that finished before the others."""
     device, rows = policy.device, len(prompts) * group_size
-    ids, seen = _left_pad(prompts, device)
+    ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
     lengths = seen.sum(1)
     cache = DynamicCache(config=policy.model.config)
-    logits = _forward(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
+    logits = _next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
     if group_size > 1:
         cache.batch_repeat_interleave(group_size)
     logits = logits.repeat_interleave(group_size, 0)
@@ -130,28 +131,12 @@ def _decode(
             cache.batch_select_indices(kept)
             active, alive, chosen = active[kept], alive[kept], chosen[kept]
             seen, lengths = seen[kept], lengths[kept]
-        logits = _forward(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
+        logits = _next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
     return list(tokens.tolist())
 
 
-def _left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """(P, L) ids and mask, padded on the left so that all prompts end in the same column. Padding ids mean nothing."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    seen = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        seen[row, width - len(prompt) :] = 1
-    return ids.to(device), seen.to(device)
-
-
-def _forward(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
-    where = {"position_ids": positions} if policy.takes_positions else {}
-    output = policy.model(
-        input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True, logits_to_keep=1, **where
-    )
-    logits: Tensor = output.logits[:, -1]
-    return logits
+def _next_logits(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
+    return forward(policy, policy.model, ids, seen, positions, cache, logits_to_keep=1)[:, -1]
 
 
 def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:

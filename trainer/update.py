@@ -14,8 +14,9 @@ from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
+from .forward import completion_logits
 from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, token_logp
-from .policy import Policy, completion_logits
+from .policy import Policy
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,9 @@ def micro_batch_loss(
 
 def _row_logp(policy: Policy, model: Any, micro: MicroBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
     """(rows, T) log-probabilities of the completion tokens and the entropies there, 0 where there is no token."""
-    logits = completion_logits(policy, model, micro.ids, micro.predicts)
-    flat = token_logp(logits, micro.targets, config.temperature, entropy_gradient=config.entropy_coef != 0)
-    empty = torch.zeros(micro.completion_mask.shape, device=logits.device)
-    logp, entropy = (empty.masked_scatter(micro.completion_mask, values) for values in flat)
+    shape = micro.completion_mask.shape
+    logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
+    for logits, where in completion_logits(policy, model, micro.prompts, micro.ids, micro.completion_mask):
+        flat = token_logp(logits, micro.ids[where], config.temperature, entropy_gradient=config.entropy_coef != 0)
+        logp, entropy = logp.masked_scatter(where, flat[0]), entropy.masked_scatter(where, flat[1])
     return logp, entropy

@@ -12,7 +12,7 @@ import torch
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.trainer import sampler
-from grpo_env.trainer.policy import Policy, completion_logits, load_policy
+from grpo_env.trainer.policy import Policy, load_policy
 from grpo_env.trainer.sampler import sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
@@ -115,14 +115,6 @@ def test_training_mode_is_restored(policy: Policy) -> None:
 def test_too_long_for_the_model(policy: Policy) -> None:
     with pytest.raises(UsageError, match="exceed the 128 positions"):
         sample(policy, [[40] * 100], 1, max_new_tokens=29, temperature=0)
-
-
-def test_completion_logits_are_those_before_the_tokens(policy: Policy) -> None:
-    ids = torch.tensor([[40, 41, 42, 43, 44], [50, 51, 52, 0, 0]])
-    predicts = torch.tensor([[False, True, True, True, False], [True, True, False, False, False]])
-    got = completion_logits(policy, policy.model, ids, predicts)
-    rows = [policy.model(torch.tensor([row])).logits[0] for row in ([40, 41, 42, 43, 44], [50, 51, 52])]
-    torch.testing.assert_close(got, torch.cat([rows[0][1:4], rows[1][0:2]]), atol=1e-5, rtol=1e-5)
 
 
 CHAT = Example("a", (Message("system", "Be brief."), Message("user", "3+4?")))

@@ -1,0 +1,124 @@
+"""Both ways to the logits of completion tokens: against a row by itself, and against each other on many families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.forward import completion_logits, own_prompts, shared_prompts, shares_prompts
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.policy import Policy
+
+PROMPTS = [[5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [11] * 7]
+COMPLETIONS = [[4], [20, 21, 22, 23, 24, 25, 26, 27], [12, 13], [14, 15, 16], [17, 18, 19, 4, 5], [30, 31]]
+LENGTHS = torch.tensor([len(row) for row in COMPLETIONS])
+MASK = torch.arange(8) < LENGTHS[:, None]
+IDS = torch.tensor([row + [0] * (8 - len(row)) for row in COMPLETIONS])
+
+SMALL = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {},
+    "qwen3": {"head_dim": 8},
+    "mistral": {"sliding_window": 4},  # narrower than prompt and completion together
+    "gemma2": {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 8},
+    "gemma3_text": {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 8},
+    "phi": {},
+    "phi3": {},
+    "smollm3": {},
+}
+
+
+def tiny(family: str) -> Policy:
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
+    model = AutoModelForCausalLM.from_config(config).eval()
+    return Policy(family, model, None, Accelerator(cpu=True))
+
+
+def whole(pieces: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
+    """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
+    assert sum(where.int() for _, where in pieces).equal(MASK.int())
+    found = torch.zeros(*MASK.shape, pieces[0][0].shape[-1], dtype=pieces[0][0].dtype)
+    for logits, where in pieces:
+        found = found.masked_scatter(where[..., None], logits)
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
+    """In float32 to five digits; most families compute some of their layers in float32 whatever their weights."""
+    policy = tiny(family)
+    assert shares_prompts(policy)
+    weight = torch.randn(*MASK.shape, 64, generator=torch.Generator().manual_seed(1))
+    results = []
+    for pieces in (
+        own_prompts(policy.model, PROMPTS, IDS, MASK),
+        shared_prompts(policy, policy.model, PROMPTS, IDS, MASK),
+    ):
+        logits = whole(pieces)
+        policy.model.zero_grad()
+        (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
+        results.append((logits.detach(), torch.cat([each.grad.flatten() for each in policy.model.parameters()])))
+    torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
+    assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_logits_are_those_before_the_tokens(policy: Policy, shared: bool) -> None:
+    policy = replace(policy, shares_prompts=shared)
+    found = whole(completion_logits(policy, policy.model, PROMPTS, IDS, MASK))
+    for row, (prompt, ids) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
+        alone = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
+        torch.testing.assert_close(found[row, : len(ids)], alone, atol=1e-5, rtol=1e-5)
+
+
+def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
+    seen: list[int] = []
+    layer = policy.model.get_submodule("model.layers.0.mlp")
+    hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
+    shared_prompts(policy, policy.model, PROMPTS, IDS, MASK)
+    hook.remove()
+    assert seen == [3 * 7, 6 * 7]  # three distinct prompts of at most seven tokens, then six completions of at most 8
+
+
+def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
+    """Mamba keeps a state of its own instead of keys and values."""
+    torch.manual_seed(0)
+    config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
+    policy = Policy("mamba", AutoModelForCausalLM.from_config(config).eval(), None, Accelerator(cpu=True))
+    assert not shares_prompts(policy)
+
+
+def test_the_run_says_when_it_cannot_share(
+    make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.shares_prompts", lambda _: False)
+    train(make_task(steps=1), run_dir=tmp_path / "run")
+    assert "this model cannot share it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"share_prompts": False}, {"gradient_checkpointing": True}])
+def test_the_switches_turn_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, change) -> None:
+    called = []
+    monkeypatch.setattr("grpo_env.trainer.forward.shared_prompts", lambda *_: called.append(1))
+    train(make_task(steps=1), run_dir=tmp_path / "run", **change)
+    assert called == []
+    assert TrainConfig().share_prompts
