@@ -16,11 +16,12 @@ from grpo_env.registry import verifier
 from .algebra import DeadlineError, UnreadableError
 from .blocks import Where, passage
 from .compare import Rules, compare
+from .doubts import unevaluated
 from .exact import Number, OverLimitError
 from .extract import final_answer
 from .normal import squeezed
 from .reading import read
-from .shapes import Group, Reading
+from .shapes import Formula, Group, Reading
 from .words import words
 
 MAX_ANSWERS = 20  # of one completion: who names more has not answered
@@ -30,6 +31,8 @@ MOST_DEADLINES = 2  # comparisons of a group that may run into their deadline; t
 MAX_WORDS = 20_000
 LONGEST = 10  # words of an n-gram
 
+_ANYTHING = Reading("x", Formula("x"))  # what an answer has to be worked out to where nothing is known of the gold
+
 
 @verifier("majority")
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ class Majority(GroupVerifier):
     r"""1 if the final answer is the one that most completions of the prompt give, else 0. It needs no gold answer.
 
     Which text is the final answer and what counts as equal (``0.5`` and ``\frac12``) is told under ``accuracy``. A
-    completion without an answer votes for nothing and gets 0 (``no_answer``). An answer is the majority if at least
-    two completions give it and no other has as many votes; in a tie all get 0. A prompt with one completion has no
-    vote: it is unscored. So let no gate (``when``) hold back voters; to pay only the well-formed ones among the
-    majority, put ``strict_format`` and ``majority`` under ``all_of``.
+    completion without an answer (``no_answer``) or with one that is still to be worked out (``2+2``) votes for nothing
+    and gets 0. An answer is the majority if at least two completions give it and no other has as many votes; in a tie
+    all get 0. A prompt with one completion has no vote: it is unscored. So let no gate (``when``) hold back voters;
+    to pay only the well-formed ones among the majority, put ``strict_format`` and ``majority`` under ``all_of``.
 
     The vote pays what the model is surest of, right or wrong; in the end that may be one and the same answer to every
     prompt. Watch ``accuracy`` on some prompts that have gold answers.
@@ -62,6 +65,7 @@ class Majority(GroupVerifier):
         Case(("18", "17", "18", "17", "5"), (0.0,) * 5, "a tie: two votes each"),
         Case(("18", "17"), (0.0, 0.0), "one vote is no majority"),
         Case(("18", r"not \boxed{18}", r"\boxed{18} or \boxed{17}"), (0.0,) * 3, "no vote by denial or by hedging"),
+        Case(("9*2", "9*2", "18"), (0.0,) * 3, "the question said again is no answer"),
         Case("18", None, "one completion, no vote"),
     )
 
@@ -72,7 +76,7 @@ class Majority(GroupVerifier):
     def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
         if len(completions) < 2:
             return [Score(None, "not_applicable", explanation="one completion makes no vote") for _ in completions]
-        equal = _Equality(self.rel_tol, self.timeout)
+        equal = _Equality(Rules(rel_tol=self.rel_tol, timeout=self.timeout))
         scores, ballots = zip(*(self._ballot(completion, equal) for completion in completions), strict=True)
         readings = {_spelling(reading): reading for reading in ballots if reading is not None}
         counts = Counter(_spelling(reading) for reading in ballots if reading is not None)
@@ -97,21 +101,23 @@ class Majority(GroupVerifier):
         if len(found.answers) > MAX_ANSWERS:
             return several, None
         try:
-            first, *others = (read(answer) for answer in found.answers)
-            if all(equal(first, other) for other in others):
-                return score, first
-            together = read(", ".join(found.answers))
+            readings = [read(answer) for answer in found.answers]
+            done = [reading for reading in readings if not unevaluated(_ANYTHING, reading)]
+            if not done:
+                return replace(score, explanation="the answer is not evaluated"), None
+            if all(equal(done[0], reading) for reading in readings):
+                return score, done[0]
+            joined = read(", ".join(found.answers))
         except OverLimitError as error:
             return replace(score, status="over_limit", explanation=str(error)), None
-        return (score, together) if isinstance(together.shape, Group) else (several, None)
+        return (score, joined) if isinstance(joined.shape, Group) else (several, None)
 
 
 class _Equality:
-    """Whether two answers are equal, either taken as the gold. Gives algebra up if it runs out of time too often."""
+    """Whether two answers are equal. Gives algebra up if it runs out of time too often."""
 
-    def __init__(self, rel_tol: float | None, timeout: float) -> None:
-        self._rel_tol = rel_tol
-        self._timeout = timeout
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
         self._deadlines = 0
 
     def __call__(self, one: Reading, other: Reading) -> bool:
@@ -119,15 +125,12 @@ class _Equality:
         if self._deadlines >= MOST_DEADLINES and not numbers:
             return _spelling(one) == _spelling(other)
         try:
-            return self._accepts(one, other) and self._accepts(other, one)
+            return compare(one, other, self._rules).right
         except DeadlineError:
             self._deadlines += 1
         except (OverLimitError, UnreadableError):
             pass
         return False
-
-    def _accepts(self, gold: Reading, answer: Reading) -> bool:
-        return compare(gold, answer, Rules(rel_tol=self._rel_tol, timeout=self._timeout)).right
 
 
 def _elected(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from grpo_env.core import Case, Completion, Example, Score, Verifier
 from grpo_env.errors import UsageError
@@ -19,8 +19,8 @@ from .parts import Unweighted, composed, unscored
 
 UNKNOWN = "its number of tokens is not known: files need a column num_tokens"
 
-_OF = {"of": {"accuracy": {}}}
-_COSINE = {**_OF, "max_tokens": 100}
+_OF: dict[str, Any] = {"of": {"accuracy": {}}}
+_COSINE: dict[str, Any] = {**_OF, "max_tokens": 100}
 
 
 def _text(answer: str, num_tokens: int | None) -> Completion:

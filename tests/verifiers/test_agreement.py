@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,18 @@ def test_a_vote_needs_no_gold_and_does_not_look_at_one() -> None:
 def test_more_answers_than_are_compared_still_count_as_text() -> None:
     texts = [str(number) for number in range(100, 100 + MOST_COMPARED)] * 2 + ["7", "7.0", "8", "8", "8"]
     assert values(Majority(), texts) == [0.0] * (len(texts) - 3) + [1.0] * 3
+
+
+def test_which_answers_are_compared_does_not_depend_on_their_order() -> None:
+    texts = [str(number) for number in range(800, 800 + MOST_COMPARED)] + ["7", "7.0", "7"]
+    assert values(Majority(), texts) == [0.0] * MOST_COMPARED + [1.0] * 3
+    assert values(Majority(), texts[::-1]) == [1.0] * 3 + [0.0] * MOST_COMPARED
+
+
+def test_a_mean_distance_does_not_depend_on_the_order_of_the_others() -> None:
+    texts = ["a b c d e f g h i j", "a", "a b", "a b c"]  # 0.9 + 0.8 + 0.7 is not 0.7 + 0.8 + 0.9 in floating point
+    (found,) = {values(Diversity(n=1), [texts[0], *others])[0] for others in permutations(texts[1:])}
+    assert found == pytest.approx((0.9 + 0.8 + 0.7) / 3)
 
 
 def test_a_group_of_towers_ends() -> None:
