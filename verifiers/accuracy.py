@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar, Literal, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
@@ -24,11 +25,6 @@ from .shapes import Group, Reading
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "right"]
 
-_STATUS: dict[type[Exception], Status] = {
-    OverLimitError: "over_limit",
-    DeadlineError: "timeout",
-    UnreadableError: "scored",
-}
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer that a score keeps
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
@@ -64,7 +60,7 @@ class Accuracy(Verifier):
     golds: Golds = "one"
     """``any``, ``all``: the gold answer is a JSON list, of which any one is right, or all are asked for."""
     timeout: float = 1.0
-    """Seconds that computer algebra may take for one comparison."""
+    """Seconds that computer algebra may take for the answer, however many formulas it has."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9 * 2</think> So it is \\boxed{18 dollars}.", 1.0, "a unit may be left out", "18"),
@@ -105,10 +101,16 @@ class Accuracy(Verifier):
             why = f"{found.source}: denied"
         else:
             try:
-                verdict = self._judge(golds, found.answers)
+                deadline = time.monotonic() + self.timeout
+                rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.timeout, deadline)
+                verdict = self._judge(golds, found.answers, rules)
                 value, why = float(verdict.right), f"{found.source}: {verdict.reason}"
-            except (OverLimitError, DeadlineError, UnreadableError) as error:
-                status, why = _STATUS[type(error)], f"{found.source}: {error}"
+            except UnreadableError:  # the golds can be read: that was tried
+                why = f"{found.source}: the answer cannot be read as mathematics"
+            except OverLimitError as error:
+                status, why = "over_limit", f"{found.source}: {error}"
+            except DeadlineError:
+                status, why = "timeout", f"{found.source}: no verdict within {self.timeout:g} s"
         answer = " | ".join(found.answers[:MAX_ANSWERS])[:MAX_SHOWN] if found.answers else None
         shown = " | ".join([gold.text for gold in golds])[:MAX_SHOWN]
         return Score(value, status, answer=answer, gold=shown, explanation=why)
@@ -119,18 +121,14 @@ class Accuracy(Verifier):
     def _golds(self, example: Example) -> tuple[tuple[Reading, ...], str]:
         return _read_golds(example.answer, self.golds, max(self.timeout, GOLD_TIMEOUT))
 
-    @cached_property
-    def _rules(self) -> Rules:
-        return Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.timeout)
-
-    def _judge(self, golds: Sequence[Reading], answers: Sequence[str]) -> Verdict:
+    def _judge(self, golds: Sequence[Reading], answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict on the first gold that accepts the answers, or on the last one."""
         if len(golds) == 1:
-            return self._judge_one(golds[0], answers)
+            return self._judge_one(golds[0], answers, rules)
         verdict, failure = None, None
         for gold in golds:
             try:
-                verdict = self._judge_one(gold, answers)
+                verdict = self._judge_one(gold, answers, rules)
             except (DeadlineError, OverLimitError, UnreadableError) as error:
                 failure = error
             if verdict and verdict.right:
@@ -140,26 +138,26 @@ class Accuracy(Verifier):
         assert verdict is not None
         return verdict
 
-    def _judge_one(self, gold: Reading, answers: Sequence[str]) -> Verdict:
+    def _judge_one(self, gold: Reading, answers: Sequence[str], rules: Rules) -> Verdict:
         if len(answers) == 1:
-            return self._compare(gold, answers[0])
+            return self._compare(gold, answers[0], rules)
         if len(answers) > MAX_ANSWERS:
             return Verdict(False, "several different answers")
-        verdicts = [self._compare(gold, answer) for answer in answers]
+        verdicts = [self._compare(gold, answer, rules) for answer in answers]
         if all(verdict.right for verdict in verdicts):
             return verdicts[0]
         joined = ", ".join(answers)
-        verdict = self._compare(gold, joined) if isinstance(read(joined).shape, Group) else verdicts[0]
+        verdict = self._compare(gold, joined, rules) if isinstance(read(joined).shape, Group) else verdicts[0]
         return (
             verdict if verdict.right and isinstance(gold.shape, Group) else Verdict(False, "several different answers")
         )
 
-    def _compare(self, gold: Reading, text: str) -> Verdict:
+    def _compare(self, gold: Reading, text: str, rules: Rules) -> Verdict:
         answer = read(text)
         if self.golds == "all" and isinstance(gold.shape, Group) and not isinstance(answer.shape, Group):
             answer = read_list(text)
         try:
-            verdict = compare(gold, answer, self._rules)
+            verdict = compare(gold, answer, rules)
         except UnreadableError:
             if reason := unsure(gold.text, answer.text):
                 return Verdict(False, reason)

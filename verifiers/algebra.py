@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -70,12 +71,30 @@ class UnreadableError(Exception):
         self.role = role
 
 
+@dataclass
+class _Question:
+    """A comparison, and its verdict once there is one: what took too long may be tried again with more time."""
+
+    right: bool | None = None
+
+
 @lru_cache(maxsize=4096)
+def _question(gold: str, answer: str, rel_tol: float | None, decimals: int | None) -> _Question:
+    return _Question()
+
+
 def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None = None) -> bool:
     """Whether two formulas in normal LaTeX are worth the same.
 
     Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
     """
+    question = _question(gold, answer, rel_tol, decimals)
+    if question.right is None:
+        question.right = _same_formula(gold, answer, rel_tol, timeout, decimals)
+    return question.right
+
+
+def _same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None) -> bool:
     check_size(answer)
     check_size(gold)
     decided = decide(gold, answer)
@@ -83,6 +102,8 @@ def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, 
         return decided
     if _words(gold) != _words(answer):
         return False
+    if timeout <= 0:
+        raise DeadlineError("no time is left")
     return bool(
         _worker.ask({"gold": gold, "answer": answer, "rel_tol": rel_tol, "decimals": decimals}, timeout)["same"]
     )

@@ -21,9 +21,10 @@ The comparison is symmetric. What only an answer can do wrong, ``2+2`` for 4 or 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, inf
 from typing import Literal, TypeAlias
 
 from .algebra import same_formula
@@ -75,13 +76,14 @@ Reason: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Rules:
-    """What a task may set about comparing; see ``Accuracy``."""
+    """What a task may set about comparing; see ``Accuracy``. ``deadline`` is a time of ``time.monotonic``."""
 
     rel_tol: float | None = None
     decimals: int | None = None
     percent: bool = False
     ignore_case: bool = True
     timeout: float = 1.0
+    deadline: float = inf
 
     def close(self, one: Fraction, other: Fraction) -> Reason | None:
         """Why two different numbers count as equal, or ``None``."""
@@ -173,7 +175,7 @@ def _words(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
     one, other = gold.shape, answer.shape
     if isinstance(one, Words) and isinstance(other, Words):
         reason = same_words(one, other, rules.ignore_case)
-        return Verdict(True, reason) if reason else Verdict(False, "different words")
+        return Verdict(reason != "different words", reason)
     for words, rest in ((one, other), (other, one)):
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
             return _by_algebra(gold, answer, rules)  # the letter is a variable
@@ -207,7 +209,8 @@ def _by_algebra(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
         return Verdict(False, "a contradicting unit")
     if squeezed(one.text) == squeezed(other.text):
         return Verdict(True, "the same text")
-    right = same_formula(one.text, other.text, rules.rel_tol, rules.timeout, rules.decimals)
+    seconds = min(rules.timeout, rules.deadline - time.monotonic())
+    right = same_formula(one.text, other.text, rules.rel_tol, seconds, rules.decimals)
     return Verdict(right, "equal by algebra" if right else "not equal by algebra")
 
 

@@ -128,8 +128,8 @@ def _union(groups: list[Group]) -> Group:
 
 
 def _text(one: Group) -> str:
-    opening, closing = ("\\{", "\\}") if one.kind == "set" else one.kind
-    return opening + ",".join(item.text for item in one.items) + closing
+    inner = ",".join(item.text for item in one.items)
+    return rf"\{{{inner}\}}" if one.kind == "set" else one.kind[0] + inner + one.kind[1]
 
 
 def _number(end: Reading) -> tuple[int, Fraction] | None:

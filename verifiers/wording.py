@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from .shapes import Words
 
@@ -48,14 +49,18 @@ def read_prose(text: str) -> Words | None:
     return None
 
 
-def same_words(one: Words, other: Words, ignore_case: bool) -> str:
-    """Why two answers in words say the same, or an empty string. Lists of words are in any order."""
+def same_words(
+    one: Words, other: Words, ignore_case: bool
+) -> Literal["the same words", "the same choice", "different words"]:
+    """Whether two answers in words say the same. Lists of words are in any order."""
     mine, theirs = (_cased(words, ignore_case) for words in (one, other))
     if mine.text == theirs.text or sorted(_LIST.split(mine.text)) == sorted(_LIST.split(theirs.text)):
         return "the same words"
     if mine.choice and theirs.choice:
-        return "the same choice" if (mine.choice, mine.rest) == (theirs.choice, theirs.rest) else ""
-    return "the same choice" if mine.choice == theirs.text or theirs.choice == mine.text else ""
+        same = (mine.choice, mine.rest) == (theirs.choice, theirs.rest)
+    else:
+        same = mine.choice == theirs.text or theirs.choice == mine.text
+    return "the same choice" if same else "different words"
 
 
 def _cased(words: Words, ignore_case: bool) -> Words:
