@@ -24,7 +24,7 @@ RIGHT = r"0.5\sin x+0.5"
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered() -> None:
-    algebra.same_formula.cache_clear()
+    algebra._question.cache_clear()
 
 
 def verdict(answer: str, gold: str = GOLD) -> tuple[float | None, str]:
@@ -51,7 +51,7 @@ def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
     before = worker_pid()
     assert verdict(SLOW) == (0.0, "timeout")
     assert not alive(before)
-    algebra.same_formula.cache_clear()
+    algebra._question.cache_clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
@@ -60,7 +60,7 @@ def test_a_worker_that_died_is_replaced() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     os.kill(before, 9)
-    algebra.same_formula.cache_clear()
+    algebra._question.cache_clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
@@ -75,7 +75,7 @@ def test_threads_take_turns() -> None:
 def test_asyncio_is_like_any_caller() -> None:
     async def together() -> list[tuple[float | None, str]]:
         here = verdict(RIGHT)
-        algebra.same_formula.cache_clear()
+        algebra._question.cache_clear()
         return [here, *await asyncio.gather(*(asyncio.to_thread(verdict, answer) for answer in (RIGHT, r"\sin x")))]
 
     assert asyncio.run(together()) == [(1.0, "scored"), (1.0, "scored"), (0.0, "scored")]
@@ -95,7 +95,7 @@ def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) 
 
 
 def _in_child(queue: multiprocessing.Queue[tuple[int, object]]) -> None:
-    algebra.same_formula.cache_clear()
+    algebra._question.cache_clear()
     queue.put((os.getpid(), verdict(RIGHT)))
     queue.put((worker_pid(), None))
 
@@ -114,7 +114,7 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
     assert queue.get(timeout=60)[0] != worker_pid()
     child.join(60)
     assert child.exitcode == 0
-    algebra.same_formula.cache_clear()
+    algebra._question.cache_clear()
     assert verdict(RIGHT) == (1.0, "scored")
 
 
