@@ -37,7 +37,11 @@ _SUCH_THAT = re.compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a
 _ALL_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
 _PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 _MINUS_PLUS = re.compile(r"\\mp(?![A-Za-z])")
-_MATRIX = re.compile(r"\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?(.*)\\end\{\1\}$", re.DOTALL)
+_MATRIX = re.compile(
+    r"(?:\(\s*|\[\s*)?\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?"
+    r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
+    re.DOTALL,
+)
 _COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
