@@ -21,6 +21,8 @@ from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 from .equality import Closeness, same
 
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+# latex2sympy takes (-5)(3) for a mixed number, -8.
+_FACTOR = re.compile(r"([(\[][^()\[\],]*[)\]])\s*(?=[(\[]\s*[-+]?\d|\d|\\frac)")
 _INTEGER = re.compile(r"[({\[]*\d+[)}\]]*")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
 _SUBSCRIPTED_NUMBER = re.compile(r"\d\s*_")
@@ -71,7 +73,7 @@ def read(text: str, is_complex: bool) -> Any:
     if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
-    text = _PLAIN.sub(r"\\\1 ", text)
+    text = _FACTOR.sub(r"\1\\cdot ", _PLAIN.sub(r"\\\1 ", text))
     try:
         found = _exact(_parsed(text, is_complex))
         return found.subs({sympy.Symbol("i"): sympy.I}) if is_complex else found
