@@ -1,0 +1,380 @@
+"""python_tests: what passes, what fails, what cheats; and programs that try to get out, in both kinds of sandbox."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grpo_env.core import Completion, Example, Score
+from grpo_env.errors import UsageError
+from grpo_env.verifiers.python_tests import PythonTests
+from grpo_env.verifiers.sandbox import Limits, Ran, Run, run, works
+from grpo_env.verifiers.unit_tests import read_tests
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "python_tests.jsonl").read_text().splitlines()]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(ROWS, 1)])
+def test_table(row: dict[str, Any]) -> None:
+    completion = Completion(row["completion"])
+    score = PythonTests(**row.get("options", {}))(Example("x", info=row["info"]), completion)
+    assert (score.value, score.status) == (row["value"], row["status"]), f"{row['why']}: {score}"
+    assert score.explanation
+    assert len(score.explanation) < 600
+    assert Score.from_dict(score.to_dict()) == score
+
+
+def test_the_table_both_accepts_and_rejects() -> None:
+    assert sum(row["value"] == 1 for row in ROWS) > 40
+    assert sum(row["value"] == 0 for row in ROWS) > 40
+
+
+@pytest.mark.parametrize("case", PythonTests.cases)
+def test_cases(case: Any) -> None:
+    score = PythonTests(**case.options)(Example("x", info=case.info), Completion(case.completion))
+    assert score.value == case.value, f"{case.why}: {score}"
+
+
+@pytest.fixture
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """After each test no process stands in a sandbox's folder, and no folder is left."""
+    folder = tmp_path / "sandboxes"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
+    assert left_behind(folder) == []
+
+
+@pytest.fixture(params=["bubblewrap", "process"])
+def mode(request: pytest.FixtureRequest, nothing_is_left: None) -> Any:
+    if reason := works(request.param):
+        pytest.skip(reason)
+    return request.param
+
+
+def left_behind(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            text = f"{os.readlink(process / 'cwd')} {(process / 'cmdline').read_bytes().decode()}"
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if str(folder) in text and state not in "ZX":
+            found.append(text)
+    return found
+
+
+def end_of(program: str, mode: Any, text: str = "", **limits: Any) -> Ran:
+    (ran,) = run(program, [Run("program", input=text)], Limits(**limits), isolation=mode)
+    return ran
+
+
+ATTEMPT = """
+import sys
+try:
+    exec(sys.stdin.read(), {})
+    print("done")
+except BaseException as error:
+    print(type(error).__name__)
+"""
+
+
+def attempts(statements: list[str], mode: Any) -> dict[str, str]:
+    """What became of each statement: ``done``, or the name of the exception."""
+    runs = run(ATTEMPT, [Run("program", input=statement) for statement in statements], Limits(20, 200), isolation=mode)
+    return {statement: ran.output.strip() or str(ran) for statement, ran in zip(statements, runs, strict=True)}
+
+
+FORBIDDEN = [
+    "import os; os.fork()",
+    "import subprocess; subprocess.run(['true'])",
+    "import os; os.execv('/bin/sh', ['sh', '-c', 'echo done'])",
+    "import os; os.posix_spawn('/bin/true', ['true'], {})",
+    "import multiprocessing as m; p = m.get_context('fork').Process(target=print); p.start()",
+    "import os; os.kill(os.getppid(), 9)",
+    "import os; os.kill(-1, 9)",
+    "import os; os.kill(0, 9)",
+    "import os; os.killpg(os.getpgrp(), 9)",
+    "import os, signal; os.pidfd_open(os.getppid())",
+    "import os; os.setsid()",
+    "import os; os.setpgid(0, 0)",
+    "import os; os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "import resource; resource.prlimit(1, resource.RLIMIT_CPU, (1, 1))",
+    "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))",
+    "import socket; socket.socket()",
+    "import socket; socket.socket(socket.AF_UNIX)",
+    "import socket; socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
+    "import os; os.memfd_create('x')",
+    "import os; os.chmod('.', 0)",
+    "import os; os.mknod('x', 0o600 | 0o060000)",
+    "import fcntl, os; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
+    "open('/proc/self/environ').read()" if False else "open(f'/proc/{__import__(\"os\").getppid()}/environ').read()",
+    "open(f'/proc/{__import__(\"os\").getppid()}/mem', 'r+b')",
+    "open('/etc/passwd').read()",
+    "open('/dev/shm/x', 'w')",
+    "open('../x', 'w')",
+    "open('/tmp/x', 'w')",
+    "import os; os.listdir('/root'); os.listdir('/home')",
+    "import os; os.symlink('/etc/passwd', 'p'); open('p').read()",
+    "import os; os.truncate('/usr/lib/os-release', 0)",
+    "import os; os.rename('.', '../../x')",
+    "import ctypes, os\nif ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0): raise OSError",
+    "import ctypes\nif ctypes.CDLL(None, use_errno=True).prctl(1, 0, 0, 0, 0): raise OSError",
+    "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise OSError",
+    "import ctypes\nif ctypes.CDLL(None).syscall(425, 8, bytes(200)) < 0: raise OSError",
+    "import ctypes\nif ctypes.CDLL(None).shmget(0, 4096, 0o1600) < 0: raise OSError",
+]
+ALLOWED = [
+    "import threading; t = threading.Thread(target=int); t.start(); t.join()",
+    "import tempfile, shutil; d = tempfile.mkdtemp(); open(d + '/x', 'w'); shutil.rmtree(d)",
+    "import os; os.symlink('x', 'y'); os.link('y', 'z'); os.unlink('y')",
+    "import asyncio; asyncio.run(asyncio.sleep(0))",
+    "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); signal.setitimer(0, 0.01); time.sleep(0.1)",
+    "import random, uuid, hashlib, decimal, sqlite3, zoneinfo; random.random(); uuid.uuid4()",
+    "import concurrent.futures as c; assert list(c.ThreadPoolExecutor(2).map(abs, [-1])) == [1]",
+]
+
+
+@LINUX
+def test_what_is_forbidden_fails(mode: Any) -> None:
+    outcomes = attempts(FORBIDDEN, mode)
+    refusals = (
+        "PermissionError",
+        "FileNotFoundError",
+        "OSError",
+        "ValueError",
+        "ProcessLookupError",
+        "BlockingIOError",
+    )
+    assert {one: outcome for one, outcome in outcomes.items() if outcome not in refusals} == {}
+
+
+def test_what_is_allowed_works(mode: Any) -> None:
+    assert {one: outcome for one, outcome in attempts(ALLOWED, mode).items() if outcome != "done"} == {}
+
+
+@LINUX
+def test_no_network(mode: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        port = server.getsockname()[1]
+        statement = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)"
+        assert attempts([statement], mode)[statement] == "PermissionError"
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+@LINUX
+def test_files_of_the_caller_are_out_of_reach(mode: Any, tmp_path: Path) -> None:
+    secret = tmp_path / "id_rsa"
+    secret.write_text("done")
+    statements = [
+        f"open({str(secret)!r}).read()",
+        f"open({str(secret)!r}, 'w')",
+        f"import os; os.unlink({str(secret)!r})",
+        f"import shutil; shutil.rmtree({str(tmp_path)!r})",
+    ]
+    assert set(attempts(statements, mode).values()) <= {"FileNotFoundError", "PermissionError", "OSError"}
+    assert secret.read_text() == "done"
+
+
+def test_no_environment_and_no_descriptors_leak(mode: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    with (tmp_path / "secret").open("w") as file:
+        os.set_inheritable(file.fileno(), True)
+        program = (
+            "import os\n"
+            "def is_open(fd):\n"
+            "    try: return bool(os.fstat(fd))\n"
+            "    except OSError: return False\n"
+            "print(sorted(os.environ), [fd for fd in range(1024) if is_open(fd)], repr(input()))"
+        )
+        ran = end_of(program, mode, "text\n")
+    assert "TOKEN" not in ran.output
+    assert "[0, 1, 2] 'text'" in ran.output
+
+
+# A program, how it ends, and (where that is to be its time) the seconds it gets.
+HOSTILE = {
+    "loop": ("while True: pass", "timeout"),
+    "sleep": ("import time; time.sleep(99)", "timeout"),
+    "deaf": (
+        "import signal, time\nfor s in range(1, 32):\n try: signal.signal(s, signal.SIG_IGN)\n except OSError: pass\n"
+        "while True: time.sleep(1)",
+        "timeout",
+    ),
+    "closed": ("import os, time\nos.closerange(0, 99)\ntime.sleep(99)", "timeout"),
+    "thread": ("import threading, time\nthreading.Thread(target=time.sleep, args=(99,)).start()", "timeout"),
+    "exit": ("import atexit, time\natexit.register(time.sleep, 99)", "timeout"),
+    "thread bomb": (
+        "import threading, time\nwhile True:\n"
+        " try: threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n except Exception: pass",
+        "timeout",
+    ),
+    "fork bomb": ("import os\nwhile True:\n try: os.fork()\n except OSError: pass", "timeout"),
+    "power": ("x = 9 ** 9 ** 9", "timeout"),
+    "output": ("while True: print('x' * 10000)", "output"),
+    "errors": ("import sys\nfor _ in range(10**4): sys.stderr.write('x' * 1000)\nsys.exit(1)", "exit"),
+    "memory": ("x = bytearray(10**10)", "exit"),
+    "growing memory": ("x = []\nwhile True: x.append(bytearray(10**6))", "exit"),
+    "huge file": ("f = open('x', 'wb')\nwhile True: f.write(bytes(10**6))", "exit"),
+    "huge files": ("import itertools\nfor i in itertools.count():\n open(str(i), 'wb').write(bytes(10**7))", "files"),
+    "many files": ("import itertools\nfor i in itertools.count(): open(str(i), 'w').close()", "files"),
+    "deep folders": ("import os\nwhile True: os.mkdir('a'); os.chdir('a')", "files"),
+    "closed folders": ("import os\nos.mkdir('a'); os.mkdir('a/b'); os.mkdir('c', 0)", "exit"),
+    "folder removed": ("import os\nos.rmdir(os.getcwd())", "exit"),
+    "links": ("import os\nos.symlink('.', 'a'); os.symlink('/', 'b'); os.symlink('c', 'c')", "exit"),
+    "crash": ("import ctypes; ctypes.string_at(0)", "exit"),
+    "deep parse": ("(" * 100000, "exit"),
+    "null byte": ("x = '\0'", "exit"),
+    "surrogate": ("x = '\ud800'", "exit"),
+    "recursion": ("def f(): f()\nf()", "exit"),
+}
+
+
+@LINUX
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_programs_end(name: str, mode: Any) -> None:
+    program, ended = HOSTILE[name]
+    seconds = 0.4 if ended == "timeout" else 30
+    runs = list(run(program, [Run("program")], Limits(seconds, memory=256 * 2**20), isolation=mode))
+    assert [ran.ended for ran in runs] == [ended], runs
+    assert len(runs[0].error) <= 4000
+
+
+def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
+    program = "number = input()\nprint(number)\nwhile number == '1': pass"
+    ran = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(1.5), isolation=mode))
+    assert [(one.output, one.ended) for one in ran] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
+
+
+def test_the_deadline_fails_what_is_not_run(mode: Any) -> None:
+    verifier = PythonTests(timeout=1.0, deadline=1.5, isolation=mode)
+    tests = ["assert f(0) == 1", *["assert f(1) == 1"] * 7]
+    completion = Completion("```python\ndef f(n):\n    while n: pass\n    return 1\n```")
+    score = verifier(Example("x", info={"tests": tests}), completion)
+    assert (score.value, score.status) == (1 / 8, "scored")
+    assert "not run" in score.explanation
+
+
+def test_explanations_name_the_first_failed_test() -> None:
+    def explanation(code: str, *tests: object) -> str:
+        info = {"tests": list(tests)}
+        return PythonTests()(Example("x", info=info), Completion(f"```python\n{code}\n```")).explanation
+
+    pair = {"input": "1\n", "output": "4\n"}
+    assert explanation("print(3)", pair) == "0 of 1 tests passed; test 1: expected '4\\n', got '3\\n'"
+    found = explanation("def f(x): return 1 / x", "assert f(1) == 1", "assert f(0) == 1", "assert f(2) == 1")
+    assert found == "1 of 3 tests passed; test 2 (f(0)): ZeroDivisionError: division by zero"
+
+
+def test_works_from_threads() -> None:
+    def value(number: int) -> float | None:
+        info = {"tests": [f"assert f({number}) == {number % 2}"]}
+        return PythonTests()(Example("x", info=info), Completion("```python\nf = lambda n: 0\n```")).value
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(value, range(8))) == [1.0, 0.0] * 4
+
+
+def _judge(verifier: PythonTests, queue: Any) -> None:
+    case = verifier.cases[0]
+    queue.put(verifier(Example("x", info=case.info), Completion(str(case.completion))))
+
+
+def test_works_in_a_spawned_process() -> None:
+    verifier = pickle.loads(pickle.dumps(PythonTests()))
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    child = context.Process(target=_judge, args=(verifier, queue))
+    child.start()
+    assert queue.get(timeout=60).value == 1
+    child.join(60)
+
+
+def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "orphans"
+    folder.mkdir()
+    program = (
+        "from grpo_env.verifiers.sandbox import *\n"
+        f"list(run('while True: pass', [Run('program')], Limits(seconds=60), isolation={mode!r}))"
+    )
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    caller = subprocess.Popen([sys.executable, "-c", program], env=environment, start_new_session=True)
+    wait_until(lambda: len(left_behind(folder)) > 1)
+    os.kill(caller.pid, signal.SIGKILL)
+    caller.wait()
+    wait_until(lambda: not left_behind(folder))
+
+
+def wait_until(condition: Any) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("waited in vain")
+
+
+def test_bad_options() -> None:
+    for options in ({"credit": "some"}, {"timeout": 0}, {"deadline": -1}, {"memory": 1}, {"isolation": "docker"}):
+        with pytest.raises(UsageError, match=next(iter(options))):
+            PythonTests(**options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    works.cache_clear()
+    yield
+    works.cache_clear()
+
+
+def test_without_bubblewrap(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match="bubblewrap is not installed"):
+        PythonTests(isolation="bubblewrap")
+    case = PythonTests.cases[0]
+    assert PythonTests()(Example("x", info=case.info), Completion(str(case.completion))).value == 1
+
+
+def test_a_sandbox_that_does_not_start_is_unscored(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    case = PythonTests.cases[0]
+    score = PythonTests()(Example("x", info=case.info), Completion(str(case.completion)))
+    assert (score.value, score.status) == (None, "error")
+    assert "/nowhere/python" in score.explanation
+
+
+def test_problem_tells_before_any_completion() -> None:
+    assert PythonTests().problem(Example("x", info={"tests": ["assert f() == 1"]})) is None
+    assert "did you mean 'test'" in str(PythonTests().problem(Example("x", info={"test": []})))
+
+
+def test_expected_values_do_not_enter_the_sandbox() -> None:
+    for data in (["assert f(1) == 987654321"], [{"call": "f", "args": [1], "output": 987654321}]):
+        (test,) = read_tests(data)
+        assert test.expected == 987654321
+        assert "987654321" not in str(test.run)
+
+
+def test_long_hostile_text_is_read_in_linear_time() -> None:
+    info = {"tests": ["assert f() == 1"]}
+    ticks = ("`" * 10**6, "```\n" * 300000, "```python\n" * 100000, "~" * 10**6 + "`", "`~" * 500000)
+    for text in (*ticks, "<answer>" * 100000, " " * 10**6, ("```" + "a" * 500000 + "`") * 2):
+        assert PythonTests()(Example("x", info=info), Completion(text)).value == 0

@@ -1,0 +1,221 @@
+"""Does the program in the completion pass its unit tests? It runs in a sandbox; the verdict is reached outside."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
+from grpo_env.errors import UsageError, nearest
+from grpo_env.registry import verifier
+
+from .blocks import find_tags, whole_turn
+from .sandbox import MIB, Isolation, Limits, SandboxError, run, works
+from .unit_tests import UnitTest, read_tests
+
+MAX_CODE = 200_000  # characters
+_SHOWN = 300  # characters of the code that a score keeps
+_FENCE = re.compile(r"^[ \t]{0,12}(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
+_PYTHON = ("python", "py", "python3")
+
+
+@verifier("python_tests")
+@dataclass(frozen=True)
+class PythonTests(Verifier):
+    """The share of its unit tests that the completion's Python program passes, or 1 only for all of them.
+
+    The program is the last fenced block marked ``python`` (else the last unmarked one) behind the closed reasoning,
+    within the answer tag if there is one; an answer tag without a fence is all program. No block, an empty one and one
+    that is not closed are ``no_answer``. ``info`` holds the tests in one of the forms of ``unit_tests``: pairs of
+    standard input and output (compared line by line, white space at line ends and empty lines at the end aside),
+    calls with the value they return, or Python code with ``assert``. Every test starts from a fresh run of the program
+    in the sandbox of ``sandbox``, whose table says what it holds and what not. A test that takes too long is failed;
+    the status is ``timeout`` only if that happened to every one. Tests that cannot be read are ``bad_gold``, a
+    sandbox that does not start is ``error``, both unscored.
+
+    What a program cannot fake: outputs, values of calls and of ``assert f(x) == literal`` are compared outside of its
+    process, which is never told what is expected. Other test code runs beside the program. There it is safe from
+    exits, changed builtins, objects that equal everything and guessed reports; it is not safe from a program that
+    overloads other operators (``<``, ``in``, ``-``), changes a module that the test uses, or searches its own
+    process for the test and the way to report. Give tests in the other forms where that matters.
+
+    Source: open-r1's code reward and its like (the last fenced block, 5 s a test, all or share). There: extra and
+    missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count, and a
+    failing provider is silent. Here: they are compared, they do not count, and it is said.
+    """
+
+    tests: str = "tests"
+    """Name of the ``info`` column with the tests."""
+    setup: str | None = None
+    """Name of an ``info`` column with Python code to run before the program, such as imports."""
+    entry_point: str | None = None
+    """Name of an ``info`` column with the name of the function that tests of the form ``check(candidate)`` call."""
+    credit: Literal["tests", "all"] = "tests"
+    """``tests``: the share of passed tests. ``all``: 1 if all pass, else 0, and no test is run after a failed one."""
+    timeout: float = 5.0
+    """Seconds of the clock, and of the processor, for one test; more than 0."""
+    deadline: float = 30.0
+    """Seconds for all tests of a completion; those not run by then are failed."""
+    memory: int = 512
+    """MiB of address space of a test's process, at least 64."""
+    packages: bool = False
+    """Whether programs may import installed packages (NumPy…), not only the standard library. Starts slower."""
+    isolation: Isolation = "auto"
+    """``bubblewrap``, ``process``, or ``auto``: bubblewrap where it works."""
+    format: Format = field(default_factory=Format)
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case(
+            "<think>Add them.</think>\n```python\ndef add(a, b):\n    return a + b\n```",
+            1.0,
+            "both asserts hold",
+            info={"tests": ["assert add(2, 3) == 5", "assert add(-1, 1) == 0"]},
+        ),
+        Case(
+            "```python\nprint(sum(map(int, input().split())))\n```",
+            1.0,
+            "prints the sum of the line it reads",
+            info={"tests": [{"input": "2 3\n", "output": "5"}]},
+        ),
+        Case(
+            "```python\ndef double(x):\n    return x + 2\n```",
+            0.5,
+            "right for 2 only",
+            info={
+                "tests": [{"call": "double", "args": [2], "output": 4}, {"call": "double", "args": [3], "output": 6}]
+            },
+        ),
+        Case(
+            "```python\nimport os\nos._exit(0)\n```",
+            0.0,
+            "ends before the tests without an error",
+            info={"tests": ["assert add(2, 3) == 5"]},
+        ),
+        Case(
+            "```python\nclass Any:\n    __eq__ = lambda self, other: True\ndef add(a, b):\n    return Any()\n```",
+            0.0,
+            "an object that equals everything",
+            info={"tests": ["assert add(2, 3) == 5"]},
+        ),
+        Case(
+            "<think>```python\ndef add(a, b):\n    return a + b\n```</think>\nDone.",
+            0.0,
+            "code inside the reasoning does not count",
+            info={"tests": ["assert add(2, 3) == 5"]},
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        if self.credit not in ("tests", "all"):
+            raise UsageError(f"python_tests: credit is {self.credit!r}; {nearest(self.credit, ('tests', 'all'))}")
+        for name in ("timeout", "deadline"):
+            if not 0 < getattr(self, name) < 86400:
+                raise UsageError(f"python_tests: {name} is {getattr(self, name)!r}; give seconds, more than 0")
+        if self.memory < 64:
+            raise UsageError(f"python_tests: memory is {self.memory!r}; give MiB, at least 64")
+        if self.isolation not in ("auto", "bubblewrap", "process"):
+            known = nearest(str(self.isolation), ("auto", "bubblewrap", "process"))
+            raise UsageError(f"python_tests: isolation is {self.isolation!r}; {known}")
+        if self.isolation == "bubblewrap" and (reason := works("bubblewrap", self.packages)):
+            raise UsageError(f"python_tests: isolation: bubblewrap, but {reason}; install it or use auto")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        try:
+            tests, setup = self._read(example)
+        except ValueError as error:
+            return Score(None, "bad_gold", explanation=str(error))
+        score = Score(0.0, gold=f"{len(tests)} test{'s' * (len(tests) > 1)}")
+        code, reason = find_program(self.format, completion)
+        if code is None:
+            return replace(score, status="no_answer", explanation=reason)
+        score = replace(score, answer=code[:_SHOWN])
+        if len(code) > MAX_CODE:
+            return replace(score, status="over_limit", explanation=f"a program of {len(code)} characters")
+        try:
+            return self._judge(score, tests, code, setup)
+        except SandboxError as error:
+            return replace(score, value=None, status="error", explanation=str(error))
+
+    def problem(self, example: Example) -> str | None:
+        try:
+            self._read(example)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def _read(self, example: Example) -> tuple[tuple[UnitTest, ...], str]:
+        """The tests of an example and the code before the program. Raises ``ValueError``."""
+        for column in (self.tests, self.setup, self.entry_point):
+            if column is not None and column not in example.info:
+                raise ValueError(f"there is no column {column!r}; {nearest(column, example.info)}")
+        setup = example.info[self.setup] if self.setup else ""
+        entry_point = example.info[self.entry_point] if self.entry_point else None
+        if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
+            setup = "\n".join(setup)
+        if not isinstance(setup or "", str):
+            raise ValueError(f"column {self.setup!r} holds no code")
+        if entry_point is not None and not (isinstance(entry_point, str) and entry_point.isidentifier()):
+            raise ValueError(f"column {self.entry_point!r} holds no name of a function: {entry_point!r}")
+        try:
+            return read_tests(example.info[self.tests], entry_point), setup or ""
+        except ValueError as error:
+            raise ValueError(f"column {self.tests!r}: {error}") from None
+
+    def _judge(self, score: Score, tests: tuple[UnitTest, ...], code: str, setup: str) -> Score:
+        limits = Limits(self.timeout, self.deadline, self.memory * MIB)
+        faults: list[str | None] = []
+        late = 0
+        runs = run(
+            code, [test.run for test in tests], limits, setup=setup, isolation=self.isolation, packages=self.packages
+        )
+        with closing(runs):
+            for test, ran in zip(tests, runs, strict=False):  # fewer runs than tests: the rest is failed below
+                faults.append(test.fault(ran, self.timeout))
+                late += ran.ended == "timeout"
+                if faults[-1] is not None and self.credit == "all":
+                    break
+        passed = faults.count(None)
+        explanation = f"{passed} of {len(tests)} tests passed"
+        first = next((number for number, fault in enumerate(faults) if fault is not None), None)
+        if first is not None:
+            text = f" ({tests[first].text[:80]})" if tests[first].text else ""
+            explanation += f"; test {first + 1}{text}: {faults[first]}"
+        if len(faults) < len(tests):
+            explanation += f"; {len(tests) - len(faults)} not run"
+        value = passed / len(tests) if self.credit == "tests" else float(passed == len(tests))
+        status: Status = "timeout" if not passed and late == len(faults) else "scored"
+        return replace(score, value=value, status=status, explanation=explanation)
+
+
+def find_program(format: Format, completion: Completion) -> tuple[str | None, str]:
+    """The program in a completion, else ``None`` and the reason."""
+    text = whole_turn(format, completion)[0]
+    tags = find_tags(text, format.reasoning) if format.reasoning else []
+    if tags and not tags[-1].closing:
+        return None, "the reasoning block is not closed"
+    text = text[tags[-1].end :] if tags else text
+    tags = find_tags(text, format.answer) if format.answer else []
+    if tags:
+        if len(tags) < 2 or tags[-2].closing or not tags[-1].closing:
+            return None, "the answer tag is not closed"
+        text = text[tags[-2].end : tags[-1].start]
+    blocks = {"marked": "", "unmarked": ""}
+    fence, start, kind, found = "", 0, "", False
+    for match in _FENCE.finditer(text):
+        words = match[2].lower().split()
+        if not fence:
+            fence, start, found = match[1], match.end() + 1, True
+            kind = "unmarked" if not words else "marked" if words[0] in _PYTHON else "other"
+        elif not words and match[1].startswith(fence):
+            if kind in blocks:
+                blocks[kind] = text[start : match.start()]
+            fence = ""
+    if fence:
+        return None, "the code block is not closed"
+    if tags and not found:
+        blocks["marked"] = text
+    code = textwrap.dedent(blocks["marked"] or blocks["unmarked"])
+    return (code, "") if code.strip() else (None, "no Python code block in the answer")
