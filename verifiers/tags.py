@@ -30,7 +30,7 @@ class TagCount(Verifier):
 
     format: Format = field(default_factory=Format)
     trailing_penalty: float = 0.0
-    """Taken off for each character after the last block, 0 or more; 0.001 in the tutorials."""
+    """Taken off for each character after the last block, 0 or more; 0.002 is the tutorials' 0.001 of their 0.5."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9*2=18</think><answer>18</answer>", 1.0, "every tag once"),
