@@ -16,7 +16,7 @@ MAX_DEPTH = 40
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,6}[ ]\d{1,4}/\d{1,4}(?![\d/])|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
-    r"|(?P<times>[*×·](?!\*)|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>[/÷]|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
+    r"|(?P<times>[*×·](?!\*)|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>//?|÷|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
     r"|(?P<skip>[$€£]|\\[$%()\[\],; ]|\s+)|(?P<unknown>\\[A-Za-z]*|\*\*|[{}^_<>!√])"
     r"|(?P<word>[A-Za-z]+(?:['./-][A-Za-z]+)*)|(?P<end>[,;.:])|(?P<other>.)",
     re.DOTALL,

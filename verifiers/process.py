@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ MAX_CHARACTERS = 100_000  # in all marks and lines with "=", each counted as at 
 MIN_CHARACTERS = 20
 
 _MARK = re.compile(r"<<([^<>\n]{1,400})>>")
+_NUMBER = re.compile(r"[-+]?\d{1,60}(?:\.\d{1,60})?")
 _BULLET = re.compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?[:.)]\s*")
 
 
@@ -181,9 +183,11 @@ def _in_line(text: str, first: int, last: int) -> list[Equation]:
 
 
 def _without_calculation(mark: str) -> list[Equation]:
-    """A mark that only repeats a number (``<<8=8>>``) is no step; any other without arithmetic is a wrong one."""
-    one, _, other = _plain(mark).lstrip("+").partition("=")
-    return [] if one == other else [Equation(0, len(mark), False, "no equation")]
+    """A mark that only repeats a number (``<<8=8.00>>``) is no step; any other without arithmetic is a wrong one."""
+    one, _, other = _plain(mark).partition("=")
+    if _NUMBER.fullmatch(one) and _NUMBER.fullmatch(other) and Fraction(one) == Fraction(other):
+        return []
+    return [Equation(0, len(mark), False, "no equation")]
 
 
 def _moved(found: list[Equation], by: int) -> list[Equation]:

@@ -147,5 +147,5 @@ def test_equations_are_as_right_as_python_says(numbers: list[str], signs: list[s
      "<<" + "1/9+" * 95 + "1=1>>", "<<" + "(" * 200 + "=1>>", "1,234,", "1 eggs = "],
 )  # fmt: skip
 def test_a_megabyte_of_what_it_knows_is_judged(unit: str) -> None:
-    for start in ("", "=", "1+1=2 "):
+    for start in ("", "1+1=2 "):
         assert steps_of(start + unit * (1_000_000 // len(unit))).value is not None

@@ -144,9 +144,7 @@ def test_each_step_is_one_step(text: str, by: Segmenter) -> None:
         assert list(spans(text, first, last, by, separator)) == [(first, last)]
 
 
-@pytest.mark.parametrize(
-    "unit", ["\n", "\r", " \n", ". ", ".", "?", "! ", "。", "1. ", "\n1. ", "Step 1", "\n\t", " ", "a. \n", "No. 1"]
-)
+@pytest.mark.parametrize("unit", ["\n", ". ", "?", "。", "\n1. ", "Step 1", " ", "No. 1"])
 @pytest.mark.parametrize("by", get_args(Segmenter))
 def test_a_megabyte_is_cut(unit: str, by: Segmenter) -> None:
     text = unit * (1_000_000 // len(unit))
