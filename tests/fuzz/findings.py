@@ -38,7 +38,7 @@ class Findings:
             kind = re.sub(r"[\d.]+|'.*?'", "#", f"{finding.check} {finding.detail}")[:60]
             self._kinds[kind] += 1
             if self._kinds[kind] <= MOST_OF_A_KIND:
-                keep = finding.check in ("cpu", "wall") or check in (oracles.truth, oracles.hack)
+                keep = finding.check in ("cpu", "wall") or check in (oracles.truth, oracles.hack, oracles.paths)
                 small = arguments if keep else minimal(check, finding.check, arguments)
                 row = {"check": finding.check, "with": check.__name__, "arguments": small, "detail": finding.detail}
                 line = json.dumps(row)

@@ -214,3 +214,62 @@ def hacks() -> st.SearchStrategy[tuple[str, str, str]]:
     """Arguments of ``oracles.hack``."""
     values = VALUES.filter(bool).flatmap(numbers).map(lambda pair: pair[0])
     return st.tuples(values, st.sampled_from(HACKS), st.sampled_from(WAYS))
+
+
+# The same formula in two forms: A, B and C are any formulas, P and Q are not 0.
+IDENTITIES = [
+    ("(A)((B)+(C))", "(A)(B)+(A)(C)"),
+    ("(A)-(B)", "-((B)-(A))"),
+    ("((A)+(B))^2", "(A)^{2}+2(A)(B)+(B)^{2}"),
+    ("((A)+(B))((A)-(B))", "(A)^2-(B)^2"),
+    (r"\frac{A}{P}+(B)", r"\frac{(A)+(P)(B)}{P}"),
+    (r"\frac{(A)(P)}{(Q)(P)}", r"\frac{A}{Q}"),
+    ("(A)+(B)", "(B)+(A)"),
+    ("(A)(B)", r"(B) \cdot (A)"),
+    ("(A)^3", "(A)(A)(A)"),
+    ("(P)^{-2}", r"\frac{1}{(P)(P)}"),
+    (r"\frac{A}{\sqrt{3}}", r"\frac{(A)\sqrt{3}}{3}"),
+    (r"(A)\sqrt{50}", r"5(A)\sqrt{2}"),
+    (r"\frac{\frac{A}{P}}{Q}", r"\frac{A}{(P)(Q)}"),
+    (r"\frac{A}{\frac{P}{Q}}", r"\frac{(A)(Q)}{P}"),
+    (r"\frac{1}{1+\sqrt{2}}+(A)", r"\sqrt{2}-1+(A)"),
+    ("0.25(A)", r"\frac{1}{4}(A)"),
+    ("-(A)-(B)", "-((A)+(B))"),
+    ("A", "((A))"),
+]
+TERM = st.sampled_from(
+    [
+        "x",
+        "y",
+        "2",
+        "3",
+        r"\frac{1}{2}",
+        r"\pi",
+        r"\sqrt{2}",
+        "0.5",
+        "-1",
+        "x+1",
+        "y-2",
+        "2x",
+        "x^2",
+        "ab",
+        "i",
+        r"\ln 2",
+    ]
+)
+NOT_ZERO = st.sampled_from(["x", "2", r"\pi", r"\sqrt{2}", "x+y", "3x", "x^{2}+1", r"\frac{2}{3}", "-5"])
+
+
+@st.composite
+def identities(draw: st.DrawFn) -> tuple[str, str, bool]:
+    """Two formulas, and whether they are the same: if not, they differ by 1."""
+    names = {name: (text, text) for name, text in zip("ABC", draw(st.tuples(TERM, TERM, TERM)), strict=True)}
+    names |= {name: (text, text) for name, text in zip("PQ", draw(st.tuples(NOT_ZERO, NOT_ZERO)), strict=True)}
+    for _ in range(draw(st.integers(1, 2))):
+        sides = draw(st.sampled_from(IDENTITIES))
+        pair = tuple(re.sub("[ABCPQ]", lambda found, side=side: names[found[0]][side], sides[side]) for side in (0, 1))
+        names["A"] = (pair[0], pair[1])
+    same = draw(st.booleans())
+    one, other = names["A"]
+    first, second = draw(st.permutations([one, other if same else f"{other}+1"]))
+    return first, second, same

@@ -19,8 +19,11 @@ from typing import get_args
 from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, judge_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.task import make_verifier
+from grpo_env.verifiers import algebra
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.extract import inside
+from grpo_env.verifiers.formulas import decide
+from grpo_env.verifiers.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's
@@ -220,3 +223,22 @@ def hack(gold: str, template: str, way: str) -> None:
     score = judged("accuracy", ACCURACY, gold, text)
     if score.value:
         raise FindingError("hack", f"{score.explanation} ({score.answer})", gold=gold, text=text)
+
+
+def paths(one: str, other: str, same: bool) -> None:
+    """Two formulas that are known to be the same, or not: each way to decide it says so, or nothing."""
+    texts = {"one": one, "other": other}
+    start = time.thread_time()
+    exact = decide(normal(one), normal(other))
+    spent = time.thread_time() - start
+    if spent > CPU:
+        raise FindingError("cpu", f"decide: {spent:.1f} s", **texts)
+    if exact not in (None, same):
+        raise FindingError("exact path", f"should be {same}", **texts)
+    request = {"gold": normal(one), "answer": normal(other), "rel_tol": None, "decimals": None}
+    try:
+        algebra_says = algebra._worker.ask(request, TIMEOUT)["same"]
+    except (algebra.DeadlineError, algebra.UnreadableError, algebra.OverLimitError):
+        return
+    if algebra_says != same:
+        raise FindingError("algebra path", f"should be {same}", **texts)
