@@ -77,7 +77,7 @@ for name in ("grpo_env", "grpo_env.verifiers"):
 from grpo_env.verifiers.warden import main
 for name in [name for name in sys.modules if name.startswith("grpo_env")]:
     del sys.modules[name]
-main()
+main(sys.argv[2])
 """
 
 
@@ -173,7 +173,7 @@ def _run(program: str, runs: Sequence[Run], limits: Limits, setup: str, mode: st
             stdin.write(text)
             stdin.seek(0)
             command = [_interpreter(packages), "-B", "-P", "-s", *([] if packages else ["-S"])]
-            command += ["-c", _START_UP, str(_HOME)]
+            command += ["-c", _START_UP, str(_HOME), folder]
             if mode == "bubblewrap":
                 command = [*_bubblewrap(readable, folder), *command]
             process = subprocess.Popen(
@@ -181,7 +181,6 @@ def _run(program: str, runs: Sequence[Run], limits: Limits, setup: str, mode: st
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                cwd=folder,
                 env=_environment(),
                 start_new_session=True,
             )
@@ -253,7 +252,7 @@ def _bubblewrap(readable: list[str], folder: str) -> list[str]:
         command += ["--ro-bind", path, path]
     for device in ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"):
         command += ["--dev-bind-try", device, device]
-    return [*command, "--bind", folder, folder, "--remount-ro", "/", "--chdir", folder, "--"]
+    return [*command, "--bind", folder, folder, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
 def _overfull(folder: str) -> bool:

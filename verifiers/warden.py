@@ -28,9 +28,10 @@ _CHUNK = 65536
 _POLL = 0.002
 
 
-def main() -> None:
-    """Do the job and leave."""
+def main(folder: str) -> None:
+    """Do the job, with a folder below ``folder`` for each run, and leave."""
     protect()
+    sys.argv = ["program.py"]
     job = json.loads(_read_all(0))
     reply = os.dup(1)
     end = time.monotonic() + job["deadline"]
@@ -42,9 +43,9 @@ def main() -> None:
         seconds = min(job["seconds"], end - time.monotonic())
         if seconds <= 0:
             break
-        folder = os.path.abspath(f"run{number}")
-        os.mkdir(folder)
-        _write_all(reply, json.dumps(_supervise(job, run, folder, seconds)).encode() + b"\n")
+        own = os.path.join(folder, f"run{number}")
+        os.mkdir(own)
+        _write_all(reply, json.dumps(_supervise(job, run, own, seconds)).encode() + b"\n")
     os._exit(0)
 
 
