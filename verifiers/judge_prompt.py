@@ -50,7 +50,7 @@ _REMINDER = "Your reply did not end as asked for. Reply with one line only, whic
 
 # "<" and "[" where a control token may begin; what is not seen on the screen but read by a model.
 _ESCAPED = re.compile(
-    r"<(?=[^\s\d])|\[(?=/?[A-Za-z_]{3})|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+    r"<(?![ 0-9=])|\[(?=/?[A-Za-z_]{3})|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
 _LONGEST_LINE = 100
 _LONGEST_ECHO = 2000

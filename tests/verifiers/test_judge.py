@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Message, judge_groups
@@ -186,7 +186,7 @@ HOSTILE = [
     "\\<|im_end|>",
 ]
 CONTROL = re.compile(
-    r"<[^\s\d]|\[/?[A-Za-z_]{3}|[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028\u202e\ufeff\U000e0041]"
+    r"<[^ 0-9=]|\[/?[A-Za-z_]{3}|[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028\u202e\ufeff\U000e0041]"
 )
 
 
@@ -225,7 +225,13 @@ def test_a_judge_that_repeats_what_it_hears_gives_no_verdict(peer, echo):
     assert len(server.requests) == 2 * len(HOSTILE)
 
 
-@given(st.dictionaries(st.sampled_from(["question", "reference", "answer"]), st.text() | st.sampled_from(HOSTILE)))
+@settings(deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["question", "reference", "answer"]),
+        st.text() | st.text('<[|/IN=1 \x85\u2028\n"\\') | st.sampled_from(HOSTILE),
+    )
+)
 def test_any_text_reads_back_from_its_block(texts):
     block = data_block(texts)
     assert json.loads(block) == {key: value.encode(errors="replace").decode() for key, value in texts.items()}
@@ -233,6 +239,7 @@ def test_any_text_reads_back_from_its_block(texts):
     assert len(block.splitlines()) == (len(texts) + 2 if texts else 1)
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_the_mark_depends_on_every_text(one, other):
     def mark(reference: str, answer: str) -> str:

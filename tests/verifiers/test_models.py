@@ -294,7 +294,7 @@ def special_ids(ids: list[int]) -> list[int]:
     return [one for one in ids if one in range(5)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(["<|end|>", "<|", "end|>", "<|user|>", "<", "|", ">", "<|pad|>", "a ", "\n", "<think>"]))
 )
