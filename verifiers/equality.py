@@ -131,6 +131,8 @@ def _same_constants(a: Any, b: Any, closeness: Closeness, digits: int = PROOF_DI
         return bool(difference == 0)
     one, other = a.evalf(DIGITS), b.evalf(DIGITS)
     sizes = [abs(one), abs(other)]
+    if any(size.is_infinite or size is sympy.nan for size in sizes):  # log_1 11, which is_infinite does not know
+        return False
     if not all(size.is_comparable for size in sizes) or max(sizes) < sympy.Float(10) ** -300:
         return bool(sympy.simplify(difference) == 0)
     size = max(sizes)

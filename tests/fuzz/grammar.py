@@ -273,3 +273,18 @@ def identities(draw: st.DrawFn) -> tuple[str, str, bool]:
     one, other = names["A"]
     first, second = draw(st.permutations([one, other if same else f"{other}+1"]))
     return first, second, same
+
+
+# What has no value, and what is made of it.
+UNDEFINED = [
+    r"\log_1 11", r"\frac{1}{0}", r"\tan\frac{\pi}{2}", r"\ln 0", "0^{-1}", r"\frac{0}{0}", r"\infty", r"\log_0 5",
+    r"\log_{-1}5", r"\log_5 0", r"\sqrt[0]{5}", r"\sum_{k=1}^{\infty}k", r"\int_0^1\frac{1}{x}dx", "(-1)!", r"\cot 0",
+    r"\arcsin 5", "0^0", "0^{i}", r"\lim_{x\to0}\frac{1}{x}", r"\binom{-1}{-1}", r"\lim_{x\to\infty}\sin x",
+    r"\frac{x}{x-x}",
+    r"\prod_{k=1}^{\infty}k", r"\max()", r"\emptyset", "nan", "oo", "zoo", r"\text{nan}", r"\frac{\ln 1}{\ln 1}", "1/0",
+]  # fmt: skip
+AROUND = [
+    "%s", "%s+5", "0 \\cdot %s", "%s-%s", "\\frac{%s}{%s}", "(%s)^0", "5^{%s}", "\\sqrt{%s}", "(%s, 2)", "\\{%s\\}",
+    "|%s|", "x+%s", "\\frac{1}{%s}", "x \\le %s", "x=%s", "%s<x<%s", "\\pm %s", "\\ln(%s)", "e^{-%s}",
+]  # fmt: skip
+VALUELESS = st.builds(fill, st.sampled_from(AROUND), st.lists(st.sampled_from(UNDEFINED), min_size=1, max_size=2))

@@ -198,6 +198,30 @@ def truth(gold: str, answer: str, same: bool) -> None:
         raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", one=gold, other=answer)
 
 
+# Pairwise different in value.
+DIFFERENT = [
+    "5",
+    "0",
+    r"\sqrt{2}",
+    r"\frac{\pi}{4}",
+    r"\ln 2",
+    "2x+1",
+    r"\frac{1}{x}",
+    "(1,2)",
+    r"\{3,4\}",
+    "x<2",
+    "i",
+    "even",
+]
+
+
+def universal(answer: str) -> None:
+    """No answer is right for two golds that are worth different things."""
+    right = [gold for gold in DIFFERENT if judged("accuracy", ACCURACY, gold, boxed(answer)).value]
+    if len(right) > 1:
+        raise FindingError("universal", f"right for {right}", answer=answer)
+
+
 HACKS = [
     "%s or @", "@ or %s", "%s, @", "either %s or @", "not %s", "\\neq %s", "%s = @", "@ = %s", "%s < x < @", "(%s, @)",
     "[%s, @]", "\\{%s, @\\}", "%s \\pm @", "between %s and @", "%s to @", "%s; @", "%s and @", "< %s", "> %s",

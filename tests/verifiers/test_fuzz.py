@@ -19,12 +19,13 @@ import oracles
 from grammar import ANSWERS, KNOWN, TEXTS, known_pairs
 
 FOUND = [json.loads(line) for line in (Path(__file__).parent / "cases" / "found.jsonl").read_text().splitlines()]
+PATIENT = 20.0  # seconds, on a busy machine
 SHORT = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(FOUND, 1)])
 def test_what_the_fuzzers_found(row: dict[str, Any]) -> None:
-    verifier = find(row.get("verifier", "accuracy"))(**row.get("options", {}))
+    verifier = find(row.get("verifier", "accuracy"))(**{"timeout": PATIENT, **row.get("options", {})})
     score = verifier(Example("x", answer=row.get("gold")), Completion(row["completion"]))
     assert score.value == row["value"], f"{row['why']}: {score}"
     assert score.status == row["status"], f"{row['why']}: {score}"
