@@ -244,7 +244,11 @@ def judge(verifier: Verifier, example: Example, completion: Completion, name: st
 
 def judge_groups(verifier: Verifier, groups: Sequence[Group], name: str = "total") -> list[list[Score]]:
     """The named verdicts on many completions, in the shape of ``groups``. Nothing that a verifier raises gets out."""
-    return [[replace(score, name=name) for score in scores] for scores in verifier.judge_groups(groups)]
+    try:
+        rows = verifier.judge_groups(groups)
+    except Exception as error:
+        rows = [[_failed(error)] * len(group.completions) for group in groups]
+    return [[replace(score, name=name) for score in scores] for scores in rows]
 
 
 def _judge_one(verifier: Verifier, example: Example, completion: Completion) -> Score:
@@ -262,6 +266,10 @@ def _judge_many(verdicts: Callable[[], Sequence[Score]], count: int) -> list[Sco
             if not isinstance(score, Score):
                 raise TypeError(f"the verifier gave {score!r}, not a Score")
     except Exception as error:
-        scores = [Score(None, "error", explanation=f"{type(error).__name__}: {error}")] * count
+        scores = [_failed(error)] * count
     seconds = (time.perf_counter() - start) / count if count else 0.0
     return [replace(score, seconds=seconds) for score in scores]
+
+
+def _failed(error: Exception) -> Score:
+    return Score(None, "error", explanation=f"{type(error).__name__}: {error}")

@@ -98,6 +98,16 @@ def test_a_number_is_no_score():
     assert judge(Bare(), Example("1"), Completion("x")).explanation == "TypeError: the verifier gave 1.0, not a Score"
 
 
+@dataclass(frozen=True)
+class Careless(Bare):
+    def judge_groups(self, groups):
+        raise RuntimeError("no connection")
+
+
+def test_a_verifier_that_judges_groups_in_a_way_of_its_own_cannot_end_a_run():
+    assert values(Careless(), ["a", "b"], ["c"]) == [[None, None], [None]]
+
+
 def test_a_score_survives_json_and_pickle():
     leaf = Score(0.5, name="leaf", weight=2.0, answer="a", steps=(StepScore(0, 3, 1.0, "fine"),))
     whole = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))

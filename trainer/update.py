@@ -109,7 +109,7 @@ def micro_batch_loss(
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     ratio = importance_ratio(logp, micro.old_logp, mask, config.ratio)
-    bounds = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
+    bounds: dict[str, Any] = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
     per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
     per_token = per_token - config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
