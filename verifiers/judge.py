@@ -22,6 +22,7 @@ from .replies import ReplyCache, request_key
 
 LONGEST_ANSWER = 1_000
 LONGEST_COMPLETION = 20_000
+PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasons that a score keeps
 
 
@@ -43,9 +44,10 @@ class LLMJudge(BatchVerifier):
     only in the reply's last line, behind a mark that the texts cannot know. That stops forged verdicts; it does not
     stop a judge from being talked round: prefer ``accuracy`` where it applies, and watch how far the two agree.
 
-    Source: OpenAI's simple-evals has an equality judge, X-R1 falls back to one; there the answer stands bare in the
-    prompt, and a reply that is neither yes nor no counts as wrong. That a colon or an opening phrase for an answer wins
-    many judges over is from Zhao et al. 2025 (arXiv 2507.08794); here an answer of nothing but punctuation is none.
+    Source: OpenAI's simple-evals, whose equality judge counts a reply that is neither yes nor no as wrong; X-R1, which
+    asks a judge where a reference cannot be parsed. Both put the answer bare into the prompt. That a colon or an
+    opening phrase for an answer wins many judges over is from Zhao et al. 2025 (arXiv:2507.08794); here an answer of
+    nothing but punctuation is none.
     """
 
     base_url: str
@@ -64,8 +66,8 @@ class LLMJudge(BatchVerifier):
     """Never show the question: for files that do not have it, and where it says nothing."""
     api_key_env: str | None = None
     """The environment variable that holds the API key; the key itself is in no file."""
-    parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 1024})
-    """All other fields of the request: ``{max_completion_tokens: 4096}``, say, for a model that reasons."""
+    parameters: Mapping[str, Any] | None = None
+    """All other fields of the request, by default ``{temperature: 0, max_tokens: 1024}``."""
     timeout: float = 60.0
     """Seconds for one try."""
     retries: int = 4
@@ -85,7 +87,7 @@ class LLMJudge(BatchVerifier):
         low, high = self.scale
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise UsageError(f"scale: expected the worst grade, then a better one, got {[low, high]}")
-        if taken := {"model", "messages", "stream", "n"} & self.parameters.keys():
+        if taken := {"model", "messages", "stream", "n"} & (self.parameters or {}).keys():
             raise UsageError(f"parameters: {min(taken)!r} cannot be set there")
         for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
             if value < least:
@@ -172,7 +174,8 @@ class LLMJudge(BatchVerifier):
         return _Verdict(float(found), "scored", f"{self.model}: {said}" if said else self.model)
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
-        bodies = [{**self.parameters, "model": self.model, "messages": one.messages} for one in questions]
+        parameters = PARAMETERS if self.parameters is None else self.parameters
+        bodies = [{**parameters, "model": self.model, "messages": one.messages} for one in questions]
         keys = [request_key(body) for body in bodies]
         cache = ReplyCache(self.cache) if self.cache is not None and keys else None
         known: dict[str, Reply | Failure] = {**cache.get(keys)} if cache else {}
