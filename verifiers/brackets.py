@@ -7,6 +7,9 @@ import re
 _TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
 _DEPTH = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\rangle": -1}
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
+# In a list that has other separators, a comma between digits may be of thousands: 1,000, 2,000
+_OTHER_SEPARATOR = re.compile(r"[,;]\s|;|\s(?:and|or)\s")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _FRENCH = re.compile(r"([\[\]])([^\[\]()]*)([\[\]])")
 
 
@@ -26,10 +29,13 @@ def split(text: str, at: str) -> list[str]:
 
 def items(text: str) -> list[str]:
     """A text cut at its outer commas, semicolons, ``and`` and ``or``."""
+    thousands = _OTHER_SEPARATOR.search(text) is not None
     cuts, depth, at = [], 0, 0
     for match in _TOKENS.finditer(text):
         depth += _change(match.group())
-        if depth == 0 and match.start() >= at and (separator := _SEPARATOR.match(text, match.start())):
+        if depth or match.start() < at or (thousands and _THOUSANDS.match(text, match.start())):
+            continue
+        if separator := _SEPARATOR.match(text, match.start()):
             cuts.append(separator.span())
             at = separator.end()
     edges = [0, *(edge for cut in cuts for edge in cut), len(text)]

@@ -115,7 +115,7 @@ def compare(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
     if type(one) is type(other) and squeezed(gold.text) == squeezed(answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):
-        if isinstance(one, Formula) and isinstance(other, Formula):
+        if isinstance(one, Formula | Words) and isinstance(other, Formula | Words):
             return _by_algebra(gold, answer, rules)
         return Verdict(False, "another name")
     if isinstance(one, Number) and isinstance(other, Number):
@@ -220,8 +220,10 @@ def _formula(reading: Reading, keep: Reading) -> Formula:
     relation = _RELATION.search(keep.text) is not None
     if isinstance(shape, Number) and not (reading.variable and relation):
         return Formula(_latex(shape.value), shape.unit)
+    if isinstance(shape, Formula) and not (reading.variable and relation):
+        return shape
     if reading.variable and not relation:
-        return shape if isinstance(shape, Formula) else Formula(*split_unit(reading.right_side))
+        return Formula(*split_unit(reading.right_side))
     return Formula(*split_unit(reading.text))
 
 

@@ -17,6 +17,7 @@ REALS = Group("()", tuple(Reading(text, Formula(text)) for text in ("-\\infty", 
 _RELATION = re.compile(r"<|>|\\(?:le|ge|ne)(?![a-z])")
 _NAME = re.compile(r"[A-Za-z](?:_\{?\w{1,9}\}?)?|\\(?:theta|alpha|beta|lambda)")
 _LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
+_DISTANCE = re.compile(rf"\|\s*({_NAME.pattern})\s*([-+].+)?\|\s*(<|>|\\le|\\ge)(?![a-z])(.+)")
 _TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 
 
@@ -80,7 +81,21 @@ def inequality(text: str, read: Callable[[str], Reading]) -> tuple[str, Group] |
     conditions = items(text)
     if len(conditions) > 1:
         return _all_of([inequality(condition, read) for condition in conditions])
-    return _one(text, read)
+    return _distance(text, read) or _one(text, read)
+
+
+def _distance(text: str, read: Callable[[str], Reading]) -> tuple[str, Group] | None:
+    """``|x-1| < 3``: the numbers nearer than 3 to 1; or not so near."""
+    match = _DISTANCE.fullmatch(text)
+    if match is None:
+        return None
+    centre, radius = (read(part).shape for part in (match[2] or "0", match[4]))
+    if not (isinstance(centre, Number) and isinstance(radius, Number) and radius.value > 0):
+        return None
+    outside, closed = match[3] in (">", "\\ge"), match[3] in ("\\le", "\\ge")
+    side = 1 if closed != outside else -1  # the far end of what is near, or of the gap
+    near = ((Edge(0, -centre.value - radius.value, -side), Edge(0, radius.value - centre.value, side)),)
+    return match[1], group(without(_ALL, near) if outside else near)
 
 
 def _one(text: str, read: Callable[[str], Reading]) -> tuple[str, Group] | None:

@@ -23,18 +23,23 @@ MAX_SIGNS = 4  # of plus-minus in one item, each of which doubles what it stands
 
 # A variable, a function's value f(2), a figure's part AB, \angle ABC or a quantity in words: what stands left of "= 5".
 _NAME = (
-    r"[A-Za-z](?:_\{?\w{1,9}\}?)?|[A-Za-z]\([A-Za-z0-9]{1,3}\)|[A-Z]{2,3}|m?\s?\\angle\s?[A-Z]{1,3}|\\[a-z]+"
+    r"[A-Za-z]'{0,2}(?:_\{?\s?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{d[a-z]?\}\{d[a-z]\}"
+    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
 _NAMED = re.compile(rf"(?:{_NAME})")
 _NAMED_TUPLE = re.compile(r"\(\s?[a-z](?:\s?,\s?[a-z])+\s?\)")
 _ELEMENT_OF = re.compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
+_INFINITY = re.compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = re.compile(
     r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*", re.IGNORECASE
 )
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = re.compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
+_ANGLE = re.compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
+_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 _MINUS_PLUS = re.compile(r"\\mp(?![A-Za-z])")
 _MATRIX = re.compile(
@@ -74,6 +79,8 @@ def _read(text: str, depth: int) -> Reading:
     if text.startswith("{"):
         text = unwrapped(text)
     text = text.lstrip("+ ")
+    if match := _INFINITY.fullmatch(text):
+        text = match[1] + "\\infty"
     if number := read_number(text):
         return Reading(text, number)
     if "=" in text and (found := _equation(text, depth)):
@@ -161,6 +168,8 @@ def _shape(text: str, depth: int) -> Shape:
         return words
     if ratio := read_ratio(text, lambda part: _read(part, depth - 1)):
         return ratio
+    if _ANGLE.search(text):
+        text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
     formula = Formula(*split_unit(text))
     return read_prose(formula.text) or formula
 

@@ -33,15 +33,15 @@ _NO_UNITS = {
     "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
     "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
     "divided", "approximately", "roughly", "probably", "possibly", "nearly", "almost", "about", "around",
-    "factorial", "choose", "base",
+    "factorial", "choose", "base", "wait", "wrong", "false", "instead", "sorry", "nope", "unless", "except", "versus",
 }  # fmt: skip
 # "4 million", "4 thirds" and "4 point five" are other numbers than 4.
 _NUMBER_WORDS = {
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
-    "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand", "million", "billion",
-    "trillion", "half", "halves", "third", "thirds", "fourths", "fifth", "fifths", "sixth", "sixths", "seventh",
-    "sevenths", "eighth", "eighths", "ninth", "ninths", "tenth", "tenths", "hundredth", "hundredths", "thousandth",
-    "thousandths",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty",
+    "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand", "million", "billion", "trillion", "half",
+    "halves", "third", "thirds", "fourths", "fifth", "fifths", "sixth", "sixths", "seventh", "sevenths", "eighth",
+    "eighths", "ninth", "ninths", "tenth", "tenths", "hundredth", "hundredths", "thousandth", "thousandths",
 }  # fmt: skip
 _SAME_UNITS = {
     **dict.fromkeys(("dollar", "dollars", "usd", "bucks"), "$"),

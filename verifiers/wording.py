@@ -21,7 +21,7 @@ _LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-
 _CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
-_LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes"}
+_LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
