@@ -39,6 +39,12 @@ def value(text: str, keywords: tuple[str, ...] = KEYWORDS, most: float = 10.0) -
     return score.value
 
 
+def test_the_explanation_names_what_was_found() -> None:
+    verifier = Keywords(("Row", "sum"), EVERYTHING)
+    found = [verifier(Example("x"), Completion(text)).explanation for text in ("The sum of a row.", "It is nine.")]
+    assert found == ["keywords used: row, sum", "keywords used: none"]
+
+
 @given(text=TEXTS, more=TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_sentences_add_up_and_each_keyword_counts_once(text: str, more: str) -> None:
