@@ -123,9 +123,9 @@ def _prompt(row: Mapping[str, Any], task: Task) -> str | tuple[Message, ...]:
     """The prompt, if a verifier looks at it: the row's own ``prompt``, else the task's template filled from the row."""
     if not any(verifier.needs_prompt for verifier in task.verifier.within()):
         return ()
-    given = row.get("prompt")
-    if isinstance(given, str) and given:
-        return given
+    given: Any = row.get("prompt")
+    if given and isinstance(given, str):
+        return str(given)
     if _is_chat(given):
         return tuple(Message(str(message["role"]), str(message.get("content", ""))) for message in given)
     return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
