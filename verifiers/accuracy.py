@@ -17,7 +17,7 @@ from .algebra import DeadlineError, UnreadableError, formula_problem
 from .compare import Rules, Verdict, compare
 from .doubts import unevaluated, unsure
 from .exact import Number, OverLimitError
-from .extract import final_answer, inside
+from .extract import SOURCES, Source, final_answer, inside
 from .intervals import INFINITIES
 from .reading import read, read_list, together
 from .shapes import Group, Reading
@@ -59,6 +59,8 @@ class Accuracy(Verifier):
     """What 2+2, a sum, integral, limit, gcd is where its value was asked: ``wrong`` or ``right``."""
     golds: Golds = "one"
     """``any``, ``all``: the gold answer is a JSON list, of which any one is right, or all are asked for."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     timeout: float = 1.0
     """Seconds that computer algebra may take for the answer, however many formulas it has."""
 
@@ -84,6 +86,8 @@ class Accuracy(Verifier):
             raise UsageError("accuracy: set rel_tol or decimals, not both")
         if self.timeout <= 0:
             raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds are not enough")
+        if not self.sources or not set(self.sources) <= set(SOURCES) or len(set(self.sources)) < len(self.sources):
+            raise UsageError(f"accuracy: sources: one or more of {', '.join(SOURCES)}, each once, not {self.sources!r}")
         for name, value, known in (("unevaluated", self.unevaluated, Unevaluated), ("golds", self.golds, Golds)):
             if value not in get_args(known):
                 raise UsageError(f"accuracy: {name}: {value!r} is none of {', '.join(get_args(known))}")
@@ -92,7 +96,7 @@ class Accuracy(Verifier):
         golds, problem = self._golds(example)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        found = final_answer(self.format, completion)
+        found = final_answer(self.format, completion, self.sources)
         status: Status = "scored"
         value = 0.0
         if not found.answers:

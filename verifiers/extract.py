@@ -6,14 +6,14 @@ Only what the model says *after* its reasoning counts:
     reasoning block not closed    no answer
     no reasoning tag at all       the whole text
 
-In that text the first of these sources that is present decides:
+In that text the first of these sources that is present decides; a task may name fewer of them, or another order:
 
-    answer tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
-    box            ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
+    answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
+    boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     hashes         ``#### 18`` with a number, or as the last line
     phrase         "The answer is 18.", "Final answer: $18$", "**Answer:** 18"
-    A line         ``A: 18``
-    last line      if it is a short answer by itself, or holds one bold ``**18**``
+    a_line         ``A: 18``
+    last_line      if it is a short answer by itself, or holds one bold ``**18**``
 
 A source yields every answer it names, in order and without repetition of the same text: who names several different
 ones has not answered, and the caller decides so. A number that a weaker source names behind the deciding one is
@@ -25,13 +25,19 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from grpo_env.core import Completion, Format
 
 from .blocks import Tag, find_tags, whole_turn
 from .exact import OverLimitError, read_number
 from .normal import normal
+
+Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+Place = Source | Literal["reasoning", "text", "none"]
 
 _MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
 _UNCLOSED = "the box is not closed"
@@ -40,8 +46,9 @@ _WORDS_IN_LAST_LINE = 6
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}))|\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"^[ \t]{0,9}####[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
+_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)
 _PHRASE = re.compile(
-    r"\banswer\b(?:[ \t]{1,3}(?:to|for)\b[^\n.:=]{0,80}?)?[*_ \t]{0,4}(?:\bis\b|\bwould be\b|[:=])[*_:\s]{0,9}(?=\S)",
+    r"answer(?:[ \t]{1,3}(?:to|for)\b[^\n.:=]{0,80}?)?[*_ \t]{0,4}(?:\bis\b|\bwould be\b|[:=])[*_:\s]{0,9}(?=\S)",
     re.IGNORECASE,
 )
 _A_LINE = re.compile(r"^[ \t*]{0,9}(?:A|Ans)[*]{0,2}:[ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
@@ -59,15 +66,19 @@ _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 
 @dataclass(frozen=True)
 class Found:
-    """The answers that the deciding source names; none, with the reason, if there is no answer."""
+    """The answers that the deciding source names; none, with the reason, if there is no answer.
+
+    ``end`` is where the last tag or box ends; 0 for other sources.
+    """
 
     answers: tuple[str, ...]
-    source: str
+    source: Place
     reason: str = ""
     denied: bool = False
+    end: int = 0
 
 
-def final_answer(format: Format, completion: Completion) -> Found:
+def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> Found:
     """The final answer of a completion, by the policy at the top of this module."""
     text = whole_turn(format, completion)[0]
     if format.reasoning:
@@ -75,51 +86,60 @@ def final_answer(format: Format, completion: Completion) -> Found:
         if tags and not tags[-1].closing:
             return Found((), "reasoning", "the reasoning block is not closed")
         text = text[tags[-1].end :] if tags else text
-    if format.answer:
-        tags = find_tags(text, format.answer)
-        if tags:
-            return _from_answer_tags(text, tags)
-    for source in (_boxes, _hashes, _phrases, _a_lines, _last_line):
-        found = source(text)
+    for source in sources:
+        if source == "answer_tag":
+            tags = find_tags(text, format.answer) if format.answer else []
+            found = _from_answer_tags(text, tags, sources) if tags else None
+        else:
+            found = _IN_TEXT[source](text)
         if found is not None:
-            return found
+            return _with_later(found, text, sources)
     return Found((), "none", "no final answer in the text")
 
 
-def inside(text: str) -> Found:
+def inside(text: str, sources: Sequence[Source] = SOURCES) -> Found:
     """The answer within a text that is all answer, such as the content of an answer tag or a gold answer."""
-    return (
-        _boxes(text)
-        or _hashes(text)
-        or _phrases(text)
-        or _a_lines(text)
-        or _found([text], "text", "the answer is empty")
-    )
+    for source in sources:
+        if source not in ("answer_tag", "last_line") and (found := _IN_TEXT[source](text)):
+            return _with_later(found, text, sources)
+    return _found([text], "text")
 
 
-def _from_answer_tags(text: str, tags: list[Tag]) -> Found:
-    contents = []
+def _with_later(found: Found, text: str, sources: Sequence[Source]) -> Found:
+    """With the numbers that a weaker source names behind the tag or box that decides: they are answers as well."""
+    if not found.end or not found.answers:
+        return found
+    rest = text[found.end :]
+    boxes = _boxes(rest) if found.source == "answer_tag" and "boxed" in sources else None
+    if boxes and boxes.reason == _UNCLOSED:
+        return boxes
+    if boxes and boxes.answers:
+        later = list(_with_later(boxes, rest, sources).answers)
+    else:
+        weaker = [_IN_TEXT[source](rest) for source in ("hashes", "phrase", "a_line") if source in sources]
+        later = [answer for one in weaker if one for answer in one.answers if _is_number(answer)]
+    return _found([*found.answers, *later], found.source, denied=found.denied, end=found.end) if later else found
+
+
+def _from_answer_tags(text: str, tags: list[Tag], sources: Sequence[Source]) -> Found:
+    contents, denied = [], False
     opening: Tag | None = None
     for tag in tags:
         if not tag.closing:
             if opening is not None:
-                return Found((), "answer tag", "answer tags are nested")
+                return Found((), "answer_tag", "answer tags are nested")
             opening = tag
         elif opening is not None:
             contents.append(text[opening.end : tag.start])
+            denied = denied or (len(contents) <= _MOST_ANSWERS and _is_denied(text, opening.start))
             opening = None
     if opening is not None or not contents:
-        return Found((), "answer tag", "the answer tag is not closed")
-    found = [inside(content) for content in contents]
+        return Found((), "answer_tag", "the answer tag is not closed")
+    found = [inside(content, sources) for content in contents]
     if not all(one.answers for one in found):
         return next(one for one in found if not one.answers)
     answers = [answer for one in found for answer in one.answers]
-    rest = text[tags[-1].end :]
-    boxes = _boxes(rest)
-    if boxes and boxes.reason == _UNCLOSED:
-        return boxes
-    answers += boxes.answers if boxes else _later(rest)
-    return _found(answers, "answer tag", denied=any(one.denied for one in found))
+    return _found(answers, "answer_tag", denied=denied or any(one.denied for one in found), end=tags[-1].end)
 
 
 def _boxes(text: str) -> Found | None:
@@ -148,12 +168,13 @@ def _boxes(text: str) -> Found | None:
             stack.append(match.span())
             depth += 1
     if depth:
-        return Found((), "box", _UNCLOSED)
-    answers += _later(text[end:]) if answers else []
-    return _found(answers, "box", "the box is empty", denied)
+        return Found((), "boxed", _UNCLOSED)
+    return _found(answers, "boxed", "the box is empty", denied, end)
 
 
 def _hashes(text: str) -> Found | None:
+    if "####" not in text:
+        return None
     lines = [match[1].strip() for match in _HASHES.finditer(text)]
     numbers = [line for line in lines if _starts_like_number(line)]
     if numbers:
@@ -164,8 +185,13 @@ def _hashes(text: str) -> Found | None:
 
 
 def _phrases(text: str) -> Found | None:
+    if "answer" not in text.lower():
+        return None
     answers, denied = [], False
-    for match in deque(_PHRASE.finditer(text), maxlen=_MOST_ANSWERS):
+    for word in deque(_ANSWER.finditer(text), maxlen=_MOST_ANSWERS):
+        match = _PHRASE.match(text, word.start())
+        if match is None:
+            continue
         answer = _statement(text, match.end())
         if re.match(r"(?:not|never)\b", answer, re.IGNORECASE):
             denied = True
@@ -180,23 +206,26 @@ def _phrases(text: str) -> Found | None:
 
 def _a_lines(text: str) -> Found | None:
     answers = [match[1] for match in _A_LINE.finditer(text)]
-    return _found(answers, "A line") if answers else None
+    return _found(answers, "a_line") if answers else None
 
 
 def _last_line(text: str) -> Found | None:
     line = text.rstrip()[-_LONGEST_LAST_LINE - 9 :].rpartition("\n")[2].strip()
     bold = {match.strip() for match in _BOLD.findall(line)}
     if len(bold) == 1 and bold != {line.strip("*")}:
-        return _found(list(bold), "last line")
+        return _found(list(bold), "last_line")
     if not line or len(line) > _LONGEST_LAST_LINE or len(line.split()) > _WORDS_IN_LAST_LINE:
         return None
-    return _found([line], "last line")
+    return _found([line], "last_line")
 
 
-def _later(text: str) -> list[str]:
-    """Numbers that a phrase, hashes or an A line name behind the source that decides: they are answers as well."""
-    sources = (source(text) for source in (_hashes, _phrases, _a_lines))
-    return [answer for found in sources if found for answer in found.answers if _is_number(answer)]
+_IN_TEXT: dict[Source, Callable[[str], Found | None]] = {
+    "boxed": _boxes,
+    "hashes": _hashes,
+    "phrase": _phrases,
+    "a_line": _a_lines,
+    "last_line": _last_line,
+}
 
 
 def _statement(text: str, start: int) -> str:
@@ -229,6 +258,12 @@ def _is_number(answer: str) -> bool:
         return True
 
 
-def _found(answers: list[str], source: str, empty: str = "the answer is empty", denied: bool = False) -> Found:
+def _found(
+    answers: list[str],
+    source: Place,
+    empty: str = "the answer is empty",
+    denied: bool = False,
+    end: int = 0,
+) -> Found:
     distinct = tuple(dict.fromkeys(stripped for answer in answers if (stripped := answer.strip())))
-    return Found(distinct, source, "" if distinct else empty, denied)
+    return Found(distinct, source, "" if distinct else empty, denied, end)

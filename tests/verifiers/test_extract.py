@@ -1,0 +1,167 @@
+"""Which text is the final answer: the sources in their order, what is denied or contradicted, and only linear work."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.registry import find
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.extract import SOURCES, Source, final_answer, inside
+
+ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
+# The deciding source alone: nothing else stands in the text.
+ALONE: dict[Source, str] = {
+    "answer_tag": "<answer>7</answer>",
+    "boxed": r"so $\boxed{7}$",
+    "hashes": "#### 7",
+    "phrase": "The answer is 7.",
+    "a_line": "A: 7",
+    "last_line": "7",
+}
+
+
+def test_every_source_finds_its_answer_and_no_other_does() -> None:
+    for name, text in ALONE.items():
+        found = final_answer(Format(), Completion(text), (name,))
+        assert (found.answers, found.source) == (("7",), name)
+        assert final_answer(Format(), Completion(text)).source == name
+        for other in SOURCES:
+            if other not in (name, "last_line"):
+                assert final_answer(Format(), Completion(text), (other,)).answers == ()
+
+
+def test_a_task_names_its_sources_and_their_order() -> None:
+    values = {"answer_tag": "1", "boxed": "2", "hashes": "3", "phrase": "4", "a_line": "5", "last_line": "6"}
+    for name in SOURCES:
+        score = Accuracy(sources=(name,))(Example("x", answer=values[name]), Completion(ALL_SIX))
+        assert score.value == 1, score
+        assert score.explanation.startswith(name)
+    assert final_answer(Format(), Completion(ALL_SIX), ("a_line", "phrase")).answers == ("5",)
+    assert final_answer(Format(), Completion(ALL_SIX), ("phrase", "a_line")).answers == ("4",)
+    # A weaker source contradicts what a box says only if it is named.
+    assert final_answer(Format(), Completion(ALL_SIX), ("boxed", "hashes")).answers == ("2", "3")
+    assert final_answer(Format(), Completion(ALL_SIX), ("boxed",)).answers == ("2",)
+
+
+@pytest.mark.parametrize("sources", [(), ("boxed", "boxed"), ("boxes",)])
+def test_sources_are_checked(sources: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=r"accuracy: sources: .*boxed"):
+        find("accuracy")(sources=sources)
+
+
+@pytest.mark.parametrize(
+    ("completion", "status", "why"),
+    [
+        (r"It is not \boxed{72}", "scored", "boxed: denied"),
+        (r"$x \neq \boxed{72}$", "scored", "boxed: denied"),
+        (r"$x \ne$ $\boxed{72}$", "scored", "boxed: denied"),
+        (r"It can't be $\boxed{72}$.", "scored", "boxed: denied"),
+        (r"\boxed{\neq 72}", "scored", "boxed: denied"),
+        (r"\boxed{\text{not } 72}", "scored", "boxed: denied"),
+        ("The answer is not 72.", "scored", "phrase: denied"),
+        ("It is not <answer>72</answer>", "scored", "answer_tag: denied"),
+        (r"<answer>not \boxed{72}</answer>", "scored", "answer_tag: denied"),
+        (r"\boxed{72} or \boxed{73}", "scored", "boxed: several different answers"),
+        (r"\boxed{72}. The answer is 73.", "scored", "boxed: several different answers"),
+        ("<answer>72</answer> Sorry, the answer is 73.", "scored", "answer_tag: several different answers"),
+        (r"<answer>72</answer> or \boxed{73}", "scored", "answer_tag: several different answers"),
+        ("The answer is 72. No: the answer is 73.", "scored", "phrase: several different answers"),
+        ("A: 72\nA: 73", "scored", "a_line: several different answers"),
+        ("<think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
+        ("<think>\\boxed{72}</think>", "no_answer", "no final answer in the text"),
+        ("<think>a</think><think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
+        ("<answer>72", "no_answer", "the answer tag is not closed"),
+        ("72</answer>", "no_answer", "the answer tag is not closed"),
+        ("<answer><answer>72</answer></answer>", "no_answer", "answer tags are nested"),
+        ("<answer> </answer>", "no_answer", "the answer is empty"),
+        (r"\boxed{72", "no_answer", "the box is not closed"),
+        (r"\boxed{\frac{72}{1}", "no_answer", "the box is not closed"),
+        (r"\boxed{}", "no_answer", "the box is empty"),
+        (r"\boxed{72} \boxed{", "no_answer", "the box is not closed"),
+        ("", "no_answer", "no final answer in the text"),
+    ],
+)
+def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -> None:
+    score = Accuracy()(Example("x", answer="72"), Completion(completion))
+    assert (score.value, score.status, score.explanation) == (0, status, why)
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        r"\boxed{72}, and again \boxed{72}",
+        r"It is not 71 but \boxed{72}",
+        r"$x \neq 71$, so $\boxed{72}$",
+        r"\boxed{72}. The answer is 72.",
+        "<answer>The answer is 72</answer>",
+        r"<answer>\boxed{72}</answer> So the answer is 72.",
+        "The answer is **72**.",
+    ],
+)
+def test_what_is_no_contradiction(completion: str) -> None:
+    score = Accuracy()(Example("x", answer="72"), Completion(completion))
+    assert score.value == 1, score
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("so</think>\\boxed{72}", "scored"), ("so \\boxed{72}", "no_answer"), ("<think>so</think>72", "scored")],
+)
+def test_the_prefill_counts_as_written(text: str, status: str) -> None:
+    """A template that writes <think> itself: without the closing tag there is no answer, whoever knows the prefill."""
+    example = Example("x", answer="72")
+    for format, completion in (
+        (Format(prefill="<think>\n"), Completion(text)),
+        (Format(), Completion(text, prefill="<think>\n")),
+        (Format(prefill="<think>\n"), Completion(text, prefill="<think>\n")),
+    ):
+        score = Accuracy(format=format)(example, completion)
+        expected = "no_answer" if text.startswith("<think>") and completion.prefill else status
+        assert score.status == ("scored" if "</think>" in text else expected), (format, completion, score)
+        assert score.value == (score.status == "scored")
+
+
+def test_boxes_that_are_one_set_together() -> None:
+    score = Accuracy()(Example("x", answer=r"\{2, 3\}"), Completion(r"$x=\boxed{2}$ or $x=\boxed{3}$"))
+    assert score.value == 1, score
+
+
+TOKENS = [
+    "a", "5", "12,", " ", "\n", "\r\n", "\t", "\\", "{", "}", "\\{", "\\}", r"\boxed{", r"\boxed ", r"\boxed{1}",
+    r"\fbox{", "<think>", "</think>", "<answer>", "</answer>", "<answer>1</answer>", "the answer is ", "answer",
+    "answer to ", "answer: ", "answer for x", "would be", "*", "_", ":", "=", "A:", "A: 5\n", "Ans", "#### 5\n", "####",
+    "#", "$", "$$", "\\(", "\\)", "\\[", "\\]", "not ", "cannot ", "n't ", "≠", r"\neq ", r"\not=", "!=", "be ",
+    "equal ", "to ", ".", "!", "?", "; ", ", because", "-", "**5**", "\\phantom{", "\\quad", "~", r"not \boxed{4}",
+    "the answer is 5. ", "½",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_megabyte_of_any_token_is_searched(token: str) -> None:
+    text = token * (1_000_000 // len(token))
+    assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
+    assert isinstance(inside(text).answers, tuple)
+
+
+@given(tokens=st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4), lead=st.sampled_from(["", *TOKENS]))
+@settings(max_examples=25, deadline=None)
+def test_a_megabyte_of_any_tokens_is_searched(tokens: list[str], lead: str) -> None:
+    unit = "".join(tokens)
+    text = lead + unit * (1_000_000 // len(unit))
+    assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
+    assert isinstance(inside(text).answers, tuple)
+
+
+@given(
+    text=st.one_of(st.text(), st.lists(st.sampled_from(TOKENS), max_size=30).map("".join)),
+    sources=st.permutations(SOURCES),
+)
+@settings(max_examples=200, deadline=None)
+def test_answers_are_in_the_text(text: str, sources: list[Source]) -> None:
+    found = final_answer(Format(), Completion(text), sources)
+    assert all(answer.strip() == answer and answer in text for answer in found.answers if answer)
+    assert found.answers or found.reason
