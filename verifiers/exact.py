@@ -16,6 +16,7 @@ from .units import Unit, joined, read_unit
 
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
+MAX_PERIODIC = 400  # digits of a decimal whose period is to be found
 
 _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
@@ -151,14 +152,17 @@ def _repeating(whole: str, fixed: str, period: str) -> Fraction:
 
 
 def _period(digits: str) -> str | None:
-    """The digits that ``0.333...`` repeats at its end, at least twice."""
-    if len(digits) > MAX_DIGITS:
+    """The digits that ``0.8333...`` repeats at its end, at least twice: those that account for most of it."""
+    if len(digits) > MAX_PERIODIC:
         return None
+    best = (0, 0)
     for length in range(1, len(digits) // 2 + 1):
-        period = digits[-length:]
-        if digits.endswith(period * 2):
-            return period
-    return None
+        covered = length
+        while covered < len(digits) and digits[-1 - covered] == digits[length - 1 - covered]:
+            covered += 1
+        if covered >= 2 * length:
+            best = max(best, (covered, -length))
+    return digits[best[1] :] if best[0] else None
 
 
 def _decimal(text: str) -> Fraction:

@@ -1,0 +1,165 @@
+"""What a text is worth, against oracles of another kind: long division, membership, rounding by ``decimal``."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from math import gcd
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.compare import Rules, compare
+from grpo_env.verifiers.exact import read_number
+from grpo_env.verifiers.intervals import real_set
+from grpo_env.verifiers.normal import normal
+from grpo_env.verifiers.reading import read
+
+SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
+
+
+def equal(one: str, other: str, **rules: object) -> bool:
+    forth = compare(read(one), read(other), Rules(**rules)).right  # type: ignore[arg-type]
+    assert forth == compare(read(other), read(one), Rules(**rules)).right  # type: ignore[arg-type]
+    return forth
+
+
+def long_division(top: int, bottom: int) -> tuple[str, str, str]:
+    """The whole part, the digits before the period and the period of a positive fraction."""
+    whole, rest = divmod(top, bottom)
+    digits, seen = "", {}
+    while rest and rest not in seen:
+        seen[rest] = len(digits)
+        digit, rest = divmod(10 * rest, bottom)
+        digits += str(digit)
+    start = seen[rest] if rest else len(digits)
+    return str(whole), digits[:start], digits[start:]
+
+
+@given(top=st.integers(0, 999), bottom=st.integers(1, 120))
+def test_repeating_decimals_are_their_fraction(top: int, bottom: int) -> None:
+    whole, fixed, period = long_division(top, bottom)
+    if not period:
+        assert read_number(f"{whole}.{fixed}0").value == Fraction(top, bottom)  # type: ignore[union-attr]
+        return
+    dots = rf"\dot{{{period[0]}}}" + (rf"{period[1:-1]}\dot{{{period[-1]}}}" if period[1:] else "")
+    spellings = [rf"\overline{{{period}}}", f"({period})", dots, f"{period * 3}...", rf"{period * 3}\ldots"]
+    for spelling in spellings:
+        number = read_number(normal(f"{whole}.{fixed}{spelling}"))
+        assert number is not None, spelling
+        assert number.value == Fraction(top, bottom), spelling
+
+
+@given(value=st.integers(0, 10**9), base=st.integers(2, 16), other=st.integers(2, 16))
+def test_a_numeral_has_the_value_of_its_base(value: int, base: int, other: int) -> None:
+    def numeral(base: int) -> str:
+        digits, rest = "", value
+        while rest or not digits:
+            rest, digit = divmod(rest, base)
+            digits = "0123456789ABCDEF"[digit] + digits
+        return f"0{digits}_{{{base}}}" if base > 10 else f"{digits}_{{{base}}}"
+
+    assert equal(numeral(base), str(value))
+    assert equal(numeral(base), numeral(other))
+    assert not equal(numeral(base), f"1{numeral(base)}")
+
+
+@given(
+    one=st.decimals(-50, 50, places=4),
+    other=st.decimals(-50, 50, places=4),
+    near=st.decimals("-0.01", "0.01", places=4),
+    decimals=st.integers(0, 4),
+)
+def test_decimals_round_both_sides(one: Decimal, other: Decimal, near: Decimal, decimals: int) -> None:
+    unit = Decimal(1).scaleb(-decimals)
+    for two in (other, one + near):
+        rounded = [{x.quantize(unit, mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)} for x in (one, two)]
+        assert equal(f"{one:f}", f"{two:f}", decimals=decimals) == (not rounded[0].isdisjoint(rounded[1]))
+
+
+@given(one=st.integers(-1000, 1000), other=st.integers(-1000, 1000), rel_tol=st.sampled_from([0.01, 0.1, 0.5]))
+def test_rel_tol_is_a_share_of_the_larger_one(one: int, other: int, rel_tol: float) -> None:
+    share = Fraction(str(rel_tol)) * max(abs(one), abs(other))
+    assert equal(str(one), str(other), rel_tol=rel_tol) == (abs(one - other) <= share)
+
+
+ENDS = st.integers(-4, 4)
+PIECES = st.lists(
+    st.tuples(ENDS, ENDS, st.booleans(), st.booleans()).filter(lambda p: p[0] < p[1]), min_size=1, max_size=4
+)
+Piece = tuple[int, int, bool, bool]
+
+
+def holds(pieces: list[Piece], x: Fraction) -> bool:
+    return any(
+        (low <= x if closed else low < x) and (x <= high if shut else x < high) for low, high, closed, shut in pieces
+    )
+
+
+def as_intervals(pieces: list[Piece], french: bool = False) -> str:
+    opening, closing = ("][", "[]") if french else ("([", ")]")
+    return r" \cup ".join(f"{opening[closed]}{low},{high}{closing[shut]}" for low, high, closed, shut in pieces)
+
+
+def as_inequalities(pieces: list[Piece]) -> str:
+    signs = ("<", r"\le ")
+    return r" \text{ or } ".join(f"{low}{signs[closed]}x{signs[shut]}{high}" for low, high, closed, shut in pieces)
+
+
+@given(one=PIECES, other=PIECES)
+def test_sets_of_reals_are_equal_if_they_hold_the_same_numbers(one: list[Piece], other: list[Piece]) -> None:
+    points = [Fraction(n, 2) for n in range(-9, 10)]
+    same = [holds(one, x) for x in points] == [holds(other, x) for x in points]
+    for mine in (as_intervals(one), as_intervals(one, french=True), as_inequalities(one)):
+        assert equal(mine, as_intervals(one))
+        for theirs in (as_intervals(other), as_inequalities(other)):
+            assert equal(mine, theirs) == same, (mine, theirs)
+
+
+@given(pieces=PIECES, point=ENDS)
+def test_a_point_can_be_taken_out(pieces: list[Piece], point: int) -> None:
+    rest = real_set(read(rf"\mathbb{{R}} \setminus \{{{point}\}}").shape)
+    assert rest == real_set(read(rf"x \ne {point}").shape)
+    assert rest == real_set(read(rf"x<{point} \text{{ or }} x>{point}").shape)
+    whole = as_intervals(pieces[:1])
+    assert equal(rf"{whole} \setminus \{{{point}\}}", whole) == (not holds(pieces[:1], Fraction(point)))
+
+
+@given(parts=st.lists(st.integers(1, 60), min_size=2, max_size=4), factor=st.integers(1, 9))
+def test_ratios_are_equal_up_to_a_factor(parts: list[int], factor: int) -> None:
+    ratio, larger = (":".join(str(n * part) for part in parts) for n in (1, factor))
+    clocks = all(len(text) < 9 and text.count(":") < 3 and len(text.split(":")[1]) == 2 for text in (ratio, larger))
+    if not clocks:  # 3:30 and 1:10 are times
+        assert equal(ratio, larger)
+    divisor = gcd(*parts)
+    lowest = ":".join(str(part // divisor) for part in parts)
+    if len(lowest.split(":")[1]) == 1:
+        assert equal(ratio, lowest)
+
+
+@given(minutes=st.integers(0, 1439), other=st.integers(0, 1439))
+def test_times_of_both_clocks(minutes: int, other: int) -> None:
+    def spellings(minutes: int) -> list[str]:
+        hour, minute = divmod(minutes, 60)
+        half = "pm" if hour >= 12 else "a.m."
+        early = 1 <= hour <= 12
+        return [f"{(hour - 1) % 12 + 1}:{minute:02} {half}"] + ([] if early else [f"{hour}:{minute:02}"])
+
+    for one in spellings(minutes):
+        for two in spellings(other):
+            assert equal(one, two) == (minutes == other)
+
+
+def test_the_timeout_is_kept() -> None:
+    score = Accuracy(timeout=0.3)(Example("x", answer=r"\sin x"), Completion(rf"\boxed{{{SLOW}}}"))
+    assert (score.value, score.status) == (0, "timeout")
+    assert "0.3 s" in score.explanation
+
+
+def test_many_slow_formulas_share_one_deadline() -> None:
+    answer = ", ".join(f"{SLOW}+{n}" for n in range(4))
+    gold = r"\sin x, \cos x, \tan x, \cot x"
+    score = Accuracy(timeout=0.2)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
+    assert (score.value, score.status) == (0, "timeout")
