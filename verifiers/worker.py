@@ -21,9 +21,6 @@ from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 from .equality import Closeness, same
 
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
-# latex2sympy takes (-5)(3) for a mixed number, -8.
-_FACTOR = re.compile(r"([(\[][^()\[\],]*[)\]])\s*(?=[(\[]\s*[-+]?\d|\d|\\frac)")
-_INTEGER = re.compile(r"[({\[]*\d+[)}\]]*")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
 _SUBSCRIPTED_NUMBER = re.compile(r"\d\s*_")
 _COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
@@ -34,7 +31,7 @@ class UnreadableError(ValueError):
 
 
 class _Reader(_Latex2Sympy):  # type: ignore[misc]
-    """latex2sympy, faster, and without its mixed numbers: there ``2(3)`` and ``2 3`` are 5, as ``2\\frac12`` is 5/2."""
+    """latex2sympy, faster, and with fewer mixed numbers: there ``2(3)``, ``(2)(3)`` and ``2 3`` are 5."""
 
     def __init__(self, is_complex: bool, mode: Any) -> None:
         super().__init__(is_real=None if is_complex else True, config=ConversionConfig(lowercase_symbols=False))
@@ -46,13 +43,17 @@ class _Reader(_Latex2Sympy):  # type: ignore[misc]
         return parser
 
     def convert_postfix_list(self, arr: Any, i: int = 0) -> Any:
+        number = arr[i].getText().isdigit()
         behind = arr[i + 1].getText() if i + 1 < len(arr) else ""
-        if not behind or behind.startswith(r"\frac") or not _INTEGER.fullmatch(arr[i].getText()):
+        if not behind or (number and behind.startswith(r"\frac")):
             return super().convert_postfix_list(arr, i)
-        if behind[0].isdigit():
+        if number and behind[0].isdigit():
             raise UnreadableError("two numbers without a sign between them")
-        left, right = self.convert_postfix(arr[i]), self.convert_postfix_list(arr, i + 1)
-        return (self.mat_mul_flat if isinstance(right, sympy.MatrixBase) else self.mul_flat)(left, right)
+        sides = self.convert_postfix(arr[i]), self.convert_postfix_list(arr, i + 1)
+        if not all(isinstance(side, sympy.Expr | sympy.MatrixBase) for side in sides):
+            raise UnreadableError("no product")
+        matrix = any(isinstance(side, sympy.MatrixBase) for side in sides)
+        return (self.mat_mul_flat if matrix else self.mul_flat)(*sides)
 
 
 def _parsed(text: str, is_complex: bool) -> Any:
@@ -73,7 +74,7 @@ def read(text: str, is_complex: bool) -> Any:
     if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
-    text = _FACTOR.sub(r"\1\\cdot ", _PLAIN.sub(r"\\\1 ", text))
+    text = _PLAIN.sub(r"\\\1 ", text)
     try:
         found = _exact(_parsed(text, is_complex))
         return found.subs({sympy.Symbol("i"): sympy.I}) if is_complex else found
