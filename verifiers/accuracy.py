@@ -166,9 +166,11 @@ class Accuracy(Verifier):
             if reason := unsure(gold.text, answer.text):
                 return Verdict(False, reason)
             raise
+        if isinstance(answer.shape, Number):
+            return verdict
         if verdict.right and self.unevaluated == "wrong" and unevaluated(gold, answer):
             return Verdict(False, "not evaluated")
-        if verdict.right or isinstance(answer.shape, Number):
+        if verdict.right:
             return verdict
         reason = unsure(gold.text, answer.text)
         return Verdict(False, reason) if reason else verdict

@@ -85,6 +85,11 @@ class Rules:
     timeout: float = 1.0
     deadline: float = inf
 
+    @property
+    def exact(self) -> bool:
+        """Whether numbers have to be equal."""
+        return self.rel_tol is None and self.decimals is None
+
     def close(self, one: Fraction, other: Fraction) -> Reason | None:
         """Why two different numbers count as equal, or ``None``."""
         if self.rel_tol and abs(one - other) <= Fraction(str(self.rel_tol)) * max(abs(one), abs(other)):
@@ -186,7 +191,7 @@ def _words(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
 def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
     if "union" in (gold.kind, answer.kind):
         one, other = real_set(gold), real_set(answer)
-        if one and other:
+        if one and other and (one == other or rules.exact):
             return Verdict(one == other, "the same elements" if one == other else "different elements")
     if gold.kind != answer.kind:
         return Verdict(False, "another kind of answer")

@@ -33,7 +33,8 @@ _NO_UNITS = {
     "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
     "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
     "divided", "approximately", "roughly", "probably", "possibly", "nearly", "almost", "about", "around",
-    "factorial", "choose", "base", "wait", "wrong", "false", "instead", "sorry", "nope", "unless", "except", "versus",
+    "factorial", "choose", "base", "wait", "wrong", "false", "instead", "sorry", "nope", "negative", "unless",
+    "except", "versus",
 }  # fmt: skip
 # "4 million", "4 thirds" and "4 point five" are other numbers than 4.
 _NUMBER_WORDS = {

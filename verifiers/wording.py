@@ -19,6 +19,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
+_ANOTHER_CHOICE = re.compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
@@ -29,7 +30,8 @@ def read_words(text: str) -> Words | None:
     """The words that a text in normal spelling is, or ``None`` if it is mathematics."""
     if letter := _LETTER.fullmatch(text):
         return Words(letter[1])
-    if (choice := _CHOICE.fullmatch(text)) and not _MATHEMATICS.search(text):
+    choice = _CHOICE.fullmatch(text)
+    if choice and not _ANOTHER_CHOICE.search(choice[3]) and not _MATHEMATICS.search(text):
         return Words(_plain(text), choice[1] or choice[2], _plain(choice[3]))
     words = _WORD.findall(text)
     if text.casefold() in _SHORT_WORDS:
