@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.blocks import is_blank
+from grpo_env.verifiers.blocks import is_blank, whole_turn
 from grpo_env.verifiers.format import SoftFormat, StrictFormat
 from grpo_env.verifiers.tags import TagCount
 
@@ -67,6 +67,13 @@ def test_a_prefill_counts_as_written(text: str) -> None:
         if not text.startswith("<think>"):
             prefilled = type(verifier)(Format(prefill="<think>\n"))
             assert value(prefilled, text) == value(type(verifier)(), "<think>\n" + text)
+
+
+def test_a_completion_that_knows_its_prefill_is_believed() -> None:
+    format = Format(prefill="<think>\n")
+    assert whole_turn(format, Completion("a", prefill="<r>")) == ("<r>a", 3)
+    assert whole_turn(format, Completion("a")) == ("<think>\na", 8)
+    assert whole_turn(format, Completion("<think>a")) == ("<think>a", 0)
 
 
 @given(text=TEXTS, junk=st.text("xyz ", max_size=30), more=st.text("xyz", min_size=1, max_size=30))
