@@ -14,7 +14,9 @@ from grpo_env.registry import find
 from grpo_env.verifiers.compare import Reason
 
 # What only an answer can do wrong: as a gold, 2+2 has its value.
-ONE_SIDED = ("not evaluated", "denied", "a hedge", "cannot be read as mathematics", "several different answers")
+UNREADABLE = "the answer cannot be read as mathematics"
+ONE_SIDED = ("not evaluated", "denied", "a hedge", UNREADABLE, "several different answers")
+REASONS = {*get_args(Reason), UNREADABLE}
 
 
 def rows(name: str) -> list[Any]:
@@ -30,48 +32,24 @@ def test_the_tables_both_accept_and_reject() -> None:
 
 @pytest.mark.parametrize("row", rows("accuracy"))
 def test_accuracy(row: dict[str, Any]) -> None:
-    example = Example("x", answer=row["gold"])
-    score = find("accuracy")(**row.get("options", {}))(example, Completion(row["completion"]))
+    verifier = find("accuracy")(**row.get("options", {}))
+    score = verifier(Example("x", answer=row["gold"]), Completion(row["completion"]))
+    reason = score.explanation.partition(": ")[2]
     assert score.value == row["right"], f"{row['why']}: {score}"
-    assert score.explanation
-    if "status" in row:
-        assert score.status == row["status"], f"{row['why']}: {score}"
-    if "reason" in row:
-        assert score.explanation.partition(": ")[2] == row["reason"], f"{row['why']}: {score}"
+    assert score.status == row.get("status", score.status), f"{row['why']}: {score}"
+    assert reason == row.get("reason", reason), f"{row['why']}: {score}"
+    assert score.status != "scored" or reason in REASONS, score
     assert Score.from_dict(score.to_dict()) == score
+    if score.status == "scored" and reason not in ONE_SIDED and can_be_swapped(row, score):
+        swapped = verifier(Example("x", answer=score.answer), Completion(f"<answer>{score.gold}</answer>"))
+        one_sided = swapped.explanation.endswith(ONE_SIDED) or (swapped.status == "bad_gold" and not row["right"])
+        assert swapped.value == score.value or one_sided, f"{row['why']}: {swapped}"
 
 
-def test_every_verdict_has_one_of_the_documented_reasons() -> None:
-    reasons = set(get_args(Reason))
-    for param in rows("accuracy"):
-        row = param.values[0]
-        score = find("accuracy")(**row.get("options", {}))(
-            Example("x", answer=row["gold"]), Completion(row["completion"])
-        )
-        reason = score.explanation.partition(": ")[2]
-        assert score.status != "scored" or reason in reasons or "cannot be read" in reason, score
-
-
-@pytest.mark.parametrize("row", [param for param in rows("accuracy") if param.values[0]["right"]])
-def test_a_right_answer_as_gold_accepts_the_gold(row: dict[str, Any]) -> None:
-    verifier = find("accuracy")(**row.get("options", {}))
-    if row.get("options", {}).keys() & {"golds", "unevaluated"}:
-        pytest.skip("gold and answer have different roles")
-    score = verifier(Example("x", answer=row["gold"]), Completion(row["completion"]))
-    if " | " in str(score.answer) or "answer is" in str(score.answer):
-        pytest.skip("several answers that are one together, or a sentence")
-    swapped = verifier(Example("x", answer=score.answer), Completion(f"<answer>{score.gold}</answer>"))
-    assert swapped.value == 1 or swapped.explanation.endswith("not evaluated"), f"{row['why']}: {swapped}"
-
-
-@pytest.mark.parametrize("row", [param for param in rows("accuracy") if param.values[0]["right"] is False])
-def test_swapping_gold_and_a_wrong_answer_leaves_it_wrong(row: dict[str, Any]) -> None:
-    verifier = find("accuracy")(**row.get("options", {}))
-    score = verifier(Example("x", answer=row["gold"]), Completion(row["completion"]))
-    if not score.answer or score.status != "scored" or " | " in score.answer or score.explanation.endswith(ONE_SIDED):
-        pytest.skip("no comparison")
-    swapped = verifier(Example("x", answer=score.answer), Completion(f"<answer>{row['gold']}</answer>"))
-    assert swapped.value == 0 or swapped.status == "bad_gold", f"{row['why']}: {swapped}"
+def can_be_swapped(row: dict[str, Any], score: Score) -> bool:
+    """Whether there is one answer, in a form that a gold may have, with the same role."""
+    one_answer = " | " not in str(score.answer) and "answer is" not in str(score.answer)
+    return one_answer and "golds" not in row.get("options", {})
 
 
 def test_an_option_that_cannot_be_is_refused() -> None:
