@@ -207,10 +207,12 @@ def _read_gold(text: str, timeout: float) -> Reading:
     """The gold answer within what a data set gives as one. Raises ``ValueError`` with what is wrong."""
     if "####" in text:
         text = text.rpartition("####")[2]
-    answers = inside(text).answers
-    if len(answers) != 1:
-        raise ValueError(f"{len(answers)} different answers" if answers else "it is empty")
-    reading = read(answers[0])
+    readings = [read(answer) for answer in inside(text).answers]
+    if not readings:
+        raise ValueError("it is empty")
+    reading = readings[0]
+    if not all(compare(reading, other, Rules(timeout=timeout)).right for other in readings[1:]):
+        raise ValueError(f"{len(readings)} different answers")
     for formula in reading.formulas():
         if formula.text not in INFINITIES and (problem := formula_problem(formula.text, timeout)):
             raise ValueError(problem)

@@ -153,6 +153,12 @@ def test_every_math_gold_accepts_itself(name: str) -> None:
             assert Accuracy()(example, Completion(rf"so $\boxed{{{echo}}}$")).value == 1, (gold, echo)
 
 
+def test_every_math500_solution_is_a_gold_that_accepts_its_answer() -> None:
+    for row in data("math500.jsonl"):
+        score = Accuracy()(Example("x", answer=str(row["solution"])), Completion(rf"\boxed{{{row['answer']}}}"))
+        assert score.value == 1, (row["solution"], score)
+
+
 def test_every_gsm8k_solution_is_a_gold_that_accepts_its_number() -> None:
     for row in data("gsm8k_test.jsonl"):
         solution = str(row["answer"])
