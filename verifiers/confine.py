@@ -110,6 +110,15 @@ class ConfineError(OSError):
     """The kernel refuses to confine this process."""
 
 
+def has_landlock() -> bool:
+    """Whether the kernel can keep a process from files."""
+    return sys.platform == "linux" and _landlock_version(ctypes.CDLL(None)) > 0
+
+
+def _landlock_version(libc: ctypes.CDLL) -> int:
+    return int(libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
+
+
 def protect() -> None:
     """Make the calling process die with the thread that started it, and close its memory to its own user."""
     if sys.platform == "linux":
@@ -150,7 +159,7 @@ def _limit(kind: int, value: int) -> None:
 
 def _fence(libc: ctypes.CDLL, folder: str, readable: list[str]) -> None:
     """Landlock: write below ``folder``, read below ``readable``, nothing else. No effect on a kernel without it."""
-    version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+    version = _landlock_version(libc)
     if version < 1:
         return
     every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1

@@ -40,7 +40,8 @@ class PythonTests(Verifier):
     process, which is never told what is expected. Other test code runs beside the program. There it is safe from
     exits, changed builtins, objects that equal everything and guessed reports; it is not safe from a program that
     overloads other operators (``<``, ``in``, ``-``), changes a module that the test uses, or searches its own
-    process for the test and the way to report. Give tests in the other forms where that matters.
+    process for the test and the way to report. Give tests in the other forms where that matters. There, too, a name
+    of Python's own (``sum``) means Python's, unless it is the ``entry_point``.
 
     Source: open-r1's code reward and its like (the last fenced block, 5 s a test, all or share). There: extra and
     missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count, and a
@@ -64,7 +65,7 @@ class PythonTests(Verifier):
     packages: bool = False
     """Whether programs may import installed packages (NumPy…), not only the standard library. Starts slower."""
     isolation: Isolation = "auto"
-    """``bubblewrap``, ``process``, or ``auto``: bubblewrap where it works."""
+    """``bubblewrap``, ``process``, or ``auto``: the better one of those that keep programs from your files here."""
     format: Format = field(default_factory=Format)
 
     cases: ClassVar[tuple[Case, ...]] = (

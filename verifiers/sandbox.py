@@ -8,7 +8,7 @@ afterwards) and nothing of ours in its memory or its file descriptors. What hold
     ===================================  ==============  =======================  ===================
     take more time, memory or output     yes             yes                      yes; macOS: memory no
     open a socket of any kind            yes             yes                      **no**
-    start or signal a process            yes             yes                      **no** (see below)
+    start or signal a process            yes             yes                      **no**
     write outside its folder             yes             yes, with Landlock       **no**
     read your files                      yes             yes, with Landlock       **no**
     see your files' names, your pids     yes             **no**                   **no**
@@ -18,12 +18,15 @@ afterwards) and nothing of ours in its memory or its file descriptors. What hold
     ===================================  ==============  =======================  ===================
 
 *bubblewrap* (``bwrap``, a package of most distributions) gives namespaces of its own: no network, no other process,
-and a file system of the interpreter and the system's libraries, read-only. *process* needs no privilege and no
-program: rlimits, seccomp and Landlock (see ``confine``), so it also works in most containers, where namespaces do not.
-Landlock is on by default in kernels of the large distributions from 2022 on (5.13); without it a program reads, and
-spoils, what the user who runs us may. Threads are allowed, subprocesses never are. Not covered anywhere: bugs of the
-kernel, the load of a busy loop until its limit, and files below the interpreter's prefix, ``/usr`` and ``/lib``, which
-are readable. Raise the walls with a container or a virtual machine if the model is your enemy rather than a student.
+and a file system of the interpreter and the system's libraries, read-only. *process* needs no privilege, no program
+and no namespaces (which many containers forbid): rlimits, seccomp and Landlock, see ``confine``. Landlock came with
+Linux 5.13; without it a program reads, and spoils, what the user who runs us may. *auto* takes bubblewrap where it
+works, else process where Landlock is, else it refuses: then only ``process``, asked for by name, runs without a wall
+around your files.
+
+Threads are allowed, subprocesses never are. Not covered anywhere: bugs of the kernel, the load of a busy loop until
+its limit, and files below the interpreter's prefix, ``/usr`` and ``/lib``, which are readable. Raise the walls with a
+virtual machine if the model is your enemy rather than a student.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from grpo_env.errors import RunError
+
+from .confine import has_landlock
 
 Isolation = Literal["auto", "bubblewrap", "process"]
 
@@ -133,10 +138,21 @@ def run(
     Fewer come than were asked for if the deadline passes or files grow over the limits. Close the iterator to stop
     early. Raises ``SandboxError`` if nothing can be run.
     """
-    mode = isolation if isolation != "auto" else "bubblewrap" if works("bubblewrap", packages) is None else "process"
+    mode = _best(packages) if isolation == "auto" else isolation
     if reason := works(mode, packages):
         raise SandboxError(reason)
     return _run(program, runs, limits, setup, mode, packages)
+
+
+def _best(packages: bool) -> Literal["bubblewrap", "process"]:
+    if works("bubblewrap", packages) is None:
+        return "bubblewrap"
+    if has_landlock():
+        return "process"
+    raise SandboxError(
+        "neither bubblewrap nor Landlock is here to keep programs from your files; "
+        "install bubblewrap, or accept that with isolation: process"
+    )
 
 
 @lru_cache(maxsize=8)
@@ -167,7 +183,10 @@ def _run(program: str, runs: Sequence[Run], limits: Limits, setup: str, mode: st
         "readable": readable,
     }
     text = json.dumps(job).encode(errors="replace")
-    folder = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
+    try:
+        folder = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
+    except OSError as error:
+        raise SandboxError(f"no folder for the sandbox: {error}") from error
     try:
         with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
             stdin.write(text)
@@ -274,9 +293,9 @@ def _overfull(folder: str) -> bool:
 
 def _remove(folder: str) -> None:
     """Remove a folder, also one nested deeper than a path can be long: every folder found moves to the top first."""
-    top = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
     folders, number = [folder], 0
     with suppress(OSError):
+        top = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
         while folders:
             this = folders.pop()
             for entry in list(os.scandir(this)):

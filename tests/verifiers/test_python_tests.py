@@ -266,6 +266,13 @@ def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
     assert [(one.output, one.ended) for one in ran] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
 
 
+def test_stopping_early_ends_what_runs(mode: Any) -> None:
+    program = "import time\nif input() == '1': time.sleep(999)"
+    runs = run(program, [Run("program", input=text) for text in "01"], Limits(900, 900), isolation=mode)
+    assert next(runs).ended == "exit"
+    runs.close()
+
+
 def test_the_deadline_fails_what_is_not_run(mode: Any) -> None:
     verifier = PythonTests(timeout=1.0, deadline=1.5, isolation=mode)
     tests = ["assert f(0) == 1", *["assert f(1) == 1"] * 7]
@@ -315,7 +322,7 @@ def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder.mkdir()
     program = (
         "from grpo_env.verifiers.sandbox import *\n"
-        f"list(run('while True: pass', [Run('program')], Limits(seconds=60), isolation={mode!r}))"
+        f"list(run('while True: pass', [Run('program')], Limits(900, 900), isolation={mode!r}))"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
     caller = subprocess.Popen([sys.executable, "-c", program], env=environment, start_new_session=True)
