@@ -76,7 +76,7 @@ class LanguageConsistency(Verifier):
     these each sentence is in; its words count for it, in Chinese, Japanese and Thai its characters. Of more than 1,000
     sentences 1,000 are judged, evenly spread. A few words of another language inside a sentence, in the same script,
     are not noticed, and what is too short to tell is taken for the language asked for if that is written so. With
-    fewer than 40 letters (13 Chinese ones) nothing is said (``not_applicable``); without a reasoning block the value
+    fewer than 40 letters (14 Chinese ones) nothing is said (``not_applicable``); without a reasoning block the value
     is 0 (``no_answer``).
 
     Source: DeepSeek-R1 (2025), section 2.3.2: the share of target-language words in the reasoning, added to the

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(
 )
 _BULLETED = re.compile(r"[-*+•]\s{1,9}")
 _TRANSITION = re.compile(
-    r"\b(?:first|firstly|first of all|second|secondly|third|thirdly|next|then|after that|afterwards|finally|lastly"
+    r"\b(?:first of all|firstly|first|secondly|second|thirdly|third|next|then|after that|afterwards|finally|lastly"
     r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}"
     r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是)[，,：:]?\s{0,9}",  # noqa: RUF001
     re.IGNORECASE,

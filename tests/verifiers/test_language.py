@@ -84,6 +84,9 @@ def test_short_sentences_of_two_languages_in_turn_are_mostly_told_apart() -> Non
         (f"```\n{GERMAN}\n```", 0, "prose does not hide in code"),
         (f"${GERMAN}$", 0, "nor in a formula"),
         (f"\\[\\text{{{GERMAN}}}\\]", 0, "nor in a formula's text"),
+        (f"\\({GERMAN}\\)", 0, "in any formula"),
+        ("我们先数一数还剩多少个鸡蛋", None, "13 Chinese characters"),
+        ("我们先数一数还剩多少个鸡蛋呢", 0, "14 Chinese characters"),
         (f"`{CHINESE}`", 0, "nor does Chinese"),
         (CHINESE, 0, "Chinese"),
         (f"{CHINESE} OK.", 1 / 26, "a word in another script"),
@@ -100,6 +103,16 @@ def test_what_has_no_language_does_not_count(text: str, value: float | None, why
     assert found.value == (None if value is None else pytest.approx(value)), f"{why}: {found}"
     assert found.status == ("not_applicable" if value is None else "scored")
     assert found.explanation
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["\\(area max\\)", "\\[ area max \\]", "$area max$", "$$area\nmax$$", "<<area max>>", "`area max`", "\\max \\frac",
+     "\\begin{align} x \\end{align}", "https://area.max", "```\nfor area in max\n```", "x y", "12"],
+)  # fmt: skip
+def test_names_in_formulas_and_code_are_no_english(formula: str) -> None:
+    assert score(f"{CHINESE} {formula} {CHINESE}", "zh").value == 1
+    assert score(f"{CHINESE} area {CHINESE}", "zh").value == pytest.approx(50 / 51)
 
 
 @pytest.mark.parametrize(

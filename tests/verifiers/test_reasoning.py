@@ -61,6 +61,37 @@ def test_words_of_plain_letters_stand_between_everything_else(text: str) -> None
     assert list(words(text)) == spaced.split()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,000.50 eggs, 3.14.", ["1,000.50", "eggs", "3.14"]),
+        ("a,b 1,b a.1", ["a", "b", "1", "b", "a", "1"]),
+        ("don't l’eau 'no' dogs'", ["don't", "l’eau", "no", "dogs"]),  # noqa: RUF001
+        ("\\frac{ab}{2} \\cdot cd", ["ab", "2", "cd"]),
+        ("snake_case, well-known", ["snake", "case", "well", "known"]),
+        ("GPUを2個", ["GPU", "を", "2", "個"]),
+        ("e\u0301te\u0301 हिन्दी می‌کنیم", ["e\u0301te\u0301", "हिन्दी", "می‌کنیم"]),
+        ("두 수를 더합니다.", ["두", "수를", "더합니다"]),
+        ("น้ำ", ["น้", "ำ"]),
+        ("... !? \u0301 __", []),
+    ],
+)
+def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
+    assert list(words(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "transition",
+    ["First", "Firstly", "First of all", "Second", "Secondly", "Third", "Thirdly", "Next", "Then", "After that",
+     "Afterwards", "Finally", "Lastly", "Therefore", "Thus", "Hence", "To begin with", "To start", "首先", "其次",
+     "再次", "然后", "接着", "接下来", "随后", "最后", "最终", "因此", "所以", "于是"],
+)  # fmt: skip
+def test_every_transition_begins_a_step_and_is_none_alone(transition: str) -> None:
+    verifier = ReasoningSteps(EVERYTHING, target=1)
+    assert value(verifier, f"{transition}, we add it.") == 1
+    assert value(verifier, f"{transition}, {transition}, {transition}.") == 0
+
+
 @given(text=st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=60))
 def test_every_chinese_character_is_a_word(text: str) -> None:
     assert list(words(text)) == list(text)
