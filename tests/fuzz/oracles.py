@@ -154,7 +154,7 @@ def readable(gold: str) -> bool:
 def spaced(text: str) -> str:
     """The text with spaces inside of all braces, the escaped ones excepted."""
     braces = {"{": "{ ", "}": " }"}
-    return _BRACES.sub(lambda found: braces.get(found[0], found[0]), text)
+    return text if "{,}" in text else _BRACES.sub(lambda found: braces.get(found[0], found[0]), text)
 
 
 RESPELLED: dict[str, Callable[[str], str]] = {

@@ -16,7 +16,7 @@ from grpo_env.registry import find
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import oracles
-from grammar import ANSWERS, KNOWN, TEXTS, known_pairs
+from grammar import ANSWERS, KNOWN, TEXTS, formula_pairs, hacks, identities, known_pairs
 
 FOUND = [json.loads(line) for line in (Path(__file__).parent / "cases" / "found.jsonl").read_text().splitlines()]
 PATIENT = 20.0  # seconds, on a busy machine
@@ -47,6 +47,24 @@ def test_any_gold_is_judged(gold: str, text: str) -> None:
 @given(pair=known_pairs())
 def test_known_values_are_compared_by_value(pair: tuple[str, str, bool]) -> None:
     oracles.truth(*pair)
+
+
+@SHORT
+@given(pair=formula_pairs())
+def test_formulas_differ_as_the_numbers_in_them_do(pair: tuple[str, str, bool]) -> None:
+    oracles.truth(*pair)
+
+
+@settings(SHORT, max_examples=25)
+@given(pair=identities())
+def test_both_ways_to_decide_know_identities(pair: tuple[str, str, bool]) -> None:
+    oracles.paths(*pair)
+
+
+@SHORT
+@given(parts=hacks())
+def test_a_hedge_is_never_right(parts: tuple[str, str, str]) -> None:
+    oracles.hack(*parts)
 
 
 @SHORT
