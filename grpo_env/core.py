@@ -178,13 +178,11 @@ class Verifier(ABC):
     """Judges one completion of one example. Subclasses are frozen dataclasses, pure and picklable.
 
     A subclass's fields are its YAML options. A field called ``format`` receives the task's format unless the YAML
-    sets it. ``cases`` are its documentation and its first test; ``gives_steps`` says that it scores steps,
-    ``needs_prompt`` that it looks at the example's prompt, which files of completions are then asked for.
+    sets it. ``cases`` are its documentation and its first test; ``gives_steps`` says that it scores steps.
     """
 
     cases: ClassVar[tuple[Case, ...]] = ()
     gives_steps: ClassVar[bool] = False
-    needs_prompt: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:
@@ -193,6 +191,11 @@ class Verifier(ABC):
     def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         """The verdicts on many completions: one list for each group, one score for each completion. Never raises."""
         return [[_judge_one(self, example, completion) for completion in texts] for example, texts in groups]
+
+    @property
+    def needs_prompt(self) -> bool:
+        """Whether it looks at the example's prompt, which files of completions are then asked for."""
+        return False
 
     def within(self) -> Iterator[Verifier]:
         """This verifier and all that it is made of."""

@@ -97,7 +97,7 @@ class LLMJudge(BatchVerifier):
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
 
     @property
-    def needs_prompt(self) -> bool:  # type: ignore[override]  # depends on an option
+    def needs_prompt(self) -> bool:
         return not self.without_prompt
 
     def problem(self, example: Example) -> str | None:

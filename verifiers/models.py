@@ -64,7 +64,7 @@ class _ModelVerifier(BatchVerifier):
                 raise UsageError(f"{name}: expected at least 1, got {value}")
 
     @property
-    def needs_prompt(self) -> bool:  # type: ignore[override]  # depends on an option
+    def needs_prompt(self) -> bool:
         return not self.without_prompt
 
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
