@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,7 +12,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Status, Veri
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .algebra import DeadlineError, UnreadableError, formula_problem
+from .algebra import DeadlineError, UnreadableError, formula_problem, spent
 from .compare import Rules, Verdict, compare
 from .doubts import unevaluated, unsure
 from .exact import Number, OverLimitError
@@ -105,7 +104,7 @@ class Accuracy(Verifier):
             why = f"{found.source}: denied"
         else:
             try:
-                deadline = time.monotonic() + self.timeout
+                deadline = spent() + self.timeout
                 rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.timeout, deadline)
                 verdict = self._judge(golds, found.answers, rules)
                 value, why = float(verdict.right), f"{found.source}: {verdict.reason}"

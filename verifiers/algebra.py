@@ -83,6 +83,11 @@ def _question(gold: str, answer: str, rel_tol: float | None, decimals: int | Non
     return _Question()
 
 
+def spent() -> float:
+    """Seconds that computer algebra has taken for this thread so far; starting it and waiting for a turn are free."""
+    return getattr(_clock, "seconds", 0.0)
+
+
 def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None = None) -> bool:
     """Whether two formulas in normal LaTeX are worth the same.
 
@@ -217,6 +222,7 @@ class _Worker:
         """The reply, or ``None`` if it took too long. Unless there is one, the worker is ended."""
         process = self._process if self._process and self._process.poll() is None else self._start()
         assert process.stdin is not None
+        start = time.monotonic()
         try:
             process.stdin.write(json.dumps({**request, "deadline": timeout}).encode() + b"\n")
             line = _read_line(process, timeout)
@@ -226,6 +232,8 @@ class _Worker:
         except BaseException:  # an interrupt between request and reply: the pipe is out of step
             self.stop()
             raise
+        finally:
+            _clock.seconds = spent() + time.monotonic() - start
         if line is None:
             self.stop()
             return None
@@ -250,6 +258,7 @@ def _read_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None
     return line
 
 
+_clock = threading.local()
 _worker = _Worker()
 atexit.register(_worker.stop)
 if hasattr(os, "register_at_fork"):

@@ -21,13 +21,12 @@ The comparison is symmetric. What only an answer can do wrong, ``2+2`` for 4 or 
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, inf
 from typing import Literal, TypeAlias
 
-from .algebra import same_formula
+from .algebra import same_formula, spent
 from .exact import Number, OverLimitError
 from .intervals import INFINITIES, real_set
 from .normal import squeezed
@@ -76,7 +75,7 @@ Reason: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Rules:
-    """What a task may set about comparing; see ``Accuracy``. ``deadline`` is a time of ``time.monotonic``."""
+    """What a task may set about comparing; see ``Accuracy``. ``deadline`` is a time of ``algebra.spent``."""
 
     rel_tol: float | None = None
     decimals: int | None = None
@@ -214,7 +213,7 @@ def _by_algebra(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
         return Verdict(False, "a contradicting unit")
     if squeezed(one.text) == squeezed(other.text):
         return Verdict(True, "the same text")
-    seconds = min(rules.timeout, rules.deadline - time.monotonic())
+    seconds = min(rules.timeout, rules.deadline - spent())
     right = same_formula(one.text, other.text, rules.rel_tol, seconds, rules.decimals)
     return Verdict(right, "equal by algebra" if right else "not equal by algebra")
 

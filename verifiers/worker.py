@@ -123,7 +123,7 @@ def main() -> None:
         reply = _reply(request)
         _set_alarm(None)
         print(json.dumps(reply), file=replies, flush=True)
-        if reply.get("over") == "memory":
+        if reply.get("over") == "memory" or _has_grown(int(sys.argv[1])):
             return
 
 
@@ -136,6 +136,16 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
         return {"over": "nesting"}
     except Exception as error:
         return {"same": False, "why": f"{type(error).__name__}: {error}"[:200]}
+
+
+def _has_grown(limit: int) -> bool:
+    """Whether the tables and caches of so many formulas might make the next one fail for want of memory."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return False
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak > limit // 2
 
 
 def _set_alarm(seconds: float | None) -> None:

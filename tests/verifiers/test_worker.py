@@ -65,6 +65,22 @@ def test_a_worker_that_died_is_replaced() -> None:
     assert worker_pid() != before
 
 
+def test_starting_the_worker_is_not_the_answer_s_time() -> None:
+    """Three formulas with less time for all of them than an import of sympy takes."""
+    algebra._worker.stop()
+    gold, answer = (f"({', '.join(rf'{n}{text}' for n in (2, 3, 4))})" for text in (r"\sin x", r"\cdot\sin x"))
+    score = Accuracy(timeout=0.3)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
+    assert score.status == "scored", score
+    assert score.value == 1
+
+
+def test_a_worker_that_has_grown_ends() -> None:
+    from grpo_env.verifiers.worker import _has_grown
+
+    assert _has_grown(2**20)
+    assert not _has_grown(2**40)
+
+
 def test_threads_take_turns() -> None:
     answers = [rf"{n}\sin x" for n in range(1, 9)] * 4
     with ThreadPoolExecutor(8) as pool:
