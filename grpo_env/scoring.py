@@ -208,7 +208,7 @@ def _completion(text: str, finish: Any, tokens: Any, task: Task) -> Completion:
         raise UsageError(f"num_tokens must be a count of tokens, found {tokens!r}")
     known: Finish = finish if finish in ("stop", "length") else "unknown"
     # Some servers return the prefill as part of the text: it is then there already.
-    prefill = "" if text.startswith(task.format.prefill) else task.format.prefill
+    prefill = "" if text.startswith(task.format.prefill.rstrip()) else task.format.prefill
     return Completion(text, known, tokens, prefill)
 
 

@@ -84,6 +84,13 @@ def test_the_row_says_how_long_each_completion_is_and_how_it_ended(seeing):
     assert "num_tokens must be a count of tokens, found -1" in seen(seeing, {**row, "num_tokens": [1, -1]})
 
 
+@pytest.mark.parametrize("text", ["9\n</think>\n<answer>5</answer>", "<think>9\n</think>\n<answer>5</answer>"])
+def test_a_prefill_counts_once_whether_the_file_kept_it_or_not(tmp_path, text):
+    data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
+    task = make_task(data, "sums.yaml", tmp_path)
+    assert one(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
+
+
 def test_a_verifier_that_needs_the_prompt_gets_the_rows_own_or_the_tasks(seeing):
     chat = [{"role": "user", "content": "2+3?"}]
     assert seen(seeing, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)
