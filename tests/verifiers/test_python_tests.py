@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
 from grpo_env.verifiers.sandbox import Limits, Ran, Run, run, works
 from grpo_env.verifiers.unit_tests import read_tests
+from grpo_env.verifiers.values import from_json, to_json
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "python_tests.jsonl").read_text().splitlines()]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")
@@ -322,10 +325,16 @@ def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder.mkdir()
     program = (
         "from grpo_env.verifiers.sandbox import *\n"
+        f"print(works({mode!r}), flush=True)\n"
         f"list(run('while True: pass', [Run('program')], Limits(900, 900), isolation={mode!r}))"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
-    caller = subprocess.Popen([sys.executable, "-c", program], env=environment, start_new_session=True)
+    caller = subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, start_new_session=True, stdout=subprocess.PIPE, text=True
+    )
+    assert caller.stdout is not None
+    with caller.stdout:
+        assert caller.stdout.readline() == "None\n"
     wait_until(lambda: len(left_behind(folder)) > 1)  # the warden and its fork
     os.kill(caller.pid, signal.SIGKILL)
     caller.wait()
@@ -367,6 +376,21 @@ def test_a_sandbox_that_does_not_start_is_unscored(monkeypatch: pytest.MonkeyPat
     score = PythonTests()(Example("x", info=case.info), Completion(str(case.completion)))
     assert (score.value, score.status) == (None, "error")
     assert "/nowhere/python" in score.explanation
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+KEYS = SCALARS | st.tuples(SCALARS) | st.frozensets(st.integers()) | st.complex_numbers(allow_nan=False)
+VALUES = st.recursive(
+    KEYS, lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(KEYS, inner), max_leaves=10
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(VALUES)
+def test_values_come_out_as_they_went_in(value: object) -> None:
+    found = from_json(json.loads(json.dumps(to_json(value))))
+    assert found == value
+    assert type(found) is type(value)
 
 
 def test_problem_tells_before_any_completion() -> None:
