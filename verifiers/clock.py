@@ -9,7 +9,8 @@ from .brackets import split
 from .exact import Number
 from .shapes import Clock, Formula, Group, Reading, Shape
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?(?:\s?([ap])\.?\s?m\.?)?|(\d{1,2})\s?([ap])\.?\s?m\.?", re.IGNORECASE)
+_HALF = r"\s?([ap])\.?\s?m\.?"
+_CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 

@@ -23,7 +23,7 @@ _POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:
 _DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
 _REPEATING = re.compile(
-    r"(\d*)\.(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
+    r"(\d*)\.\s?(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
     r"|\\dot\s*\{?\s*(\d)\s*\}?(?:(\d*)\\dot\s*\{?\s*(\d)\s*\}?)?)"
 )
 _DOTTED = re.compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
@@ -32,7 +32,9 @@ _FRACTION = re.compile(
     rf"(?:(\d+)\s*(?:and\s+)?)?\\frac\s*\{{\s*([-+]?)\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
 )
 _SLASHED = re.compile(rf"(?:(\d+)(?:\s+and\s+|\s+))?({_UNSIGNED})\s*/\s*({_UNSIGNED})")
-_BASED = re.compile(r"([0-9A-Z]+)\s?(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+))|\(?base (\d+|[a-z]+)\)?)")
+_BASED = re.compile(
+    r"([0-9A-Z]+)\s?(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
+)
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
 _MAGNITUDE = re.compile(r"\s+(hundred|thousand|million|billion|trillion)\b", re.IGNORECASE)

@@ -51,8 +51,8 @@ _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = re.compile(r"(?P<before>[\d})\]]|\\pi\s?)?\\text\s*\{(?P<text>[^{}]*)\}")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power of a digit is left alone: TeX reads 2^10 as 20, nobody else does.
-_LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|[\^_](?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
-_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, "^": 1, "_": 1}
+_LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
+_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1}
 _WRAPPERS = (
     ("$$", "$$"),
     ("$", "$"),
@@ -75,18 +75,20 @@ def normal(text: str) -> str:
     if text.isalnum() and text.isascii():
         return text
     if "\\" in text:
-        text = re.sub(r"\s?\\!\s*", "", text)
+        text = re.sub(r"\s?\\!\s*", "", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
         text = _TEXT.sub(_plain_text, text)
         text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text).replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
-    if "{,}" in text:
-        text = re.sub(r"\s?\{,\}\s?", ",", text)
+    if "{" in text:
+        text = re.sub(r"\s?\{([,:])\}\s?", r"\1", text)
     if ("<" in text or ">" in text) and "=" in text:
         text = text.replace("<=", r"\le ").replace(">=", r"\ge ")
     text = _SPACES.sub(" ", text).strip().lstrip("=: ")
+    if "{" in text:
+        text = re.sub(r"\{ ?([-+]?) ?", r"{\1", text).replace(" }", "}")
     while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
@@ -132,8 +134,10 @@ def _braced(text: str) -> str:
     r"""Braces around every argument of a fraction, binomial or root: ``\frac\pi4`` becomes ``\frac{\pi}{4}``."""
     parts: list[str] = []
     missing, ours = [0], [False]  # for each open group: arguments still to come, and whether we opened it
-    for token in _LATEX.findall(text):
-        arity = _ARGUMENTS.get(token[:5] if token.startswith("\\sqrt[") else token, 0)
+    for match in _LATEX.finditer(text):
+        token = match.group()
+        name = token[:5] if token.startswith("\\sqrt[") else token
+        arity = 1 if match["script"] else _ARGUMENTS.get(name, 0)
         if token.isspace() and missing[-1]:
             continue
         if token == "{" or (arity and missing[-1]):
