@@ -1,8 +1,8 @@
 r"""Formulas whose equality is decided exactly and at once, without computer algebra.
 
 What is read: sums, products, quotients and integer powers of rational numbers, variables, ``\pi``, ``i`` and square
-roots of rational numbers; an equation between two of these; intervals with rational ends, or the inequality that means
-one. Other functions, other roots, ``e``, and whatever is ambiguous or large are left to computer algebra.
+roots of rational numbers; an equation between two of these. Other functions, other roots, ``e``, and whatever is
+ambiguous or large are left to computer algebra.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from .polynomials import PI, Quotient, TooLargeError
+from .polynomials import Quotient, TooLargeError
 
 MAX_LENGTH = 200
 MAX_DEPTH = 12
@@ -25,18 +25,14 @@ _TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d+)?|\.\d+)"
     r"|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|phi|omega|pi)(?![A-Za-z]))"
     r"(?:_(?:\{[A-Za-z0-9]{1,9}\}|[A-Za-z0-9](?!\d)))?)"
-    r"|(?P<sign>\\(?:frac|sqrt|cdot|times|div|le|ge|lt|gt|infty|cup)(?![A-Za-z])|\*\*|[-+*/^=<>,(){}\[\]])"
+    r"|(?P<sign>\\(?:frac|sqrt|cdot|times|div)(?![A-Za-z])|\*\*|[-+*/^=(){}\[\]])"
     r"|(?P<space>\s+)"
 )
-_NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^", r"\lt": "<", r"\gt": ">"}
+_NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_RELATIONS = ("<", r"\le", ">", r"\ge")
-_MIRRORED = {">": "<", r"\ge": r"\le"}
 # Euler's number, derivatives, sympy's own constants; and letters in a row that are a word, a unit or a function.
 _RESERVED = frozenset("eEIdO")
 _WORD = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|i[A-Za-z]|[A-Za-z]i|(?:ln|lg|or|to|cm|mm|km|ft)(?![A-Za-z]))")
-
-Interval: TypeAlias = tuple[Fraction | None, bool, Fraction | None, bool]  # low, closed, high, closed; None: infinite
 
 
 class _Token(NamedTuple):
@@ -55,15 +51,7 @@ class _Equation:
     zero: Quotient
 
 
-@dataclass(frozen=True)
-class _Region:
-    """Intervals, of a variable if one is named."""
-
-    intervals: frozenset[Interval]
-    variable: str = ""
-
-
-_Meaning: TypeAlias = Quotient | _Equation | _Region
+_Meaning: TypeAlias = Quotient | _Equation
 
 
 def decide(one: str, other: str) -> bool | None:
@@ -85,11 +73,6 @@ def _same(one: _Meaning, other: _Meaning) -> bool:
         return one.same(other)
     if isinstance(one, _Equation) and isinstance(other, _Equation):
         return one.zero.proportional(other.zero)
-    if isinstance(one, _Region) and isinstance(other, _Region):
-        if one.variable and other.variable and one.variable != other.variable:
-            return False
-        if one.intervals == other.intervals or len(one.intervals) == len(other.intervals) == 1:
-            return one.intervals == other.intervals
     raise _UndecidedError
 
 
@@ -120,60 +103,11 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _meaning(tokens: list[_Token]) -> _Meaning:
-    if any(token.text in _RELATIONS for token in tokens):
-        return _inequality(tokens)
-    if any(token.text == "," for token in tokens):
-        return _Region(frozenset(_interval(piece) for piece in _split(tokens, r"\cup")))
-    sides = [_Parser(side).value() for side in _split(tokens, "=")]
+    edges = [-1, *(n for n, token in enumerate(tokens) if token.text == "="), len(tokens)]
+    sides = [_Parser(tokens[start + 1 : end]).value() for start, end in pairwise(edges)]
     if len(sides) > 2:
         raise _UndecidedError
     return sides[0] if len(sides) == 1 else _Equation(sides[0].plus(sides[1], -1))
-
-
-def _split(tokens: list[_Token], *cuts: str) -> list[list[_Token]]:
-    edges = [-1, *(n for n, token in enumerate(tokens) if token.text in cuts), len(tokens)]
-    return [tokens[start + 1 : end] for start, end in pairwise(edges)]
-
-
-def _interval(tokens: list[_Token]) -> Interval:
-    ends = _split(tokens[1:-1], ",")
-    if len(tokens) < 5 or len(ends) != 2 or tokens[0].text not in "([" or tokens[-1].text not in ")]":
-        raise _UndecidedError
-    return _ordered(_end(ends[0], "-"), tokens[0].text == "[", _end(ends[1], "+"), tokens[-1].text == "]")
-
-
-def _inequality(tokens: list[_Token]) -> _Region:
-    r"""``x < 2``, ``2 > x``, ``1 < x \le 2``: a variable between numbers."""
-    sides = _split(tokens, *_RELATIONS)
-    relations = [token.text for token in tokens if token.text in _RELATIONS]
-    if relations[0] in _MIRRORED:
-        sides.reverse()
-        relations = [_MIRRORED.get(relation, "") for relation in reversed(relations)]
-    at = next((n for n, side in enumerate(sides) if len(side) == 1 and side[0].kind == "symbol"), 2)
-    if not set(relations) <= {"<", r"\le"} or (len(sides), at) not in ((2, 0), (2, 1), (3, 1)):
-        raise _UndecidedError
-    variable = sides[at][0].text
-    if variable in (PI, "i") or variable in _RESERVED:
-        raise _UndecidedError
-    low = _end(sides[at - 1], "-") if at else None
-    high = _end(sides[at + 1], "+") if at + 1 < len(sides) else None
-    return _Region(frozenset([_ordered(low, relations[0] != "<", high, relations[-1] != "<")]), variable)
-
-
-def _ordered(low: Fraction | None, low_closed: bool, high: Fraction | None, high_closed: bool) -> Interval:
-    """An interval that is not empty; an infinite end is never closed."""
-    if low is not None and high is not None and not (low < high or (low == high and low_closed and high_closed)):
-        raise _UndecidedError
-    return low, low_closed and low is not None, high, high_closed and high is not None
-
-
-def _end(tokens: list[_Token], infinite: str) -> Fraction | None:
-    if [token.text for token in tokens] in ([infinite, r"\infty"], [r"\infty"] if infinite == "+" else []):
-        return None
-    value = _Parser(tokens).value().rational()
-    if value is None:
-        raise _UndecidedError
-    return value
 
 
 class _Parser:

@@ -1,0 +1,223 @@
+"""Verdicts do not depend on what decided them, nor on which of two answers is called the gold."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Format
+from grpo_env.verifiers import algebra, formulas
+from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.algebra import DeadlineError, UnreadableError
+from grpo_env.verifiers.compare import Rules, compare
+from grpo_env.verifiers.exact import Number, OverLimitError
+from grpo_env.verifiers.extract import final_answer, inside
+from grpo_env.verifiers.reading import read
+from grpo_env.verifiers.shapes import Formula, Reading
+
+CASES = Path(__file__).parent / "cases"
+TIMEOUT = 3.0
+RULES = Rules(timeout=TIMEOUT)
+
+
+def table_pairs() -> list[tuple[str, str]]:
+    """Gold and answer of every row of the tables that has one of each."""
+    rows = [
+        json.loads(line)
+        for name in ("accuracy", "found")
+        for line in (CASES / f"{name}.jsonl").read_text().splitlines()
+    ]
+    pairs = set()
+    for row in rows:
+        found = final_answer(Format(), Completion(row.get("completion", "")))
+        golds = inside(row.get("gold") or "").answers
+        if len(found.answers) == len(golds) == 1 and max(len(golds[0]), len(found.answers[0])) < 200:
+            pairs.add((golds[0], found.answers[0]))
+    return sorted(pairs)
+
+
+def texts(reading: Reading) -> str | None:
+    if isinstance(reading.shape, Formula):
+        return reading.shape.text
+    if isinstance(reading.shape, Number) and not reading.shape.unit and reading.shape.numeral is None:
+        return reading.text
+    return None
+
+
+def by_worker(one: str, other: str) -> bool | None:
+    """What computer algebra says, or ``None`` if it says nothing in time."""
+    try:
+        return bool(algebra._worker.ask({"gold": one, "answer": other, "rel_tol": None}, TIMEOUT)["same"])
+    except DeadlineError:
+        return None
+
+
+def check_paths(one: str, other: str) -> bool:
+    """Both paths on one pair. Whether the exact path decided it."""
+    decided = formulas.decide(one, other)
+    assert decided == formulas.decide(other, one)
+    if decided is None:
+        return False
+    found = by_worker(one, other)
+    assert found in (decided, None), (one, other, decided)
+    return found is not None
+
+
+def test_the_tables_agree_on_every_path() -> None:
+    both = 0
+    for gold, answer in table_pairs():
+        try:
+            one, other = texts(read(gold)), texts(read(answer))
+        except OverLimitError:
+            continue
+        if one is not None and other is not None:
+            try:
+                both += check_paths(one, other)
+            except (OverLimitError, UnreadableError):
+                continue
+    assert both > 60
+
+
+NUMBERS = st.one_of(
+    st.integers(0, 40).map(str),
+    st.tuples(st.integers(0, 30), st.integers(1, 12)).map(lambda pair: rf"\frac{{{pair[0]}}}{{{pair[1]}}}"),
+    st.decimals(0, 20, places=2).map(str),
+    st.integers(0, 60).map(lambda radicand: rf"\sqrt{{{radicand}}}"),
+    st.sampled_from(["x", "y", "x_1", r"\pi", "i", r"\sqrt{\frac{1}{2}}", "2x", r"3\sqrt{2}", r"\sqrt{-4}"]),
+)
+
+
+def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pairs = st.tuples(inner, inner)
+    return st.one_of(
+        pairs.map(lambda pair: f"({pair[0]} + {pair[1]})"),
+        pairs.map(lambda pair: f"({pair[0]} - {pair[1]})"),
+        pairs.map(lambda pair: rf"{pair[0]} \cdot {pair[1]}"),
+        pairs.map(lambda pair: f"({pair[0]})({pair[1]})"),
+        pairs.map(lambda pair: rf"\frac{{{pair[0]}}}{{{pair[1]}}}"),
+        st.tuples(inner, st.integers(-2, 3)).map(lambda pair: f"({pair[0]})^{{{pair[1]}}}"),
+        inner.map(lambda text: f"-{text}" if text[0] != "-" else text),
+    )
+
+
+FORMULAS = st.recursive(NUMBERS, _grown, max_leaves=5)
+
+
+@given(one=FORMULAS, other=FORMULAS)
+@settings(max_examples=60, deadline=None)
+def test_any_two_formulas_agree_on_every_path(one: str, other: str) -> None:
+    assume(check_paths(one, other))
+
+
+# Spellings of the same value: a rule for each identity, so that equal pairs are as frequent as different ones.
+@given(one=FORMULAS, other=FORMULAS, third=NUMBERS, identity=st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_equal_formulas_are_equal_on_every_path(one: str, other: str, third: str, identity: int) -> None:
+    left, right = [
+        (f"({one}) + ({other})", f"({other}) + ({one})"),
+        (f"({one}) \\cdot ({other})", f"({other}) \\cdot ({one})"),
+        (f"({third}) \\cdot (({one}) + ({other}))", f"({third}) \\cdot ({one}) + ({other}) \\cdot ({third})"),
+        (f"({one}) - ({other})", f"-(({other}) - ({one}))"),
+        (f"(({one}) + ({other}))^2", f"({one})^2 + 2 \\cdot ({one}) \\cdot ({other}) + ({other})^2"),
+        (f"\\frac{{({one})}}{{{third}}}", f"({one}) \\cdot ({third})^{{-1}}"),
+    ][identity]
+    decided = formulas.decide(left, right)
+    assume(decided is not None)
+    assert decided
+    assert by_worker(left, right) in (True, None), (left, right)
+
+
+ENDS = st.one_of(st.integers(-9, 9).map(Fraction), st.fractions(-5, 5, max_denominator=6))
+
+
+@given(low=ENDS, high=ENDS, other=ENDS, brackets=st.sampled_from(["()", "[]", "(]", "[)"]), form=st.integers(0, 4))
+@settings(max_examples=30, deadline=None)
+def test_intervals_agree_on_every_path(
+    low: Fraction, high: Fraction, other: Fraction, brackets: str, form: int
+) -> None:
+    def tex(value: Fraction) -> str:
+        return rf"\frac{{{value.numerator}}}{{{value.denominator}}}" if value.denominator > 1 else str(value)
+
+    assume(low < high and low < other)
+    less, more = ("<" if bracket in "()" else r"\le" for bracket in brackets)
+    interval = f"{brackets[0]}{tex(low)}, {tex(high)}{brackets[1]}"
+    written = [
+        f"{tex(low)} {less} x {more} {tex(other)}",
+        f"{tex(low)} {less} x {more} {tex(high)}",
+        f"x {more} {tex(high)}",
+        f"x > {tex(low)}",
+        f"({tex(low)}, \\infty)",
+    ][form]
+    for one in (interval, f"(-\\infty, {tex(high)}{brackets[1]}"):
+        assert by_worker(one, written) in (compare(read(one), read(written), RULES).right, None), (one, written)
+
+
+def test_numbers_agree_on_every_path() -> None:
+    spellings = [
+        "0.5",
+        r"\frac{1}{2}",
+        "1/2",
+        r"\frac{2}{4}",
+        "2",
+        "2.0",
+        r"\frac{4}{2}",
+        "-2",
+        "-0.5",
+        r"-\frac{1}{2}",
+        "0.50",
+    ]
+    for one in spellings:
+        for other in spellings:
+            exact = compare(read(one), read(other), RULES).right
+            assert formulas.decide(one, other) == exact
+            assert by_worker(one, other) == exact
+
+
+def verdict(one: str, other: str) -> bool | None:
+    try:
+        return compare(read(one), read(other), RULES).right
+    except (OverLimitError, UnreadableError, DeadlineError):
+        return None
+
+
+@pytest.mark.parametrize("pair", table_pairs(), ids=" = ".join)
+def test_gold_and_answer_may_be_swapped(pair: tuple[str, str]) -> None:
+    assert verdict(*pair) == verdict(*reversed(pair))
+
+
+PIECES = r"""
+1 2 12 0.5 1/2 \frac{1}{2} \sqrt{3} x y \pi i 5\% \$5 12\text{ cm} \pm + - \cdot = < \le , ( ) [ ] \{ \} ^2 _3
+even (A) \infty \cup 10^{3} 1,000 3:4 \text{ or }
+"""
+ANSWERS = st.one_of(FORMULAS, st.lists(st.sampled_from(PIECES.split()), min_size=1, max_size=6).map("".join))
+
+
+@given(one=ANSWERS, other=ANSWERS)
+@settings(max_examples=200, deadline=None)
+def test_any_two_answers_may_be_swapped(one: str, other: str) -> None:
+    assert verdict(one, other) == verdict(other, one)
+
+
+def test_the_worker_keeps_the_verdict_of_the_exact_path() -> None:
+    """The same through the whole verifier, with the exact path taken away."""
+    pairs = [("(x+1)^2", "x^2+2x+1"), (r"2\sqrt{3}", r"\frac{6}{\sqrt{3}}"), ("y=2x", "2y=4x"),
+             ("3+4i", "4i+3"), (r"\frac{\pi}{4}", "0.785398"), ("y=2x", "y=3x")]  # fmt: skip
+    scores = []
+    for decide in (formulas.decide, lambda one, other: None):
+        algebra._question.cache_clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(algebra, "decide", decide)
+            scores.append(
+                [
+                    Accuracy(timeout=TIMEOUT)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
+                    for gold, answer in pairs
+                ]
+            )
+    algebra._question.cache_clear()
+    assert scores[0] == scores[1]
+    assert [score.value for score in scores[0]] == [1, 1, 1, 1, 0, 0]
