@@ -1,0 +1,201 @@
+r"""Verdicts per second and agreement with known truth: our ``accuracy`` beside TRL's ``accuracy_reward``.
+
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
+    GRPO_ENV_DATA=../shared/data python benchmarks/verdicts.py --peer-python /tmp/peers/bin/python
+
+Three sets, the same rows in the same order for both:
+
+    gsm8k    the 5,276 completions of gsm8k_model_solutions.jsonl, labelled by their authors' ``is_correct``
+    groups   the 800 completions of math_groups.jsonl (``harness_correct``, not always right)
+    latex    the 2,400 completions of latex_set.py, true by construction
+
+What each judge needs is given to it. TRL reads nothing but boxes, so it gets GSM8K's last line ``A: 18`` as
+``A: \boxed{18}``; it reads bare LaTeX golds badly, so the golds of the other two sets come to it in dollars. It is
+called as its trainer calls it, one list for each group. Ours gets the files' own text.
+
+Every measurement is a new process that is bound to one core (its algebra worker with it) and has judged nothing
+before. The time runs from the first verdict to the last, without imports; ``CPU s`` is processor time of the same
+stretch (of the algebra worker from its start to its end), which a busy machine does not change; ``whole s`` is the
+time of the process, start and imports included. With ``--repeat`` the judges take turns and the fastest run counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+import latex_set
+
+MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
+_A_LINE = re.compile(r"^(\s*A:\s*)(.*\S)\s*\Z", re.MULTILINE)
+
+
+class Group(NamedTuple):
+    """Completions of one gold answer, as each judge gets them, and what is known about them."""
+
+    id: str
+    gold: str
+    completions: list[str]
+    labels: list[bool]
+    peer_gold: str
+    peer_completions: list[str]
+
+
+def gsm8k(data: Path) -> Iterator[Group]:
+    for number, row in enumerate(_lines(data / "gsm8k_model_solutions.jsonl"), 1):
+        gold = row["ground_truth"].rpartition("A:")[2].strip()
+        texts = [row[model]["solution"] for model in MODELS]
+        boxed = [_A_LINE.sub(lambda match: rf"{match[1]}\boxed{{{match[2]}}}", text) for text in texts]
+        yield Group(f"gsm8k-{number}", gold, texts, [row[model]["is_correct"] for model in MODELS], gold, boxed)
+
+
+def groups(data: Path) -> Iterator[Group]:
+    for row in _lines(data / "math_groups.jsonl"):
+        gold, texts = row["answer"], row["completions"]
+        yield Group(f"groups-{row['idx']}", gold, texts, row["harness_correct"], f"${gold}$", texts)
+
+
+def latex(data: Path) -> Iterator[Group]:
+    for row in latex_set.rows():
+        gold, texts = row["gold"], row["completions"]
+        yield Group(row["id"], gold, texts, row["right"], f"${gold}$", texts)
+
+
+SETS = {"gsm8k": gsm8k, "groups": groups, "latex": latex}
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def judge_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+    from grpo_env.core import Completion, Example, Format
+    from grpo_env.verifiers import algebra
+    from grpo_env.verifiers.accuracy import Accuracy
+
+    verifier = Accuracy(format=Format(reasoning=None, answer=None))
+    yield []  # imported
+    for group in groups:
+        example = Example(group.id, answer=group.gold)
+        scores = [verifier(example, Completion(text)) for text in group.completions]
+        yield [(score.value, f"{score.status}: {score.answer!r}: {score.explanation}") for score in scores]
+    algebra._worker.stop()  # reaped, so that its processor time counts
+
+
+def judge_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+    from trl.rewards import accuracy_reward
+
+    yield []  # imported
+    for group in groups:
+        chats = [[{"role": "assistant", "content": text}] for text in group.peer_completions]
+        rewards = accuracy_reward(chats, [group.peer_gold] * len(chats))
+        yield [(reward, "") for reward in rewards]
+
+
+JUDGES = {"ours": judge_ours, "trl": judge_trl}
+
+
+def measure(judge: str, path: str) -> None:
+    """The inner process: judge the groups of a file and print seconds and verdicts as JSON."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    verdicts = JUDGES[judge]([Group(**row) for row in _lines(Path(path))])
+    next(verdicts)
+    start, used = time.perf_counter(), sum(os.times()[:4])
+    found = [verdict for group in verdicts for verdict in group]
+    seconds, used = time.perf_counter() - start, sum(os.times()[:4]) - used
+    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": found}))
+
+
+def run(judge: str, python: str, path: str) -> dict[str, Any]:
+    start = time.perf_counter()
+    command = [python, __file__, "--judge", judge, path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return {**json.loads(done.stdout.splitlines()[-1]), "whole": time.perf_counter() - start}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peer-python", help="python of the environment with benchmarks/requirements.txt")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--list", action="store_true", help="print every disagreement")
+    parser.add_argument("--judge", nargs=2, metavar=("JUDGE", "FILE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.judge:
+        measure(*options.judge)
+        return
+    data = Path(os.environ.get("GRPO_ENV_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
+    print(
+        "| set | completions | judge | verdicts/s | CPU s | whole s | agree with the label | false + | false - | none |"
+    )
+    print("|---" * 10 + "|")
+    disagreements = []
+    for name in options.sets:
+        rows = list(SETS[name](data))
+        best: dict[str, dict[str, Any]] = {}
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            file.writelines(json.dumps(row._asdict()) + "\n" for row in rows)
+            file.flush()
+            for _ in range(options.repeat):
+                for judge, python in pythons.items():
+                    result = run(judge, python, file.name)
+                    best[judge] = min(result, best.get(judge, result), key=lambda each: each["cpu"])
+        labels = [label for row in rows for label in row.labels]
+        for judge, result in best.items():
+            print(_table_row(name, judge, result, labels))
+        if "trl" in best:
+            times = [best["trl"][key] / best["ours"][key] for key in ("seconds", "cpu")]
+            print(f"| {name} | | ours : trl | {times[0]:.0f} x | {times[1]:.0f} x | | | | | |")
+        disagreements += list(_disagreements(rows, best))
+    if options.list:
+        print()
+        for line in disagreements:
+            print(line)
+
+
+def _table_row(name: str, judge: str, result: dict[str, Any], labels: list[bool]) -> str:
+    values = [value for value, _ in result["verdicts"]]
+    pairs = list(zip(values, labels, strict=True))
+    agree = sum(value is not None and (value == 1) == label for value, label in pairs)
+    more = sum(value == 1 and not label for value, label in pairs)
+    less = sum(value == 0 and label for value, label in pairs)
+    cells = [
+        name,
+        f"{len(values):,}",
+        judge,
+        f"{len(values) / result['seconds']:,.0f}",
+        f"{result['cpu']:.2f}",
+        f"{result['whole']:.1f}",
+        f"{agree:,} ({agree / len(values):.2%})",
+        *map(str, (more, less, values.count(None))),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _disagreements(rows: list[Group], results: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Every completion whose label and verdicts are not all the same, with what our verifier made of it."""
+    names = [(row, index) for row in rows for index in range(len(row.completions))]
+    for number, (row, index) in enumerate(names):
+        found = {judge: result["verdicts"][number][0] for judge, result in results.items()}
+        if any(value is None or (value == 1) != row.labels[index] for value in found.values()):
+            verdicts = ", ".join(f"{judge} {'-' if value is None else int(value)}" for judge, value in found.items())
+            why = results["ours"]["verdicts"][number][1]
+            print_gold = row.gold if len(row.gold) < 60 else row.gold[:57] + "..."
+            yield f"{row.id}[{index}] gold {print_gold!r}: label {int(row.labels[index])}, {verdicts}; {why}"
+
+
+if __name__ == "__main__":
+    main()
