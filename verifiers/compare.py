@@ -26,7 +26,7 @@ from fractions import Fraction
 from math import floor, inf
 from typing import Literal, TypeAlias
 
-from .algebra import same_formula, spent
+from .algebra import UnreadableError, same_formula, spent
 from .exact import Number, OverLimitError
 from .intervals import INFINITIES, real_set
 from .normal import squeezed
@@ -197,14 +197,22 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
     if gold.kind in ("set", "union"):
         if len(gold.items) * len(answer.items) > MAX_PAIRS:
             raise OverLimitError("the set is too large")
-        right = all(any(compare(one, other, rules).right for other in answer.items) for one in gold.items) and all(
-            any(compare(one, other, rules).right for one in gold.items) for other in answer.items
+        right = all(any(_same_element(one, other, rules) for other in answer.items) for one in gold.items) and all(
+            any(_same_element(one, other, rules) for one in gold.items) for other in answer.items
         )
         return Verdict(right, "the same elements" if right else "different elements")
     if len(gold.items) != len(answer.items):
         return Verdict(False, "another number of elements")
-    right = all(compare(*pair, rules).right for pair in zip(gold.items, answer.items, strict=True))
+    right = all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True))
     return Verdict(right, "the same elements" if right else "different elements")
+
+
+def _same_element(one: Reading, other: Reading, rules: Rules) -> bool:
+    """Whether two elements are equal. What cannot be read equals nothing, in whichever order elements are looked at."""
+    try:
+        return compare(one, other, rules).right
+    except UnreadableError:
+        return False
 
 
 def _by_algebra(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
