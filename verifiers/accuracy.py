@@ -32,17 +32,17 @@ GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 @verifier("accuracy")
 @dataclass(frozen=True)
 class Accuracy(Verifier):
-    """1 if the completion's final answer equals the example's answer, else 0.
+    r"""1 if the completion's final answer equals the example's answer, else 0.
 
     Which text is the final answer is told in ``extract``, what is equal in ``compare``: exact values, never an
-    absolute tolerance. The gold answer may be bare (``\\\\frac12``, ``$18``), in dollars, boxed, or a worked solution
+    absolute tolerance. The gold answer may be bare (``\frac12``, ``$18``), in dollars, boxed, or a worked solution
     that ends in ``#### 18`` or has one box; one that cannot be read is *unscored* with status ``bad_gold``. No answer,
     a too large one and one that takes longer than ``timeout`` are worth 0 with a status that says so.
 
-    Source: TRL's ``accuracy_reward``, Open-R1's and verl's, all on math-verify; there: an absolute tolerance makes
-    10^-20 equal to 10^-18, a list that holds the gold is right, golds such as a bare ``\\\\frac12`` are dropped or
-    wrong, the timeout is a signal that raises off the main thread; here: exact, one answer, every gold is read or
-    reported, and a process that can be killed.
+    Source: TRL's ``accuracy_reward`` and what else is built on math-verify; there: rounded to six decimals (3.14159265
+    is pi, and 10^-20 is 10^-18), ``2+2`` is 4, ``not \boxed{4}`` and a box inside the reasoning count, a bare gold
+    ``\frac12`` or ``(1,2)`` cannot be read, hostile answers take seconds and the signal that ends them raises off the
+    main thread; here: exact values, one final answer, every gold is read or reported, a process that can be killed.
     """
 
     format: Format = field(default_factory=Format)
