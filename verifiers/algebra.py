@@ -32,26 +32,12 @@ MAX_NUMBER = 1000  # for exponents, factorials and binomials
 _TOWER = re.compile(r"[\d!)}]\s*(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*[\d!]+\s*[)}]{0,3}\s*(?:\^|\*\*)")
 _EXPONENT = re.compile(r"(?:\^|\*\*|\d[eE])\s*[{(]{0,3}\s*[-+]?\s*(\d+)(!?)")
 _FACTORIAL = re.compile(r"(\d+)\s*[)}]{0,3}\s*(!+)")
+_OF_FACTORIAL = re.compile(r"!\s*[)}\]]{1,9}\s*!")
 _WORD = re.compile(r"(?<![A-Za-z\\{])[A-Za-z]{4,}")  # not pmatrix in \\begin{pmatrix}
-_FUNCTIONS = frozenset(
-    (
-        "sqrt",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "floor",
-        "ceil",
-        "theta",
-        "alpha",
-        "beta",
-        "infty",
-        "infinity",
-        "choose",
-    )
-)
+_FUNCTIONS = {
+    "sqrt", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "floor", "ceil", "theta", "alpha", "beta", "infty",
+    "infinity", "choose",
+}  # fmt: skip
 _BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
 
 
@@ -143,8 +129,8 @@ def check_size(text: str) -> None:
     for match in _EXPONENT.finditer(text):
         if _too_large(match[1]) or match[2]:
             raise OverLimitError(f"the exponent {match[1][:20]} is too large")
-    factorials = list(_FACTORIAL.finditer(text))
-    if text.count("!") > 4 or any(_too_large(match[1]) or len(match[2]) > 1 for match in factorials):
+    large = any(_too_large(match[1]) or len(match[2]) > 1 for match in _FACTORIAL.finditer(text))
+    if large or text.count("!") > 4 or _OF_FACTORIAL.search(text):
         raise OverLimitError("a factorial is too large")
     if _BINOMIAL.search(text) and any(_too_large(number) for number in re.findall(r"\d+", text)):
         raise OverLimitError("a binomial is too large")

@@ -175,6 +175,7 @@ def test_sizes_are_checked_before_anything_is_sent() -> None:
         "(" * 31 + ")" * 31,
         "x" * 1001,
         "3!!!",
+        "((9!)!)!",
         "x+1e9999",
     ):
         with pytest.raises(algebra.OverLimitError):
