@@ -57,7 +57,7 @@ class Accuracy(Verifier):
     unevaluated: Unevaluated = "wrong"
     """What 2+2, a sum, integral, limit, gcd is where its value was asked: ``wrong`` or ``right``."""
     golds: Golds = "one"
-    """``any``, ``all``: the gold answer is a JSON list (``{{ answers | tojson }}``), any one is right, or all together."""
+    """``any`` or ``all`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     timeout: float = 1.0
