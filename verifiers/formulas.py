@@ -68,6 +68,12 @@ def readable(text: str) -> bool:
     return _read(text) is not None
 
 
+def is_constant(text: str) -> bool:
+    """Whether this module reads a formula, and it has no variables."""
+    found = _read(text)
+    return isinstance(found, Quotient) and found.is_constant()
+
+
 def _same(one: _Meaning, other: _Meaning) -> bool:
     if isinstance(one, Quotient) and isinstance(other, Quotient):
         return one.same(other)

@@ -54,6 +54,10 @@ class Quotient:
             return self.top.get(_ONE, Fraction(0)) / self.bottom[_ONE]
         return None
 
+    def is_constant(self) -> bool:
+        """Whether there is no variable in it."""
+        return all(name == PI for term in (*self.top, *self.bottom) for name, _ in term[1])
+
     def same(self, other: Quotient) -> bool:
         """Whether both are worth the same."""
         return _product(self.top, other.bottom) == _product(other.top, self.bottom)
