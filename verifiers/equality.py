@@ -133,7 +133,7 @@ def _same_constants(a: Any, b: Any, closeness: Closeness, digits: int = PROOF_DI
     sizes = [abs(one), abs(other)]
     if any(size.is_infinite or size is sympy.nan for size in sizes):  # log_1 11, which is_infinite does not know
         return False
-    if not all(size.is_comparable for size in sizes) or max(sizes) < sympy.Float(10) ** -300:
+    if not all(size.is_comparable for size in sizes) or max(sizes) < sympy.Float(10) ** -50:  # 0 may come out as 10^-75
         return bool(sympy.simplify(difference) == 0)
     size = max(sizes)
     if abs(one - other) > sympy.Float(10, DIGITS) ** -30 * size:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import oracles
 from findings import Findings
-from grammar import ANSWERS, KNOWN, TEXTS, VALUELESS, formula_pairs, hacks, identities, known_pairs
+from grammar import ANSWERS, KNOWN, TEXTS, VALUELESS, formula_pairs, hacks, identities, known_pairs, variants
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -31,6 +31,7 @@ CHECKS: list[tuple[Callable[..., None], st.SearchStrategy[tuple[object, ...]]]] 
     (oracles.truth, formula_pairs()),
     (oracles.hack, hacks()),
     (oracles.paths, identities()),
+    (oracles.paths, variants()),
     (oracles.universal, st.tuples(st.one_of(VALUELESS, ANSWERS))),
 ]
 

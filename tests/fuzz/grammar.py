@@ -288,3 +288,29 @@ AROUND = [
     "|%s|", "x+%s", "\\frac{1}{%s}", "x \\le %s", "x=%s", "%s<x<%s", "\\pm %s", "\\ln(%s)", "e^{-%s}",
 ]  # fmt: skip
 VALUELESS = st.builds(fill, st.sampled_from(AROUND), st.lists(st.sampled_from(UNDEFINED), min_size=1, max_size=2))
+
+
+SHAPES = [
+    "%s+%s", "%s-%s", "%s %s", "(%s)(%s)", "(%s)%s", "%s(%s)", r"%s \cdot %s", "%s*%s", "%s/%s", r"\frac{%s}{%s}",
+    "(%s)^2", "%s^{%s}", "-%s", "-(%s)", r"\sqrt{%s}", r"\left(%s\right)", "[%s]", "{%s}%s", "(%s)^{-1}", "%s%s",
+    r"\frac{%s}{%s}%s", r"%s\sqrt{%s}", "(-%s)(%s)", "%s=%s", "%s<%s", r"%s\pi", r"%s\le%s", r"\frac%s%s", "%s^%s",
+    "(%s,%s]", r"(%s,%s)\cup(%s,%s)",
+]  # fmt: skip
+FORMULAS = st.recursive(
+    st.one_of(TERM, st.integers(0, 12).map(str)),
+    lambda inner: st.builds(fill, st.sampled_from(SHAPES), st.lists(inner, min_size=1, max_size=3)),
+    max_leaves=5,
+)
+EDITS = [
+    (r"\(", r"\\left("), ("2", "3"), (r"\)\(", r")\\cdot("), ("-", "+"), ("x", "y"), (r"\{", "{ "), ("x", "(x)"),
+    ("2", "(2)"), (r"\(-", "(0-"), ("$", "+0"), ("^", "1*"), (r"\^2", "^{2}"), ("3", r"\\frac{6}{2}"),
+    (r"\+", r"-(-1)*"),
+]  # fmt: skip
+
+
+@st.composite
+def variants(draw: st.DrawFn) -> tuple[str, str, None]:
+    """A formula, and one that is nearly the same or the same in other words."""
+    formula = draw(FORMULAS)
+    pattern, replacement = draw(st.sampled_from(EDITS))
+    return formula, re.sub(pattern, replacement, formula, count=draw(st.integers(0, 1))), None
