@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 PREFILLS = st.sampled_from(["", "", "", "<think>\n"])
 CHECKS: list[tuple[Callable[..., None], st.SearchStrategy[tuple[object, ...]]]] = [
     (oracles.everything, st.tuples(st.one_of(KNOWN, ANSWERS), TEXTS, PREFILLS)),
+    (oracles.neutral, st.tuples(ANSWERS, TEXTS)),
     (oracles.pair, st.tuples(st.one_of(KNOWN, ANSWERS), st.one_of(KNOWN, ANSWERS))),
     (oracles.truth, known_pairs()),
     (oracles.truth, formula_pairs()),

@@ -5,7 +5,7 @@
 Texts are a few words of the grammar, repeated, with others in front and behind. A verifier's own processor time is
 taken at 20 kB and at 80 kB; where it is more than 8 times as much, or 1 MB would take more than 1 s, it is measured at
 250 kB and 1 MB. Answers are shorter than that by a cap, so accuracy also gets the text in a box, at 350 and 1,400
-characters, where more than 30 ms is a finding.
+characters, where more than 60 ms is a finding.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def suspect(verifier: Verifier, pattern: Pattern) -> dict[str, float] | None:
 
 def in_a_box(pattern: Pattern) -> dict[str, float] | None:
     short, long = (seconds(oracles.ACCURACY, oracles.boxed(pattern.text(length))) for length in (350, 1400))
-    return {"350": short, "1400": long} if long > 0.03 else None
+    return {"350": short, "1400": long} if long > 0.06 else None
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=None)
     asked = parser.parse_args()
     chance, end, count = random.Random(asked.seed), time.monotonic() + 60 * asked.minutes, 0
-    verifiers = {"accuracy": oracles.ACCURACY, **oracles.VERIFIERS}
+    verifiers = {"accuracy": oracles.ACCURACY, **oracles.LEAVES}
     while time.monotonic() < end:
         pattern = Pattern(chance)
         count += 1

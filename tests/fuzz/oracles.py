@@ -92,6 +92,22 @@ def untimed(score: Score) -> Score:
     return replace(score, seconds=0.0, parts=tuple(map(untimed, score.parts)))
 
 
+def neutral(gold: str, text: str) -> None:
+    """Line ends of either kind, white space at the end, and a prefill that is told apart: nothing of it matters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    example = Example("x", answer=gold, info=INFO)
+    ways = {"crlf": Completion(text.replace("\n", "\r\n")), "end": Completion(text + " \n")}
+    if text.startswith("<think>"):
+        ways["prefill"] = Completion(text[7:], prefill="<think>")
+    for name, verifier in {"accuracy": ACCURACY, **LEAVES}.items():
+        plain = verifier(example, Completion(text))
+        for way, completion in ways.items():
+            score = verifier(example, completion)
+            if score.value != plain.value and "timeout" not in (score.status, plain.status):
+                detail = f"{name}: {plain.value} {plain.explanation}; then {score.value} {score.explanation}"
+                raise FindingError(f"neutral: {way}", detail[:300], gold=gold, text=text)
+
+
 def together(text: str, gold: str | None) -> None:
     """All of them, composites included, on a group of completions that are nearly the same: a valid score for each."""
     texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
