@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,15 @@ def test_starting_the_worker_is_not_the_answer_s_time() -> None:
     score = Accuracy(timeout=0.3)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
     assert score.status == "scored", score
     assert score.value == 1
+
+
+def test_the_worker_has_the_memory_limit() -> None:
+    assert verdict(RIGHT) == (1.0, "scored")
+    limits = Path(f"/proc/{worker_pid()}/limits")
+    if not limits.exists():
+        pytest.skip("no /proc here")
+    line = next(line for line in limits.read_text().splitlines() if line.startswith("Max address space"))
+    assert line.split()[3] == str(2 * 2**30)
 
 
 def test_a_worker_that_has_grown_ends() -> None:
