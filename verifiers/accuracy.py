@@ -61,7 +61,7 @@ class Accuracy(Verifier):
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     timeout: float = 1.0
-    """Seconds that computer algebra may take for the answer, however many formulas it has."""
+    """Seconds of processor time that computer algebra may take for the answer; by the clock five times as long."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9 * 2</think> So it is \\boxed{18 dollars}.", 1.0, "a unit may be left out", "18"),

@@ -1,8 +1,9 @@
 """Equality of formulas by computer algebra, in a process that can be killed.
 
-Signals work on the main thread only and threads cannot be stopped, so a deadline is kept by ending a process. There is
-one worker per process that asks, started on first use and replaced when it had to be killed. Sizes are checked before
-anything is sent: most hostile answers never reach the worker.
+Signals work on the main thread only and threads cannot be stopped, so a deadline is kept by ending a process. It is
+counted in the worker's processor time, so that a busy machine changes no verdict; by the clock it is ``PATIENCE``
+times as long. There is one worker per process that asks, started on first use and replaced when it had to be killed.
+Sizes are checked before anything is sent: most hostile answers never reach the worker.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +26,7 @@ from .exact import OverLimitError
 from .formulas import decide, is_constant, readable
 
 MEMORY = 2 * 2**30  # bytes of address space
+PATIENCE = 5.0  # seconds by the clock for one of processor time
 START_UP = 120.0  # seconds to import sympy on a busy machine; not part of any verdict's deadline
 MAX_LENGTH = 1000
 MAX_NESTING = 30
@@ -39,6 +42,9 @@ _FUNCTIONS = {
     "infinity", "choose",
 }  # fmt: skip
 _BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
+
+
+_LATE = "no verdict in time"
 
 
 class DeadlineError(Exception):
@@ -59,9 +65,10 @@ class UnreadableError(Exception):
 
 @dataclass
 class _Question:
-    """A comparison, and its verdict once there is one: what took too long may be tried again with more time."""
+    """A comparison, its verdict once there is one, and the longest time that was not enough for it."""
 
     right: bool | None = None
+    late: float = 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -70,7 +77,7 @@ def _question(gold: str, answer: str, rel_tol: float | None, decimals: int | Non
 
 
 def spent() -> float:
-    """Seconds that computer algebra has taken for this thread so far; starting it and waiting for a turn are free."""
+    """Seconds of processor time that computer algebra has taken for this thread so far, without its start."""
     return getattr(_clock, "seconds", 0.0)
 
 
@@ -81,7 +88,13 @@ def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, 
     """
     question = _question(gold, answer, rel_tol, decimals)
     if question.right is None:
-        question.right = _same_formula(gold, answer, rel_tol, timeout, decimals)
+        if timeout <= question.late:
+            raise DeadlineError(_LATE)
+        try:
+            question.right = _same_formula(gold, answer, rel_tol, timeout, decimals)
+        except DeadlineError:
+            question.late = timeout
+            raise
     return question.right
 
 
@@ -94,7 +107,7 @@ def _same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float,
     if (is_constant(gold) and _has_word(answer)) or (is_constant(answer) and _has_word(gold)):
         return False
     if timeout <= 0:
-        raise DeadlineError("no time is left")
+        raise DeadlineError(_LATE)
     return bool(
         _worker.ask({"gold": gold, "answer": answer, "rel_tol": rel_tol, "decimals": decimals}, timeout)["same"]
     )
@@ -162,7 +175,7 @@ class _Worker:
                 except _DiedError:
                     raise OverLimitError("the algebra worker died of it") from None
         if reply is None:
-            raise DeadlineError(f"no verdict within {timeout:g} s")
+            raise DeadlineError(_LATE)
         if "over" in reply:
             raise OverLimitError(f"too large for the worker's {reply['over']}")
         if "unreadable" in reply:
@@ -208,22 +221,23 @@ class _Worker:
         """The reply, or ``None`` if it took too long. Unless there is one, the worker is ended."""
         process = self._process if self._process and self._process.poll() is None else self._start()
         assert process.stdin is not None
-        start = time.monotonic()
+        line: bytes | None = None
         try:
             process.stdin.write(json.dumps({**request, "deadline": timeout}).encode() + b"\n")
-            line = _read_line(process, timeout)
+            line = _read_line(process, PATIENCE * timeout)
         except (BrokenPipeError, _DiedError):
-            self.stop()
-            raise _DiedError from None
+            if process.wait() != -_PROCESSOR_TIME_IS_UP:
+                self.stop()
+                raise _DiedError from None
         except BaseException:  # an interrupt between request and reply: the pipe is out of step
             self.stop()
             raise
-        finally:
-            _clock.seconds = spent() + time.monotonic() - start
         if line is None:
             self.stop()
+            _clock.seconds = spent() + timeout
             return None
         reply: dict[str, Any] = json.loads(line)
+        _clock.seconds = spent() + reply["seconds"]
         return reply
 
 
@@ -244,6 +258,7 @@ def _read_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None
     return line
 
 
+_PROCESSOR_TIME_IS_UP = getattr(signal, "SIGPROF", 0)
 _clock = threading.local()
 _worker = _Worker()
 atexit.register(_worker.stop)

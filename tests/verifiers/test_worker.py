@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,6 +57,37 @@ def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
     algebra._question.cache_clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
+
+
+def test_what_was_too_slow_once_costs_no_second_worker() -> None:
+    assert verdict(SLOW) == (0.0, "timeout")
+    assert verdict(RIGHT) == (1.0, "scored")
+    before = worker_pid()
+    assert verdict(SLOW) == (0.0, "timeout")
+    assert worker_pid() == before
+
+
+def test_a_busy_machine_changes_no_verdict() -> None:
+    """The worker gets no processor for longer than the deadline."""
+    assert verdict(RIGHT) == (1.0, "scored")
+    before = worker_pid()
+    algebra._question.cache_clear()
+    os.kill(before, signal.SIGSTOP)
+    waking = threading.Timer(1.5, os.kill, (before, signal.SIGCONT))
+    waking.start()
+    assert verdict(RIGHT) == (1.0, "scored")
+    waking.join()
+    assert worker_pid() == before
+
+
+def test_a_worker_that_hangs_without_working_is_given_up() -> None:
+    assert verdict(RIGHT) == (1.0, "scored")
+    before = worker_pid()
+    algebra._question.cache_clear()
+    os.kill(before, signal.SIGSTOP)
+    score = Accuracy(timeout=0.1)(Example("x", answer=GOLD), Completion(rf"\boxed{{{RIGHT}}}"))
+    assert score.status == "timeout"
+    assert not alive(before)
 
 
 def test_a_worker_that_died_is_replaced() -> None:
