@@ -81,8 +81,8 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def judge_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     from grpo_env.core import Completion, Example, Format
-    from grpo_env.verifiers import algebra
     from grpo_env.verifiers.accuracy import Accuracy
+    from grpo_env.verifiers.answers import algebra
 
     verifier = Accuracy(format=Format(reasoning=None, answer=None))
     yield []  # imported

@@ -120,7 +120,7 @@ def _shortened(text: str | Completion) -> str:
     if isinstance(text, Completion):
         tokens = f" ({text.num_tokens} tokens)" if text.num_tokens is not None else ""
         text = text.text
-    whole = text.replace("\n", "⏎")
+    whole = text.replace("\r", "␍").replace("\n", "⏎")
     return (whole if len(whole) <= SHOWN else f"{whole[: SHOWN - 10]}…{whole[-9:]}") + tokens
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
-from grpo_env.verifiers.extract import final_answer
+from grpo_env.verifiers.answers.extract import final_answer
 
 HELD_OUT = 10  # one problem in this many belongs to the eval split
 MAX_DRAWS = 2000  # about one draw in thirty is a new eval problem

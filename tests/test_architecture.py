@@ -51,7 +51,9 @@ def test_the_core_uses_only_the_standard_library(name):
 
 
 # worker.py is the program of the computer-algebra process, equality.py what it compares by; nothing else imports them.
-IMPORTED = [path for path in sorted((ROOT / "verifiers").glob("*.py")) if path.name not in ("worker.py", "equality.py")]
+IMPORTED = [
+    path for path in sorted((ROOT / "verifiers").rglob("*.py")) if path.name not in ("worker.py", "equality.py")
+]
 
 
 @pytest.mark.parametrize("path", IMPORTED, ids=lambda path: path.name)
@@ -74,7 +76,7 @@ def test_the_trainer_meets_verifiers_only_through_the_task(path):
 
 def test_no_module_shadows_the_standard_library():
     for folder in ("grpo_env", "verifiers", "tasks", "trainer"):
-        for path in (ROOT / folder).glob("*.py"):
+        for path in (ROOT / folder).rglob("*.py"):
             assert path.stem not in sys.stdlib_module_names or path.stem.startswith("__"), path
 
 
@@ -124,6 +126,9 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/tasks/arithmetic.yaml",
         "grpo_env/tasks/template.txt",
         "grpo_env/verifiers/accuracy.py",
+        "grpo_env/verifiers/template.txt",
+        "grpo_env/verifiers/answers/worker.py",
+        "grpo_env/verifiers/sandbox/warden.py",
         "grpo_env/trainer/bundled/model.safetensors",
         "grpo_env/trainer/bundled/tokenizer.json",
     ):

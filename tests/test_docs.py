@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from grpo_env.catalogue import failed_cases
 from grpo_env.files import read_records
+from grpo_env.registry import load_file
 from grpo_env.scoring import Fields, Tally, score_records
 from grpo_env.task import load_task, make_task
 
@@ -37,24 +39,28 @@ def yaml_blocks():
     ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_shouting(tmp_path_factory):
+    (own,) = blocks(ROOT / "docs/verifiers.md", "python")
+    file = tmp_path_factory.mktemp("own") / "no_shouting.py"
+    file.write_text(own)
+    load_file(file)
+
+
 @pytest.mark.parametrize("block", yaml_blocks())
-def test_every_piece_of_yaml_is_a_task_or_a_part_of_one(block, tmp_path, monkeypatch):
-    (own,) = [block for block in blocks(ROOT / "docs/verifiers.md", "python") if "NoShouting" in block]
-    (tmp_path / "shouting.py").write_text(own)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_every_piece_of_yaml_is_a_task_or_a_part_of_one(block, tmp_path):
     data = yaml.safe_load(block)
     if not data.keys() & BASE.keys():
         data = {"verifiers": {**BASE["verifiers"], **data}}
     make_task({**BASE, **data}, "page.yaml", tmp_path)
 
 
-def test_the_verifier_of_fifteen_lines_works(tmp_path, monkeypatch):
-    (own,) = blocks(ROOT / "docs/verifiers.md", "python")
-    (tmp_path / "shouting.py").write_text(own)
-    monkeypatch.syspath_prepend(tmp_path)
-    data = {**BASE, "verifiers": {"calm": {"use": "shouting:NoShouting", "limit": 0.3}}, "metric": "calm"}
+@pytest.mark.parametrize("use", ["no_shouting", "no_shouting:NoShouting"])
+def test_the_verifier_of_fifteen_lines_works(tmp_path, use):
+    data = {**BASE, "verifiers": {"calm": {"use": use, "limit": 0.3}}, "metric": "calm"}
     task = make_task(data, "page.yaml", tmp_path)
     assert [task.score(text, answer="1").value for text in ("quiet", "Quiet", "QUIET", "")] == [1, 1, 0, 1]
+    assert list(failed_cases("no_shouting")) == []
 
 
 def test_the_python_of_the_readme_prints_what_it_shows():

@@ -12,14 +12,14 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Status, Veri
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .algebra import DeadlineError, UnreadableError, formula_problem, spent
-from .compare import Rules, Verdict, compare
-from .doubts import unevaluated, unsure
-from .exact import Number, OverLimitError
-from .extract import SOURCES, Source, final_answer, inside
-from .intervals import INFINITIES
-from .reading import read, read_list, together
-from .shapes import Group, Reading
+from .answers.algebra import DeadlineError, UnreadableError, formula_problem, spent
+from .answers.compare import Rules, Verdict, compare
+from .answers.doubts import unevaluated, unsure
+from .answers.exact import Number, OverLimitError
+from .answers.extract import SOURCES, Source, final_answer, inside
+from .answers.intervals import INFINITIES
+from .answers.reading import read, read_list, together
+from .answers.shapes import Group, Reading
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "right"]

@@ -13,15 +13,15 @@ from grpo_env.core import Case, Completion, Example, Format, GroupVerifier, Scor
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .algebra import DeadlineError, UnreadableError
+from .answers.algebra import DeadlineError, UnreadableError
+from .answers.compare import Rules, compare
+from .answers.doubts import unevaluated
+from .answers.exact import Number, OverLimitError
+from .answers.extract import final_answer
+from .answers.normal import squeezed
+from .answers.reading import read
+from .answers.shapes import Formula, Group, Reading
 from .blocks import Where, passage
-from .compare import Rules, compare
-from .doubts import unevaluated
-from .exact import Number, OverLimitError
-from .extract import final_answer
-from .normal import squeezed
-from .reading import read
-from .shapes import Formula, Group, Reading
 from .words import words
 
 MAX_ANSWERS = 20  # of one completion: who names more has not answered

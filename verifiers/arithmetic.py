@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from .units import may_be_unit
+from .answers.units import may_be_unit
 
 MAX_TOKENS = 400
 MAX_DIGITS = 60

@@ -11,8 +11,8 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .extract import final_answer, inside
-from .normal import normal
+from .answers.extract import final_answer, inside
+from .answers.normal import normal
 
 MAX_ANSWER = 1000  # characters: the text of an option fits in, an essay does not
 

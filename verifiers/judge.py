@@ -14,9 +14,9 @@ from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
+from .answers.extract import final_answer
 from .blocks import whole_turn
 from .endpoint import Endpoint, Failure, Reply, ask
-from .extract import final_answer
 from .judge_prompt import Question, equality_question, grade, reasons, reminder, rubric_question, verdict
 from .replies import ReplyCache, request_key
 

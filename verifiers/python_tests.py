@@ -13,8 +13,8 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import verifier
 
 from .blocks import find_tags, whole_turn
-from .sandbox import MIB, Isolation, Limits, SandboxError, run, works
-from .unit_tests import UnitTest, read_tests
+from .sandbox.launch import MIB, Isolation, Limits, SandboxError, run, works
+from .sandbox.unit_tests import UnitTest, read_tests
 
 MAX_CODE = 200_000  # characters
 _SHOWN = 300  # characters of the code that a score keeps

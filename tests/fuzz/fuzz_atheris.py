@@ -24,7 +24,7 @@ import atheris
 with atheris.instrument_imports(include=["grpo_env"]):
     import oracles
 
-    from grpo_env.verifiers import algebra, worker  # noqa: F401  (imported before the audit hook listens)
+    from grpo_env.verifiers.answers import algebra, worker  # noqa: F401  (imported before the audit hook listens)
 from findings import Findings
 from grammar import ATOMS, MARKERS, TEMPLATES, fill, seeds
 
@@ -79,7 +79,7 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
         if str(arguments[0]) not in ALLOWED and not isinstance(arguments[0], int):
             raise SystemExit(f"a verifier wrote {arguments[0]}")
-    elif event == "subprocess.Popen" and "grpo_env.verifiers.worker" not in arguments[1]:
+    elif event == "subprocess.Popen" and "grpo_env.verifiers.answers.worker" not in arguments[1]:
         raise SystemExit(f"a verifier started {arguments[1]}")
     elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove"):
         raise SystemExit(f"a verifier did {event} {str(arguments)[:200]}")

@@ -19,11 +19,11 @@ from typing import get_args
 from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, judge_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.task import make_verifier
-from grpo_env.verifiers import algebra
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.extract import inside
-from grpo_env.verifiers.formulas import decide
-from grpo_env.verifiers.normal import normal
+from grpo_env.verifiers.answers import algebra
+from grpo_env.verifiers.answers.extract import inside
+from grpo_env.verifiers.answers.formulas import decide
+from grpo_env.verifiers.answers.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's

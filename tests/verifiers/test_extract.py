@@ -10,7 +10,7 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.extract import SOURCES, Source, final_answer, inside
+from grpo_env.verifiers.answers.extract import SOURCES, Source, final_answer, inside
 
 ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
 # The deciding source alone: nothing else stands in the text.

@@ -11,14 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
-from grpo_env.verifiers import algebra, formulas
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.algebra import DeadlineError, UnreadableError
-from grpo_env.verifiers.compare import Rules, compare
-from grpo_env.verifiers.exact import Number, OverLimitError
-from grpo_env.verifiers.extract import final_answer, inside
-from grpo_env.verifiers.reading import read
-from grpo_env.verifiers.shapes import Formula, Reading
+from grpo_env.verifiers.answers import algebra, formulas
+from grpo_env.verifiers.answers.algebra import DeadlineError, UnreadableError
+from grpo_env.verifiers.answers.compare import Rules, compare
+from grpo_env.verifiers.answers.exact import Number, OverLimitError
+from grpo_env.verifiers.answers.extract import final_answer, inside
+from grpo_env.verifiers.answers.reading import read
+from grpo_env.verifiers.answers.shapes import Formula, Reading
 
 CASES = Path(__file__).parent / "cases"
 TIMEOUT = 3.0

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.compare import Rules, compare
-from grpo_env.verifiers.exact import read_number
-from grpo_env.verifiers.normal import normal
-from grpo_env.verifiers.reading import read
-from grpo_env.verifiers.units import same_unit
+from grpo_env.verifiers.answers.compare import Rules, compare
+from grpo_env.verifiers.answers.exact import read_number
+from grpo_env.verifiers.answers.normal import normal
+from grpo_env.verifiers.answers.reading import read
+from grpo_env.verifiers.answers.units import same_unit
 
 ALL: list[Verifier] = [
     find("accuracy")(timeout=0.5),

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
-from grpo_env.verifiers.sandbox import Limits, Ran, Run, run, works
-from grpo_env.verifiers.unit_tests import read_tests
-from grpo_env.verifiers.values import from_json, to_json
+from grpo_env.verifiers.sandbox.launch import Limits, Ran, Run, run, works
+from grpo_env.verifiers.sandbox.unit_tests import read_tests
+from grpo_env.verifiers.sandbox.values import from_json, to_json
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "python_tests.jsonl").read_text().splitlines()]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")
@@ -324,7 +324,7 @@ def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder = tmp_path / "orphans"
     folder.mkdir()
     program = (
-        "from grpo_env.verifiers.sandbox import *\n"
+        "from grpo_env.verifiers.sandbox.launch import *\n"
         f"print(works({mode!r}), flush=True)\n"
         f"list(run('while True: pass', [Run('program')], Limits(900, 900), isolation={mode!r}))"
     )

@@ -11,7 +11,7 @@ import pytest
 from grpo_env.core import Completion, Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
-from grpo_env.verifiers.compare import Reason
+from grpo_env.verifiers.answers.compare import Reason
 
 # What only an answer can do wrong: as a gold, 2+2 has its value.
 UNREADABLE = "the answer cannot be read as mathematics"

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from grpo_env.core import Completion, Example
-from grpo_env.verifiers import algebra
 from grpo_env.verifiers.accuracy import Accuracy
+from grpo_env.verifiers.answers import algebra
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 LARGE = "(a+b+c+f+g+h+k+i)^{1000}"  # likewise, and takes hundreds of megabytes in them
@@ -118,7 +118,7 @@ def test_the_worker_has_the_memory_limit() -> None:
 
 
 def test_a_worker_that_has_grown_ends() -> None:
-    from grpo_env.verifiers.worker import _has_grown
+    from grpo_env.verifiers.answers.worker import _has_grown
 
     assert _has_grown(2**20)
     assert not _has_grown(2**40)
@@ -179,7 +179,7 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
 
 def test_no_worker_outlives_its_process() -> None:
     program = (
-        "from grpo_env.verifiers import algebra\n"
+        "from grpo_env.verifiers.answers import algebra\n"
         r"print(algebra.same_formula(r'\sin x+1', r'1+\sin x', None, 5.0), algebra._worker._process.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -197,7 +197,8 @@ def test_the_exact_path_needs_no_worker_and_no_sympy() -> None:
         "import sys\n"
         "from grpo_env.core import Completion, Example\n"
         "from grpo_env.verifiers.accuracy import Accuracy\n"
-        "from grpo_env.verifiers import algebra, compose, format, process, reasoning, tags\n"
+        "from grpo_env.verifiers import compose, format, process, reasoning, tags\n"
+        "from grpo_env.verifiers.answers import algebra\n"
         r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
         r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
         "    print(Accuracy()(Example('x', answer=gold), Completion(answer)).value)\n"

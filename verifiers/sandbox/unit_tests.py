@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .sandbox import Ran, Run
+from .launch import Ran, Run
 from .values import from_json
 
 _SHOWN = 80  # characters of a value or a test in an explanation

@@ -31,7 +31,7 @@ from typing import Literal, get_args
 
 from grpo_env.core import Completion, Format
 
-from .blocks import Tag, find_tags, whole_turn
+from ..blocks import Tag, find_tags, whole_turn
 from .exact import OverLimitError, read_number
 from .normal import normal
 
