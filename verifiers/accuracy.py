@@ -150,10 +150,11 @@ class Accuracy(Verifier):
         if all(verdict.right for verdict in verdicts):
             return verdicts[0]
         joined = ", ".join(answers)
-        verdict = self._compare(gold, joined, rules) if isinstance(read(joined).shape, Group) else verdicts[0]
-        return (
-            verdict if verdict.right and isinstance(gold.shape, Group) else Verdict(False, "several different answers")
-        )
+        if isinstance(gold.shape, Group) and isinstance(read(joined).shape, Group):
+            verdict = self._compare(gold, joined, rules)
+            if verdict.right:
+                return verdict
+        return Verdict(False, "several different answers")
 
     def _compare(self, gold: Reading, text: str, rules: Rules) -> Verdict:
         answer = read(text)
