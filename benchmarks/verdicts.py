@@ -1,13 +1,14 @@
 r"""Verdicts per second and agreement with known truth: our ``accuracy`` beside TRL's ``accuracy_reward``.
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
-    GRPO_ENV_DATA=../shared/data python benchmarks/verdicts.py --peer-python /tmp/peers/bin/python
+    GRPO_ENV_DATA=FOLDER python benchmarks/verdicts.py --peer-python /tmp/peers/bin/python
 
-Three sets, the same rows in the same order for both:
+The same rows in the same order for both (the first two sets only where ``GRPO_ENV_DATA`` names a folder that has them):
 
     gsm8k    the 5,276 completions of gsm8k_model_solutions.jsonl, labelled by their authors' ``is_correct``
     groups   the 800 completions of math_groups.jsonl (``harness_correct``, not always right)
     latex    the 2,400 completions of latex_set.py, true by construction
+    cases    the boxed answers of our own tests' table, which says what *we* take for right
 
 What each judge needs is given to it. TRL reads nothing but boxes, so it gets GSM8K's last line ``A: 18`` as
 ``A: \boxed{18}``; it reads bare LaTeX golds badly, so the golds of the other two sets come to it in dollars. It is
@@ -71,7 +72,16 @@ def latex(data: Path) -> Iterator[Group]:
         yield Group(row["id"], gold, texts, row["right"], f"${gold}$", texts)
 
 
-SETS = {"gsm8k": gsm8k, "groups": groups, "latex": latex}
+def cases(data: Path) -> Iterator[Group]:
+    table = Path(__file__).parent.parent / "tests/verifiers/cases/accuracy.jsonl"
+    for number, row in enumerate(_lines(table), 1):
+        gold, text = row["gold"], row["completion"].removeprefix("<think>work</think>\n")
+        if text.startswith(r"It is $\boxed") and not row.get("options") and isinstance(row["right"], bool):
+            yield Group(f"cases-{number}", gold, [text], [row["right"]], f"${gold}$", [text])
+
+
+SETS = {"gsm8k": gsm8k, "groups": groups, "latex": latex, "cases": cases}
+FROM_DATA = ("gsm8k", "groups")
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -99,8 +109,12 @@ def judge_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     yield []  # imported
     for group in groups:
         chats = [[{"role": "assistant", "content": text}] for text in group.peer_completions]
-        rewards = accuracy_reward(chats, [group.peer_gold] * len(chats))
-        yield [(reward, "") for reward in rewards]
+        try:
+            rewards = accuracy_reward(chats, [group.peer_gold] * len(chats))
+        except Exception as error:  # some answers end the whole batch
+            yield [(None, f"raised {type(error).__name__}")] * len(chats)
+        else:
+            yield [(reward, "") for reward in rewards]
 
 
 JUDGES = {"ours": judge_ours, "trl": judge_trl}
@@ -136,7 +150,7 @@ def main() -> None:
     if options.judge:
         measure(*options.judge)
         return
-    data = Path(os.environ.get("GRPO_ENV_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    data = Path(os.environ.get("GRPO_ENV_DATA", "."))
     pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
     print(
         "| set | completions | judge | verdicts/s | CPU s | whole s | agree with the label | false + | false - | none |"
@@ -144,6 +158,9 @@ def main() -> None:
     print("|---" * 10 + "|")
     disagreements = []
     for name in options.sets:
+        if name in FROM_DATA and "GRPO_ENV_DATA" not in os.environ:
+            print(f"{name}: left out, GRPO_ENV_DATA does not name the folder with its file", file=sys.stderr)
+            continue
         rows = list(SETS[name](data))
         best: dict[str, dict[str, Any]] = {}
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
 from itertools import pairwise
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from grpo_env.core import Case, Completion, Example, Group, Score, Verifier, judge_groups
 from grpo_env.registry import BUILT_IN, find
@@ -18,17 +21,17 @@ SHOWN = 70  # characters of a completion in a list of cases
 
 
 class Option(NamedTuple):
-    """A field of a dataclass as its user sees it: types and defaults as they are written in the source."""
+    """A field of a dataclass as a task file sees it."""
 
     name: str
-    type: str
+    kind: str
     default: str
     meaning: str
 
 
 def options(cls: type) -> list[Option]:
     """The documented fields of a dataclass, inherited ones first: those with a text right under them."""
-    found: dict[str, Option] = {}
+    meanings: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
         if "__annotations__" not in vars(ancestor) or ancestor is Verifier:
             continue
@@ -36,11 +39,38 @@ def options(cls: type) -> list[Option]:
         assert isinstance(tree, ast.ClassDef)
         for statement, text in pairwise(tree.body):
             if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
-                name = ast.unparse(statement.target)
-                default = ast.unparse(statement.value) if statement.value else "(required)"
-                meaning = " ".join(str(ast.literal_eval(text.value)).split())
-                found[name] = Option(name, ast.unparse(statement.annotation), default, meaning)
-    return list(found.values())
+                meanings[ast.unparse(statement.target)] = " ".join(str(ast.literal_eval(text.value)).split())
+    hints = get_type_hints(cls)
+    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
+    return [
+        Option(name, _kind(hints[name]), _default(known[name]), meaning)
+        for name, meaning in meanings.items()
+        if name in known
+    ]
+
+
+def _kind(hint: Any) -> str:
+    """A type in words: ``Literal["a", "b"] | None`` is ``a or b``."""
+    inner = [one for one in get_args(hint) if one not in (type(None), Ellipsis)]
+    if get_origin(hint) is Literal:
+        return " or ".join(map(str, inner))
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_kind, inner))
+    if get_origin(hint) is tuple:
+        return f"list: {_kind(inner[0])}"
+    if get_origin(hint) is not None:
+        return "mapping"
+    return {float: "number", int: "whole number", str: "text", bool: "true or false"}.get(hint, hint.__name__)
+
+
+def _default(field: Field[Any]) -> str:
+    """A default as YAML writes it."""
+    if field.default is MISSING and field.default_factory is MISSING:
+        return "(required)"
+    value = field.default_factory() if field.default_factory is not MISSING else field.default
+    if isinstance(value, str) and value.isidentifier():
+        return value
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str)
 
 
 def judged_case(name: str, case: Case) -> tuple[Score, ...]:
@@ -77,8 +107,11 @@ def page(name: str) -> str:
     cls = find(name)
     lines = [f"## {name}", "", inspect.cleandoc(cls.__doc__ or "").replace("``", "`"), ""]
     if rows := options(cls):
-        lines += ["| option | default | meaning |", "|---|---|---|"]
-        lines += [f"| `{row.name}` | {_code(row.default)} | {_cell(row.meaning.replace('``', '`'))} |" for row in rows]
+        lines += ["| option | value | default | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{row.name}` | {_cell(row.kind)} | {_code(row.default)} | {_cell(row.meaning.replace('``', '`'))} |"
+            for row in rows
+        ]
         lines.append("")
     if cls.cases:
         lines += ["| completion | answer, options | value | why |", "|---|---|---|---|"]

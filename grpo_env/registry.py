@@ -76,7 +76,9 @@ def find(name: str) -> type[Verifier]:
         return _load(entry.value)
     if ":" in name:
         return _load(name)
-    raise UsageError(f"unknown verifier {name!r}; {nearest(name, names())}")
+    raise UsageError(
+        f"unknown verifier {name!r}; {nearest(name, names())} (one of yours: name its file by --verifiers)"
+    )
 
 
 def load_file(file: Path) -> list[str]:

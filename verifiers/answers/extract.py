@@ -44,7 +44,10 @@ _UNCLOSED = "the box is not closed"
 _LONGEST_LAST_LINE = 80
 _WORDS_IN_LAST_LINE = 6
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}))|\\.|[{}]", re.DOTALL)
+_SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
+_BOX = re.compile(
+    r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\.|[{}]", re.DOTALL
+)
 _HASHES = re.compile(r"^[ \t]{0,9}####[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
 _ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)
 _PHRASE = re.compile(
