@@ -20,6 +20,7 @@ _FUNCTIONS = {
 _LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
 _ANOTHER_CHOICE = re.compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
+_HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # behind a letter: it is not the text of that choice
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
@@ -31,7 +32,7 @@ def read_words(text: str) -> Words | None:
     if letter := _LETTER.fullmatch(text):
         return Words(letter[1])
     choice = _CHOICE.fullmatch(text)
-    if choice and not _ANOTHER_CHOICE.search(choice[3]) and not _MATHEMATICS.search(text):
+    if choice and not (_ANOTHER_CHOICE.search(choice[3]) or _HEDGE.match(choice[3]) or _MATHEMATICS.search(text)):
         return Words(_plain(text), choice[1] or choice[2], _plain(choice[3]))
     words = _WORD.findall(text)
     if text.casefold() in _SHORT_WORDS:
