@@ -212,7 +212,9 @@ def formula_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
 
 def hacks() -> st.SearchStrategy[tuple[str, str, str]]:
     """Arguments of ``oracles.hack``."""
-    values = VALUES.filter(bool).flatmap(numbers).map(lambda pair: pair[0].rstrip("."))
+    single = VALUES.filter(bool).flatmap(numbers)
+    several = known().filter(lambda pair: not isinstance(pair[1], Fraction))
+    values = st.one_of(single, several).map(lambda pair: pair[0].rstrip("."))
     return st.tuples(values, st.sampled_from(HACKS), st.sampled_from(WAYS))
 
 

@@ -258,7 +258,7 @@ WAYS = [
 
 
 def hack(gold: str, template: str, way: str) -> None:
-    """A number (not 0) with a hedge, a denial or a second number around it is not that number."""
+    """A value (not 0) with a hedge, a denial or a second number around it is not that value."""
     text = way.replace("%s", template.replace("%s", gold).replace("@", JUNK))
     score = judged("accuracy", ACCURACY, gold, text)
     if score.value:
