@@ -18,7 +18,7 @@ from .answers.doubts import unevaluated, unsure
 from .answers.exact import Number, OverLimitError
 from .answers.extract import SOURCES, Source, final_answer, inside
 from .answers.intervals import INFINITIES
-from .answers.reading import read, read_list, together
+from .answers.reading import MAX_LENGTH, read, read_list, together
 from .answers.shapes import Group, Reading
 
 Golds = Literal["one", "any", "all"]
@@ -146,6 +146,8 @@ class Accuracy(Verifier):
             return self._compare(gold, answers[0], rules)
         if len(answers) > MAX_ANSWERS:
             return Verdict(False, "several different answers")
+        if sum(map(len, answers)) > MAX_LENGTH:
+            raise OverLimitError(f"{len(answers)} answers of {sum(map(len, answers))} characters are too long")
         verdicts = [self._compare(gold, answer, rules) for answer in answers]
         if all(verdict.right for verdict in verdicts):
             return verdicts[0]
