@@ -41,7 +41,7 @@ def options(cls: type) -> list[Option]:
             if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
                 meanings[ast.unparse(statement.target)] = " ".join(str(ast.literal_eval(text.value)).split())
     hints = get_type_hints(cls)
-    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(cls)}
     return [
         Option(name, _kind(hints[name]), _default(known[name]), meaning)
         for name, meaning in meanings.items()
@@ -60,7 +60,7 @@ def _kind(hint: Any) -> str:
         return f"list: {_kind(inner[0])}"
     if get_origin(hint) is not None:
         return "mapping"
-    return {float: "number", int: "whole number", str: "text", bool: "true or false"}.get(hint, hint.__name__)
+    return {float: "number", int: "whole number", str: "text", bool: "true or false"}.get(hint, str(hint))
 
 
 def _default(field: Field[Any]) -> str:
