@@ -51,7 +51,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(
 _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # a hostile answer takes up to 0.25 MiB
 def read(text: str) -> Reading:
     """Understand an answer. Raises ``OverLimitError`` if it is larger than any honest one."""
     if len(text) > MAX_LENGTH:
@@ -62,7 +62,7 @@ def read(text: str) -> Reading:
     return _read(plain, MAX_NESTING)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def read_list(text: str) -> Reading:
     """An answer as a list of everything that it names, words as well."""
     return together(tuple(_read(item, MAX_NESTING) for item in items(read(text).text)))
