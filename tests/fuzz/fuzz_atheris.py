@@ -81,6 +81,8 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
             raise SystemExit(f"a verifier wrote {arguments[0]}")
     elif event == "subprocess.Popen" and "grpo_env.verifiers.answers.worker" not in arguments[1]:
         raise SystemExit(f"a verifier started {arguments[1]}")
+    elif event == "import" and arguments[0] not in sys.modules:
+        raise SystemExit(f"a verifier imported {arguments[0]}")
     elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove"):
         raise SystemExit(f"a verifier did {event} {str(arguments)[:200]}")
 
@@ -115,7 +117,11 @@ def main() -> None:
 
     arguments = [sys.argv[0], corpus, f"-dict={words.name}", "-max_len=3000", "-timeout=120", *sys.argv[4:]]
     atheris.Setup(arguments, one_input, custom_mutator=mutated)
-    oracles.judged("accuracy", oracles.ACCURACY, "x+1", r"\boxed{x+1.0}")  # all lazy imports, before the hook listens
+    for gold, text in [
+        ("x+1", r"\boxed{x+1.0}"),
+        *random.sample(SEEDS, 20),
+    ]:  # all lazy imports, before the hook listens
+        oracles.everything(gold, text)
     sys.addaudithook(forbidden)
     atheris.Fuzz()
 

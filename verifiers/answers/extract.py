@@ -43,6 +43,7 @@ _MOST_ANSWERS = 100  # the last so many are looked at; nobody honest gives more
 _UNCLOSED = "the box is not closed"
 _LONGEST_LAST_LINE = 80
 _WORDS_IN_LAST_LINE = 6
+_RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
 _BOX = re.compile(
@@ -217,7 +218,7 @@ def _last_line(text: str) -> Found | None:
     bold = {match.strip() for match in _BOLD.findall(line)}
     if len(bold) == 1 and bold != {line.strip("*")}:
         return _found(list(bold), "last_line")
-    if not line or len(line) > _LONGEST_LAST_LINE or len(line.split()) > _WORDS_IN_LAST_LINE:
+    if not line.strip(_RULES) or len(line) > _LONGEST_LAST_LINE or len(line.split()) > _WORDS_IN_LAST_LINE:
         return None
     return _found([line], "last_line")
 
