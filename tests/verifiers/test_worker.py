@@ -90,6 +90,18 @@ def test_a_worker_that_hangs_without_working_is_given_up() -> None:
     assert not alive(before)
 
 
+def test_a_large_process_keeps_its_worker() -> None:
+    """What a process that starts another has held counts as the other's peak in ``getrusage``."""
+    algebra._worker.stop()
+    ballast = bytearray(1_200_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])  # more than half of the worker's limit, and really held
+    assert verdict(RIGHT) == (1.0, "scored")
+    before = worker_pid()
+    algebra._question.cache_clear()
+    assert verdict(RIGHT) == (1.0, "scored")
+    assert worker_pid() == before
+
+
 def test_a_worker_that_died_is_replaced() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import sympy
@@ -141,13 +142,15 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_grown(limit: int) -> bool:
-    """Whether the tables and caches of so many formulas might make the next one fail for want of memory."""
+    """Whether the tables and caches of so many formulas might make the next one fail for want of memory.
+
+    Not by ``getrusage``: its peak is inherited from the process that started this one, which may hold a model.
+    """
     try:
-        import resource
-    except ImportError:  # not a Unix
+        resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # not Linux
         return False
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return peak > limit // 2
+    return resident > limit // 2
 
 
 def _set_deadline(seconds: float) -> None:
