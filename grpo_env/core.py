@@ -65,13 +65,14 @@ class Completion:
     """What a model wrote for an example.
 
     ``finish`` is ``stop`` for a text that ended by itself and ``length`` for one that was cut. ``prefill`` stands
-    in front of ``text`` in the model's turn but was not written by the model.
+    in front of ``text`` in the model's turn but was not written by the model. ``token_ids`` are the sampled ones.
     """
 
     text: str
     finish: Finish = "unknown"
     num_tokens: int | None = None
     prefill: str = ""
+    token_ids: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

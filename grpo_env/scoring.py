@@ -113,7 +113,8 @@ def _read(task: Task, fields: Fields, record: Record) -> _Read:
         if problem is not None:
             raise UsageError(problem)
         finishes, tokens = _each(row, "finish_reason", len(texts)), _each(row, "num_tokens", len(texts))
-        completions = [_completion(*one, task) for one in zip(texts, finishes, tokens, strict=True)]
+        ids = _token_ids(row, len(texts))
+        completions = [_completion(*one, task) for one in zip(texts, finishes, tokens, ids, strict=True)]
     except UsageError as error:
         return _Read(id, problem=str(error))
     return _Read(id, Group(example, completions), labels)
@@ -201,7 +202,21 @@ def _each(row: Mapping[str, Any], column: str, count: int) -> list[Any]:
     return value
 
 
-def _completion(text: str, finish: Any, tokens: Any, task: Task) -> Completion:
+def _token_ids(row: Mapping[str, Any], count: int) -> list[tuple[int, ...] | None]:
+    """The column ``token_ids``: a list of ids for one completion, a list of such lists for a group."""
+    value = row.get("token_ids")
+    if value is None:
+        return [None] * count
+    lists = [value] if count == 1 and isinstance(value, list) and not any(isinstance(x, list) for x in value) else value
+    if not isinstance(lists, list) or len(lists) != count:
+        raise UsageError(f"token_ids must be a list of token ids for each of the {count} completions")
+    for ids in lists:
+        if not isinstance(ids, list) or not all(isinstance(one, int) for one in ids):
+            raise UsageError("token_ids must be lists of whole numbers")
+    return [tuple(ids) for ids in lists]
+
+
+def _completion(text: str, finish: Any, tokens: Any, ids: tuple[int, ...] | None, task: Task) -> Completion:
     if isinstance(tokens, str) and tokens.isdecimal():  # a CSV file knows no numbers
         tokens = int(tokens)
     if tokens is not None and (not isinstance(tokens, int) or tokens < 0):
@@ -209,7 +224,7 @@ def _completion(text: str, finish: Any, tokens: Any, task: Task) -> Completion:
     known: Finish = finish if finish in ("stop", "length") else "unknown"
     # Some servers return the prefill as part of the text: it is then there already.
     prefill = "" if text.startswith(task.format.prefill.rstrip()) else task.format.prefill
-    return Completion(text, known, tokens, prefill)
+    return Completion(text, known, len(ids) if tokens is None and ids is not None else tokens, prefill, ids)
 
 
 def output_row(result: Scored, index: int) -> dict[str, Any]:

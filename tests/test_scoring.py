@@ -91,6 +91,14 @@ def test_a_prefill_counts_once_whether_the_file_kept_it_or_not(tmp_path, text):
     assert one(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
 
 
+def test_token_ids_come_with_each_completion(seeing):
+    row = {"prompt": "p", "completions": ["a", "b"]}
+    assert seen(seeing, {**row, "token_ids": [[5, 6, 7], [8]]}) == [("p", "unknown", 3), ("p", "unknown", 1)]
+    assert seen(seeing, {"prompt": "p", "completion": "a", "token_ids": [5, 6]}) == [("p", "unknown", 2)]
+    assert "for each of the 2 completions" in seen(seeing, {**row, "token_ids": [5, 6, 7]})
+    assert "lists of whole numbers" in seen(seeing, {**row, "token_ids": [5, 6]})
+
+
 def test_a_verifier_that_needs_the_prompt_gets_the_rows_own_or_the_tasks(seeing):
     chat = [{"role": "user", "content": "2+3?"}]
     assert seen(seeing, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)

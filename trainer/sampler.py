@@ -37,7 +37,7 @@ class Rollout:
 
     def completion(self, prefill: str = "") -> Completion:
         """What verifiers see."""
-        return Completion(self.text, self.finish, len(self.ids), prefill)
+        return Completion(self.text, self.finish, len(self.ids), prefill, tuple(self.ids))
 
 
 def sample(

@@ -77,3 +77,15 @@ def test_a_megabyte_without_repeats_is_judged() -> None:
 def test_a_megabyte_is_judged(unit: str, of: Literal["word", "character"]) -> None:
     assert -1 <= value(unit * (1_000_000 // len(unit)), 3, of) <= 0
     assert Repetition(Format(reasoning=None))(Example("x"), Completion("")).value == 0
+
+
+@given(ids=st.lists(st.integers(0, 3), max_size=30), n=st.integers(1, 4))
+def test_tokens_are_counted_like_words(ids: list[int], n: int) -> None:
+    words = " ".join("abcd"[one] for one in ids)
+    score = Repetition(n=n, unit="token")(Example("x"), Completion("other text", token_ids=tuple(ids)))
+    assert score.value == pytest.approx(value(words, n))
+
+
+def test_tokens_of_a_part_of_the_text_are_not_known() -> None:
+    with pytest.raises(UsageError, match="leave out 'where'"):
+        Repetition(unit="token", where="reasoning")
