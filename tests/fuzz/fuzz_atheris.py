@@ -81,7 +81,7 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
             raise SystemExit(f"a verifier wrote {arguments[0]}")
     elif event == "subprocess.Popen" and "grpo_env.verifiers.answers.worker" not in arguments[1]:
         raise SystemExit(f"a verifier started {arguments[1]}")
-    elif event == "import" and arguments[0] not in sys.modules:
+    elif event == "import" and arguments[0] not in sys.modules and not arguments[0].startswith("atheris"):
         raise SystemExit(f"a verifier imported {arguments[0]}")
     elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove"):
         raise SystemExit(f"a verifier did {event} {str(arguments)[:200]}")
