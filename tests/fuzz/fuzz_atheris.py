@@ -12,6 +12,7 @@ run should anything write a file, start a process other than the worker, or impo
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import sys
@@ -76,15 +77,18 @@ TARGETS = {"chain": oracles.whole_chain, "exact": oracles.whole_chain, "pair": o
 
 def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook: what a text makes a verifier do beyond reading it ends the run."""
-    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
-        if str(arguments[0]) not in ALLOWED and not isinstance(arguments[0], int):
-            raise SystemExit(f"a verifier wrote {arguments[0]}")
-    elif event == "subprocess.Popen" and "grpo_env.verifiers.answers.worker" not in arguments[1]:
-        raise SystemExit(f"a verifier started {arguments[1]}")
-    elif event == "import" and arguments[0] not in sys.modules and not arguments[0].startswith("atheris"):
-        raise SystemExit(f"a verifier imported {arguments[0]}")
-    elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove"):
-        raise SystemExit(f"a verifier did {event} {str(arguments)[:200]}")
+    if event == "open":
+        writes = isinstance(arguments[1], str) and bool(set(arguments[1]) & set("wax+"))
+        bad = writes and not isinstance(arguments[0], int) and str(arguments[0]) not in ALLOWED
+    elif event == "import":
+        bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
+    elif event == "subprocess.Popen":
+        bad = "grpo_env.verifiers.answers.worker" not in arguments[1]
+    else:
+        bad = event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove")
+    if bad:
+        os.write(2, f"a verifier did {event} {str(arguments)[:200]}\n".encode())
+        os._exit(70)  # an exception would be the verifier's to catch
 
 
 ALLOWED: set[str] = set()
