@@ -248,11 +248,15 @@ def judge(verifier: Verifier, example: Example, completion: Completion, name: st
 
 def judge_groups(verifier: Verifier, groups: Sequence[Group], name: str = "total") -> list[list[Score]]:
     """The named verdicts on many completions, in the shape of ``groups``. Nothing that a verifier raises gets out."""
+    return [[replace(score, name=name) for score in scores] for scores in unnamed(verifier, groups)]
+
+
+def unnamed(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
+    """``judge_groups`` for a caller that writes name and weights itself, in one go."""
     try:
-        rows = verifier.judge_groups(groups)
+        return verifier.judge_groups(groups)
     except Exception as error:
-        rows = [[_failed(error)] * len(group.completions) for group in groups]
-    return [[replace(score, name=name) for score in scores] for scores in rows]
+        return [[_failed(error)] * len(group.completions) for group in groups]
 
 
 def _judge_one(verifier: Verifier, example: Example, completion: Completion) -> Score:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
 
-from grpo_env.core import FAULTS, Completion, Example, Group, Score, StepScore, Verifier, judge_groups
+from grpo_env.core import FAULTS, Completion, Example, Group, Score, StepScore, Verifier, unnamed
 from grpo_env.errors import UsageError, nearest
 
 from .schedule import Schedule, number_at
@@ -153,16 +153,15 @@ def unscored(part: Score, scores: tuple[Score, ...]) -> Score:
 def _judge_part(part: Part, gates: list[list[Score]] | None, groups: Sequence[Group]) -> list[list[Score]]:
     """A part's scores in the shape of ``groups``. It sees only the completions that its gate lets through."""
     if gates is None:
-        rows = judge_groups(part.verifier, groups, part.name)
-        return [[_weighed(part, _bounded(part, score)) for score in scores] for scores in rows]
+        rows = unnamed(part.verifier, groups)
+        return [[_labelled(part, _bounded(part, score)) for score in scores] for scores in rows]
     passed = [
         Group(example, [text for text, gate in zip(texts, row, strict=True) if _is_open(gate)])
         for (example, texts), row in zip(groups, gates, strict=True)
     ]
-    rows = judge_groups(part.verifier, [group for group in passed if group.completions], part.name)
-    scores = chain.from_iterable(rows)
+    scores = chain.from_iterable(unnamed(part.verifier, [group for group in passed if group.completions]))
     return [
-        [_weighed(part, _bounded(part, next(scores)) if _is_open(gate) else _shut(part, gate)) for gate in row]
+        [_labelled(part, _bounded(part, next(scores)) if _is_open(gate) else _shut(gate)) for gate in row]
         for row in gates
     ]
 
@@ -171,10 +170,10 @@ def _is_open(gate: Score) -> bool:
     return gate.value is not None and gate.value > 0
 
 
-def _shut(part: Part, gate: Score) -> Score:
+def _shut(gate: Score) -> Score:
     if gate.scored:
-        return Score(0.0, name=part.name, explanation=f"the gate {gate.name} is closed")
-    return Score(None, "not_applicable", part.name, explanation=f"the gate {gate.name} is unscored")
+        return Score(0.0, explanation=f"the gate {gate.name} is closed")
+    return Score(None, "not_applicable", explanation=f"the gate {gate.name} is unscored")
 
 
 def _bounded(part: Part, score: Score) -> Score:
@@ -185,8 +184,8 @@ def _bounded(part: Part, score: Score) -> Score:
     return score
 
 
-def _weighed(part: Part, score: Score) -> Score:
-    return replace(score, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
+def _labelled(part: Part, score: Score) -> Score:
+    return replace(score, name=part.name, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
 
 
 def _timed(whole: Score) -> Score:
