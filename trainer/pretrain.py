@@ -55,6 +55,7 @@ class Phase:
     steps: int
     rows: int  # a batch
     learning_rate: float
+    operations: tuple[int, int] = (1, 3)  # of a problem, at least and at most
 
 
 def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
@@ -147,7 +148,7 @@ def prompts(tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row]) -> list[str
 
 def batches(tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield ``(ids, labels)``, both (rows, longest), padded on the right; only completions are learnt."""
-    rows = list(problems("train", phase.steps * phase.rows, seed))
+    rows = list(problems("train", phase.steps * phase.rows, seed, phase.operations))
     rng = random.Random(f"{seed}/{phase.name}")
     for start in range(0, len(rows), phase.rows):
         chunk = rows[start : start + phase.rows]
