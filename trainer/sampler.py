@@ -9,16 +9,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import RunError, UsageError
 
+from .cache import decoding_cache
 from .forward import forward, left_pad
 from .policy import Policy
 
-# Finished rows are dropped once they are this share of the rows in the cache: dropping copies the cache once, as
-# every decoding step does anyway.
+# Finished rows are dropped once they are this share of the rows in the cache: dropping copies the rest of it.
 DROP_AT = 0.125
 
 
@@ -107,7 +106,7 @@ def _decode(
     ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
     lengths = seen.sum(1)
-    cache = DynamicCache(config=policy.model.config)
+    cache = decoding_cache(policy.model, max_new_tokens)
     logits = _next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
     if group_size > 1:
         cache.batch_repeat_interleave(group_size)

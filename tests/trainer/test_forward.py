@@ -10,6 +10,7 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from grpo_env.trainer import sampler
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.forward import completion_logits, own_prompts, shared_prompts, shares_prompts
 from grpo_env.trainer.loop import train
@@ -79,6 +80,17 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
         results.append((logits.detach(), torch.cat([each.grad.flatten() for each in policy.model.parameters()])))
     torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str) -> None:
+    policy = tiny(family)
+    vars(policy)["end_ids"] = []
+    prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
+    rows = sampler._decode(policy, prompts, 2, 6, 0.0, None)
+    for prompt, row in zip((prompt for prompt in prompts for _ in range(2)), rows, strict=True):
+        logits = policy.model(torch.tensor([prompt + row]), use_cache=False).logits[0, len(prompt) - 1 : -1]
+        assert logits.argmax(-1).tolist() == row
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -12,6 +12,7 @@ import torch
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.trainer import sampler
+from grpo_env.trainer.cache import decoding_cache
 from grpo_env.trainer.policy import Policy, load_policy
 from grpo_env.trainer.sampler import sample
 
@@ -161,3 +162,18 @@ def test_device_that_does_not_exist(model_folder: Path) -> None:
     missing = "mps" if torch.cuda.is_available() else "cuda"
     with pytest.raises(UsageError, match="not available"):
         load_policy(str(model_folder), device=missing)
+
+
+def test_the_cache_does_not_copy_what_it_holds_at_every_token(policy: Policy) -> None:
+    cache = decoding_cache(policy.model, room=5)
+    states = torch.randn(2, 2, 9, 8)
+    places = set()
+    for start, end in ((0, 4), (4, 5), (5, 6), (6, 9)):
+        keys, values = cache.update(states[:, :, start:end], -states[:, :, start:end], 0)
+        assert keys.equal(states[:, :, :end])
+        assert values.equal(-states[:, :, :end])
+        places.add(keys.data_ptr())
+    assert len(places) == 1
+    cache.batch_select_indices(torch.tensor([1]))
+    keys, _ = cache.update(states[1:, :, :1], states[1:, :, :1], 0)
+    assert keys.equal(torch.cat([states[1:], states[1:, :, :1]], 2))

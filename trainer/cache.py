@@ -1,0 +1,56 @@
+"""Keys and values of a decoding batch, written in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+
+class _Layer(DynamicLayer):
+    """A layer with room for the tokens to come: ``DynamicLayer`` copies everything it holds at every token.
+
+    Stored in the type that attention computes in: under autocast rotated keys come in float32, and all of them would be
+    rounded anew at every token.
+    """
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+        self._stores: tuple[Tensor, Tensor] | None = None
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Append keys and values (rows, heads, L, size) and return all of them."""
+        new = tuple(_as_computed(states) for states in (key_states, value_states))
+        if not self.is_initialized:
+            self.lazy_initialization(*new)
+            self.keys, self.values = (states[:, :, :0] for states in new)
+        start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
+        if self._stores is None or self.keys.data_ptr() != self._stores[0].data_ptr():  # rows were chosen or repeated
+            self._stores = tuple(_with_room(held, end + self._room) for held in (self.keys, self.values))
+        for store, states in zip(self._stores, new, strict=True):
+            store[:, :, start:end] = states
+        self.keys, self.values = (store[:, :, :end] for store in self._stores)
+        return self.keys, self.values
+
+
+def decoding_cache(model: Any, room: int) -> DynamicCache:
+    """A cache for ``model`` that grows by ``room`` tokens without copying. Sliding windows keep their own layers."""
+    cache = DynamicCache(config=model.config)
+    cache.layers = [_Layer(room) if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
+
+
+def _with_room(held: Tensor, length: int) -> Tensor:
+    rows, heads, filled, size = held.shape
+    store = held.new_empty(rows, heads, length, size)
+    store[:, :, :filled] = held
+    return store
+
+
+def _as_computed(states: Tensor) -> Tensor:
+    kind = states.device.type
+    return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
