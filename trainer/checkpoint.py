@@ -68,9 +68,11 @@ class RunFolder:
         config = TrainConfig.from_mapping(read_yaml(path / "config.yaml"), str(path / "config.yaml"))
         return cls(path, writes), load_task(path / "task.yaml"), config
 
-    def record(self, row: Mapping[str, Any]) -> None:
-        """Append a row to ``metrics.jsonl``; numbers that are not finite become null."""
-        self._append(METRICS, {name: None if _not_finite(value) else value for name, value in row.items()})
+    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Append a row to ``metrics.jsonl`` and return it as written: numbers that are not finite are null."""
+        written = {name: None if _not_finite(value) else value for name, value in row.items()}
+        self._append(METRICS, written)
+        return written
 
     def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
         """Append completions to ``samples.jsonl``, with whole score trees and advantages.
@@ -106,11 +108,16 @@ class RunFolder:
                     _replace(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
 
     def save(
-        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: Any | None, step: int, keep: int
+        self,
+        policy: Policy,
+        optimizer: torch.optim.Optimizer,
+        reference: Mapping[str, Tensor] | None,
+        step: int,
+        keep: int,
     ) -> None:
         """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``.
 
-        ``reference`` is a reference model that has moved since the run began, ``None`` where it stays as it was.
+        ``reference`` holds the weights of a reference that moves, ``None`` where it stays as it was.
         """
         if not self.writes:
             return
@@ -119,9 +126,8 @@ class RunFolder:
         with _writing(final):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(parents=True)
-            state = {"step": step, "model": policy.model.state_dict(), "optimizer": optimizer.state_dict()}
-            if reference is not None:
-                state["reference"] = reference.state_dict()
+            state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference}
+            state["weights"] = {name: weight.detach() for name, weight in policy.trained.items()}
             with (draft / "state.pt").open("wb") as file:
                 torch.save(state, file)
                 os.fsync(file.fileno())
@@ -136,7 +142,9 @@ class RunFolder:
         """Complete checkpoints, oldest first."""
         return sorted((self.path / "checkpoints").glob("step-*"))
 
-    def load(self, policy: Policy, optimizer: torch.optim.Optimizer, reference: Any | None) -> tuple[int, list[str]]:
+    def load(
+        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None
+    ) -> tuple[int, list[str]]:
         """Restore the newest sound checkpoint; returns its step and a message for each corrupt one it passed over.
 
         Raises ``RunError`` if none is sound.
@@ -147,10 +155,10 @@ class RunFolder:
                 if _digest(path / "state.pt") != (path / "state.sha256").read_text():
                     raise ValueError("its checksum does not match")
                 state = torch.load(path / "state.pt", map_location=policy.device, weights_only=True)
-                policy.model.load_state_dict(state["model"])
+                policy.restore(state["weights"])
                 optimizer.load_state_dict(state["optimizer"])
                 if reference is not None:
-                    reference.load_state_dict(state["reference"])
+                    reference.update(state["reference"])
             except Exception as error:  # torch.load raises whatever the damage leads to
                 why = str(error).split("\n")[0]
                 skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")

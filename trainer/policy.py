@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -66,6 +68,35 @@ class Policy:
     def max_positions(self) -> int | None:
         """Longest prompt and completion together, where the model has such a limit."""
         return getattr(self.model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+
+    @property
+    def trained(self) -> dict[str, Tensor]:
+        """The weights that training changes: all, or an adapter's. Weights that layers share come once."""
+        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the trained weights: all that a reference model or a checkpoint needs beside what was loaded."""
+        return {name: weight.detach().clone() for name, weight in self.trained.items()}
+
+    def restore(self, weights: Mapping[str, Tensor]) -> None:
+        """Give the trained weights the values of a snapshot. Raises ``KeyError`` for one that is missing."""
+        for name, weight in self.trained.items():
+            weight.data.copy_(weights[name])
+
+    @contextmanager
+    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """Compute with the values of a snapshot, then with one's own again; they are exchanged one by one."""
+        try:
+            self._exchange(weights)
+            yield
+        finally:
+            self._exchange(weights)
+
+    def _exchange(self, weights: Mapping[str, Tensor]) -> None:
+        for name, weight in self.trained.items():
+            own = weight.detach().clone()
+            weight.data.copy_(weights[name])
+            weights[name].copy_(own)
 
     def computing(self) -> AbstractContextManager[Any]:
         """The context for every forward pass."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import torch
 from accelerate.utils import broadcast_object_list
+from torch import Tensor
 
 from grpo_env.core import Example
 from grpo_env.errors import RunError, UsageError
@@ -50,12 +50,15 @@ class InterruptedRunError(RunError):
 
 @dataclass
 class Run:
-    """A task and a config with the model, optimizer and examples that they name. ``reference`` only where used."""
+    """A task and a config with the model, optimizer and examples that they name.
+
+    ``reference`` holds the weights of the reference model, ``None`` where there is no KL penalty.
+    """
 
     task: Task
     config: TrainConfig
     policy: Policy
-    reference: Any | None
+    reference: dict[str, Tensor] | None
     optimizer: torch.optim.Optimizer
     train_examples: Sequence[Example]
     eval_examples: Sequence[Example]
@@ -85,7 +88,7 @@ class Run:
             task,
             config,
             policy,
-            copy.deepcopy(policy.model).requires_grad_(False) if config.kl_coef > 0 else None,
+            policy.snapshot() if config.kl_coef > 0 else None,
             make_optimizer(policy, config),
             task.examples("train"),
             task.examples("eval", config.eval_examples),
@@ -152,14 +155,14 @@ class Run:
             )
 
     @property
-    def moving_reference(self) -> Any | None:
-        """The reference model where ``reference_every`` moves it, so that it belongs to the state of the run."""
+    def moving_reference(self) -> dict[str, Tensor] | None:
+        """The reference where ``reference_every`` moves it, so that it belongs to the state of the run."""
         return self.reference if self.config.reference_every else None
 
     def refresh_reference_if_due(self, done: int) -> None:
         """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
-        if self.config.reference_every and done % self.config.reference_every == 0 and self.reference is not None:
-            self.reference.load_state_dict(self.policy.model.state_dict())
+        if self.config.reference_every and done % self.config.reference_every == 0:
+            self.reference = self.policy.snapshot()
 
     def record(
         self, step: int, judged: Sequence[Judged], batch: Batch, stats: UpdateStats, times: tuple[float, float, float]

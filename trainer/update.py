@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +32,9 @@ class UpdateStats:
 
 
 def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW over all weights. The learning rate is set anew at every step."""
+    """AdamW over the trained weights. The learning rate is set anew at every step."""
     return torch.optim.AdamW(
-        policy.model.parameters(),
+        policy.trained.values(),
         lr=config.learning_rate,
         betas=(config.adam_beta1, config.adam_beta2),
         weight_decay=config.weight_decay,
@@ -54,7 +55,7 @@ def learning_rate(config: TrainConfig, step: int) -> float:
 def update(
     policy: Policy,
     optimizer: torch.optim.Optimizer,
-    reference: Any | None,
+    reference: Mapping[str, Tensor] | None,
     batch: Batch,
     config: TrainConfig,
     step: int,
@@ -62,19 +63,21 @@ def update(
     """``updates_per_step`` optimizer updates on one batch; the statistics are of the last.
 
     The gradient does not depend on micro-batches, nor on how many processes share the work: every part is divided
-    by the whole step's denominator, and parts are summed. Raises ``RunError``, before the optimizer has moved
-    anything, for a loss or gradient that is not finite.
+    by the whole step's denominator, and parts are summed. ``reference`` holds the weights of the reference model.
+    Raises ``RunError``, before the optimizer has moved anything, for a loss or gradient that is not finite.
     """
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
-    weights = [weight for weight in policy.model.parameters() if weight.requires_grad]
+    weights = list(policy.trained.values())
     denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 5)
+    if reference is not None:
+        add_reference(policy, reference, batch.micro_batches, config)
     for _ in range(config.updates_per_step):
         policy.model.train(config.gradient_checkpointing)  # dropout stays off, see load_policy
         sums = torch.zeros(5, dtype=torch.float64)  # loss, entropy, kl, clipped, tokens
         for micro in batch.micro_batches:
-            loss, parts = micro_batch_loss(policy, reference, micro, config, denominator)
+            loss, parts = micro_batch_loss(policy, micro, config, denominator)
             policy.accelerator.backward(loss)
             sums += parts
         for weight in weights:
@@ -97,15 +100,24 @@ def update(
     return stats
 
 
+def add_reference(
+    policy: Policy, reference: Mapping[str, Tensor], micro_batches: Sequence[MicroBatch], config: TrainConfig
+) -> None:
+    """The reference's log-probabilities of all completion tokens, into the micro-batches."""
+    with torch.no_grad(), policy.holding(reference):
+        for micro in micro_batches:
+            micro.ref_logp, _ = _row_logp(policy, micro, config)
+
+
 def micro_batch_loss(
-    policy: Policy, reference: Any | None, micro: MicroBatch, config: TrainConfig, denominator: float
+    policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float
 ) -> tuple[Tensor, Tensor]:
     """The micro-batch's share of the loss, and [loss, entropy, kl, clipped, tokens] summed over its tokens.
 
     The first update of a step sees the weights that sampled, so its own log-probabilities are the old ones.
     """
     mask = micro.completion_mask
-    logp, entropy = _row_logp(policy, policy.model, micro, config)
+    logp, entropy = _row_logp(policy, micro, config)
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     ratio = importance_ratio(logp, micro.old_logp, mask, config.ratio)
@@ -113,10 +125,7 @@ def micro_batch_loss(
     per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
     per_token = per_token - config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
-    if reference is not None:
-        if micro.ref_logp is None:
-            with torch.no_grad():
-                micro.ref_logp, _ = _row_logp(policy, reference, micro, config)
+    if micro.ref_logp is not None:
         kl = kl_penalty(logp, micro.ref_logp, config.kl_estimator)
         per_token = per_token + config.kl_coef * (ratio * kl if config.kl_ratio else kl)
     loss = aggregate(per_token, mask, config.aggregate, denominator)
@@ -126,11 +135,11 @@ def micro_batch_loss(
     return loss, sums.cpu().double()
 
 
-def _row_logp(policy: Policy, model: Any, micro: MicroBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
+def _row_logp(policy: Policy, micro: MicroBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
     """(rows, T) log-probabilities of the completion tokens and the entropies there, 0 where there is no token."""
     shape = micro.completion_mask.shape
     logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
-    for logits, where in completion_logits(policy, model, micro.prompts, micro.ids, micro.completion_mask):
+    for logits, where in completion_logits(policy, policy.model, micro.prompts, micro.ids, micro.completion_mask):
         flat = token_logp(logits, micro.ids[where], config.temperature, entropy_gradient=config.entropy_coef != 0)
         logp, entropy = logp.masked_scatter(where, flat[0]), entropy.masked_scatter(where, flat[1])
     return logp, entropy

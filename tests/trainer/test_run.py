@@ -21,7 +21,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run import InterruptedRunError, uninterrupted
 
-TIMES = ("tokens_per_second", "sample_seconds", "update_seconds")
+TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
 stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
 
 

@@ -17,7 +17,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout
-from grpo_env.trainer.update import learning_rate, make_optimizer, micro_batch_loss, update
+from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
 
 EXAMPLE = Example("e", "")
 CONFIG = TrainConfig(group_size=3, prompts_per_step=2, max_new_tokens=8, max_grad_norm=1e9, warmup_steps=0)
@@ -53,8 +53,10 @@ def gradient(policy: Policy, rows: list[Judged], config: TrainConfig, reference=
     policy.model.zero_grad()
     batch = collate(policy, rows, config)
     whole = denominators(batch.lengths, config.aggregate, config.max_new_tokens)
+    if reference is not None:
+        add_reference(policy, reference, batch.micro_batches, config)
     for micro in batch.micro_batches:
-        micro_batch_loss(policy, reference, micro, config, whole)[0].backward()
+        micro_batch_loss(policy, micro, config, whole)[0].backward()
     weights = list(policy.model.parameters())
     return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
 
@@ -101,10 +103,7 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
 @pytest.mark.parametrize("rows", [1, 2, 4, 6])
 def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, rows: int) -> None:
     config = replace(CONFIG, aggregate=mode, kl_coef=0.1)
-    reference = copy.deepcopy(policy.model)
-    with torch.no_grad():
-        for weight in reference.parameters():
-            weight.add_(0.01)
+    reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     whole = gradient(policy, judged(policy), replace(config, micro_batch_rows=100), reference)
     split = gradient(policy, judged(policy), replace(config, micro_batch_rows=rows), reference)
     torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
@@ -170,7 +169,7 @@ def test_micro_batch_masks(policy: Policy) -> None:
 
 def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
     """With equal rewards only the penalty acts: following it lowers the KL."""
-    reference = copy.deepcopy(policy.model).requires_grad_(False)
+    reference = policy.snapshot()
     torch.manual_seed(0)
     with torch.no_grad():
         for weight in policy.model.parameters():
@@ -366,17 +365,17 @@ def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None
     found = []
     for more in ({}, change):
         config = replace(CONFIG, kl_coef=0.1, **more)
-        reference = copy.deepcopy(policy.model).requires_grad_(False)
-        with torch.no_grad():
-            reference.lm_head.weight.mul_(1.5)
+        reference = policy.snapshot()
+        reference["model.embed_tokens.weight"] *= 1.5
         (micro,) = collate(policy, judged(policy), config).micro_batches
         generator = torch.Generator().manual_seed(0)
         shift = 0.3 * torch.randn(micro.completion_mask.shape, generator=generator)
-        micro_batch_loss(policy, None, micro, config, 1.0)
+        add_reference(policy, reference, [micro], config)
+        micro_batch_loss(policy, micro, config, 1.0)
         assert micro.old_logp is not None
         micro.old_logp = micro.old_logp + shift
         policy.model.zero_grad()
-        micro_batch_loss(policy, reference, micro, config, 1.0)[0].backward()
+        micro_batch_loss(policy, micro, config, 1.0)[0].backward()
         found.append(torch.cat([weight.grad.flatten() for weight in policy.model.parameters()]))
     assert (found[0] - found[1]).norm() > 1e-3 * found[0].norm()
 
