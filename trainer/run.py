@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -15,17 +16,17 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from grpo_env.core import Example
+from grpo_env.curves import plot_curves
 from grpo_env.errors import RunError, UsageError
+from grpo_env.report import Report
 from grpo_env.task import Task
 
 from .batch import Batch
 from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
-from .curves import plot_curves
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import shares_prompts
 from .policy import Policy, load_policy
-from .report import Report
 from .rollout import Judged
 from .sampler import DivergedError
 from .update import UpdateStats, learning_rate, make_optimizer
@@ -64,6 +65,7 @@ class Run:
     eval_examples: Sequence[Example]
     report: Report
     folder: RunFolder = field(init=False)
+    clock: float = field(init=False)
 
     @classmethod
     def load(cls, task: Task, config: TrainConfig) -> Run:
@@ -116,7 +118,9 @@ class Run:
         rows = config.prompts_per_step * config.group_size
         many = policy.accelerator.num_processes
         where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
-        self.report.begin(start)
+        past = self.folder.metrics()
+        self.clock = time.monotonic() - (past[-1]["seconds"] if past else 0.0)
+        self.report.recall(past)
         self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
         self.report.say(f"model      {policy.name}: {policy.parameters:,} parameters, {policy.precision} on {where}")
         self.report.say(
@@ -138,10 +142,15 @@ class Run:
             samples = config.eval_samples
             sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
             row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
-        self.report.evaluation(step, row, accuracy_interval(judged, self.task.metric))
+        row["accuracy_low"], row["accuracy_high"] = accuracy_interval(judged, self.task.metric)
+        self.write(row)
         if ends:
-            self.report.completions(f"completions {'after' if step else 'before'} training", judged[:SHOWN])
-        self.folder.record(row)
+            shown = [(one.example, one.rollout.text, one.score) for one in judged[:SHOWN]]
+            self.report.completions(f"completions {'after' if step else 'before'} training", shown)
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Record and show a row of metrics, with the seconds since the run began."""
+        self.report.show(self.folder.record({**row, "seconds": time.monotonic() - self.clock}))
 
     def check(self, judged: Sequence[Judged], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
@@ -171,6 +180,8 @@ class Run:
         began, sampled, ended = times
         tokens = sum(len(one.rollout.ids) for one in judged)
         row = {
+            "kind": "train",
+            "step": step,
             **summarise(judged, self.task.metric),
             "uniform_groups": batch.uniform_groups / (len(judged) // self.config.group_size),
             **asdict(stats),
@@ -180,9 +191,8 @@ class Run:
             "sample_seconds": sampled - began,
             "update_seconds": ended - sampled,
         }
-        self.folder.record({"kind": "train", "step": step, **row})
+        self.write(row)
         self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
-        self.report.step(step, row)
 
     def save_if_due(self, step: int) -> None:
         """Checkpoint every ``save_every`` steps."""
