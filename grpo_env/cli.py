@@ -12,6 +12,7 @@ from rich.console import Console
 
 from grpo_env import __version__
 from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk, task_keys
+from grpo_env.cli_runs import plot, watch
 from grpo_env.cli_tasks import tasks_app
 from grpo_env.cli_verifiers import verifiers_app
 from grpo_env.errors import GrpoEnvError, UsageError
@@ -27,6 +28,8 @@ app = typer.Typer(
 )
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
+app.command()(watch)
+app.command()(plot)
 
 DEFAULT_TASK = "arithmetic"
 

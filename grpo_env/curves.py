@@ -11,14 +11,9 @@ Row = Mapping[str, Any]
 
 def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
     """Draw rewards with their parts, held-out accuracy, and length, from the rows of ``metrics.jsonl``."""
-    # Late, because drawing is rare and matplotlib slow to import; without pyplot, so that no window system is asked.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     train = [row for row in rows if row["kind"] == "train"]
     held_out = [row for row in rows if row["kind"] == "eval"]
-    figure = Figure(figsize=(13, 3.8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(13, 3.8)
     rewards, accuracy, length = figure.subplots(1, 3)
     figure.suptitle(title)
 
@@ -47,6 +42,24 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
     figure.savefig(path, dpi=120)
 
 
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches that can be saved as PNG."""
+    # Late, because drawing is rare and matplotlib slow to import; without pyplot, so that no window system is asked.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def running_mean(values: Sequence[float]) -> list[float]:
+    """Each value's mean with those before it, over a twentieth of their number."""
+    window = max(1, len(values) // 20)
+    stretches = [values[max(0, at - window) : at + 1] for at in range(len(values))]
+    return [sum(stretch) / len(stretch) for stretch in stretches]
+
+
 def _smooth_line(
     axes: Any, rows: Sequence[Row], name: str, *, label: str, color: Any = None, linewidth: float = 1.5
 ) -> None:
@@ -55,10 +68,5 @@ def _smooth_line(
     if not points:
         return
     steps, values = zip(*points, strict=True)
-    window = max(1, len(values) // 20)
-    means = [
-        sum(values[max(0, at - window) : at + 1]) / len(values[max(0, at - window) : at + 1])
-        for at in range(len(values))
-    ]
-    (line,) = axes.plot(steps, means, label=label, color=color, linewidth=linewidth)
+    (line,) = axes.plot(steps, running_mean(values), label=label, color=color, linewidth=linewidth)
     axes.plot(steps, values, color=line.get_color(), alpha=0.2, linewidth=1)

@@ -34,8 +34,13 @@ def train_row(step: int, **changes: float | None) -> dict[str, object]:
 def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
     sampled = {"sampled_accuracy": 0.25}
     return {
-        **{"kind": "eval", "step": step, "accuracy": accuracy, **sampled},
-        **{"accuracy_low": 0.4, "accuracy_high": 0.6, "seconds": step + 1.0},
+        "kind": "eval",
+        "step": step,
+        "accuracy": accuracy,
+        **sampled,
+        "accuracy_low": 0.4,
+        "accuracy_high": 0.6,
+        "seconds": step + 1.0,
     }
 
 
