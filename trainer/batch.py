@@ -59,12 +59,14 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
     lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
 
-    groups = own_share(policy.accelerator, len(flat))
-    own = [row for row in range(groups.start * config.group_size, groups.stop * config.group_size) if useful[row]]
-    # Little padding in a micro-batch, and a group's rows side by side, which share their prompt.
-    size = [len(judged[row].rollout.prompt_ids) + max(lengths[_group(row, config)]) for row in range(len(judged))]
-    own.sort(key=lambda row: (size[row], row))
-    parts = [own[at : at + config.micro_batch_rows] for at in range(0, len(own), config.micro_batch_rows)]
+    own, size = own_share(policy.accelerator, len(flat)), config.group_size
+    parts = pack(
+        [[row for row in range(at * size, (at + 1) * size) if useful[row]] for at in range(own.start, own.stop)],
+        [len(one.rollout.prompt_ids) for one in judged],
+        lengths,
+        config.micro_batch_tokens,
+        shared=policy.shares_prompts,
+    )
     return Batch(
         advantages=advantages,
         lengths=torch.tensor(lengths)[counts],
@@ -75,9 +77,34 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
     )
 
 
-def _group(row: int, config: TrainConfig) -> slice:
-    start = row // config.group_size * config.group_size
-    return slice(start, start + config.group_size)
+def pack(
+    groups: Sequence[Sequence[int]], prompts: Sequence[int], lengths: Sequence[int], budget: int, *, shared: bool
+) -> list[list[int]]:
+    """Rows in micro-batches of at most ``budget`` token positions, padding included; a larger row goes by itself.
+
+    Args:
+        groups: the rows of each group, which have their prompt in common.
+        prompts: prompt length of every row.
+        lengths: completion length of every row.
+        budget: token positions that a micro-batch may have.
+        shared: whether rows of one group count their prompt once.
+
+    Rows of like length come together, so that there is little padding, but a group's rows stay side by side.
+    """
+    ordered = sorted((group for group in groups if group), key=lambda group: max(lengths[row] for row in group))
+    rows = [
+        (row, number) for number, group in enumerate(ordered) for row in sorted(group, key=lambda row: lengths[row])
+    ]
+    parts: list[list[int]] = []
+    held: list[tuple[int, int]] = []
+    for each in rows:
+        tried = [*held, each]
+        prompt, longest = max(prompts[row] for row, _ in tried), max(lengths[row] for row, _ in tried)
+        copies = len({number for _, number in tried}) if shared else len(tried)
+        if held and copies * prompt + len(tried) * longest > budget:
+            parts, tried = [*parts, [row for row, _ in held]], [each]
+        held = tried
+    return [*parts, [row for row, _ in held]] if held else parts
 
 
 def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Tensor:

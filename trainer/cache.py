@@ -10,7 +10,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 
-class _Layer(DynamicLayer):
+class _Layer(DynamicLayer):  # type: ignore[misc]
     """A layer with room for the tokens to come: ``DynamicLayer`` copies everything it holds at every token.
 
     Stored in the type that attention computes in: under autocast rotated keys come in float32, and all of them would be
@@ -20,17 +20,17 @@ class _Layer(DynamicLayer):
     def __init__(self, room: int) -> None:
         super().__init__()
         self._room = room
-        self._stores: tuple[Tensor, Tensor] | None = None
+        self._stores: list[Tensor] = []
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append keys and values (rows, heads, L, size) and return all of them."""
-        new = tuple(_as_computed(states) for states in (key_states, value_states))
+        new = [_as_computed(states) for states in (key_states, value_states)]
         if not self.is_initialized:
             self.lazy_initialization(*new)
             self.keys, self.values = (states[:, :, :0] for states in new)
         start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
-        if self._stores is None or self.keys.data_ptr() != self._stores[0].data_ptr():  # rows were chosen or repeated
-            self._stores = tuple(_with_room(held, end + self._room) for held in (self.keys, self.values))
+        if not self._stores or self.keys.data_ptr() != self._stores[0].data_ptr():  # rows were chosen or repeated
+            self._stores = [_with_room(held, end + self._room) for held in (self.keys, self.values)]
         for store, states in zip(self._stores, new, strict=True):
             store[:, :, start:end] = states
         self.keys, self.values = (store[:, :, :end] for store in self._stores)

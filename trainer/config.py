@@ -81,7 +81,8 @@ PEERS = {
     "delta": "dual_clip",
     "ref_model_sync_steps": "reference_every",
     "scale_rewards": "scale",
-    "per_device_train_batch_size": "micro_batch_rows",
+    "per_device_train_batch_size": "micro_batch_tokens",
+    "max_token_len_per_gpu": "micro_batch_tokens",
     "batch_size": "prompts_per_step",
     "train_batch_size": "prompts_per_step",
     "model_name_or_path": "model",
@@ -179,8 +180,8 @@ class TrainConfig:
     """AdamW's weight decay."""
     max_grad_norm: float = 1.0
     """The gradient is scaled down to this norm."""
-    micro_batch_rows: int = 32
-    """Completions per forward and backward pass: memory against speed; the gradient does not depend on it."""
+    micro_batch_tokens: int = 4096
+    """Token positions per forward and backward pass, padding included: memory against speed, for the same gradient."""
     share_prompts: bool = True
     """Compute a group's prompt once in the loss, where the model's family can; without gradient checkpointing."""
     gradient_checkpointing: bool = False
@@ -270,7 +271,7 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("adam_beta2", 0, 0.999999),
     ("weight_decay", 0, math.inf),
     ("max_grad_norm", 0, math.inf),
-    ("micro_batch_rows", 1, math.inf),
+    ("micro_batch_tokens", 1, math.inf),
     ("eval_every", 0, math.inf),
     ("eval_examples", 1, math.inf),
     ("eval_samples", 0, math.inf),

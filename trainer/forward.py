@@ -1,13 +1,17 @@
-"""Logits of completion tokens: with each prompt computed once for all its completions, or plainly.
+"""What the model says of completion tokens: with each prompt computed once for all its completions, or plainly.
 
 A group's rows begin with the same prompt. Its keys and values are computed once, and the completions go through the
 model on top of them; autograd flows through the cached keys and values, and adds up what all completions ask of the
 prompt. The gradient is that of the plain path, where every row carries its own copy of the prompt.
+
+What comes out are the states below the LM head, where a model's head can be applied apart, so that nobody needs the
+logits of all tokens at once; they are many times larger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,28 +20,48 @@ from transformers import DynamicCache
 
 from .policy import Policy
 
-Piece = tuple[Tensor, Tensor]  # logits (n, V), and a mask (rows, T) that is True at the n tokens they predict
+Piece = tuple[Tensor, Tensor]  # states (n, D), and a mask (rows, T) that is True at the n tokens they predict
 
 
-def completion_logits(
-    policy: Policy, model: Any, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor
+def completion_states(
+    policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor
 ) -> list[Piece]:
-    """Logits of every completion token, in pieces that together cover ``completion_mask``.
+    """States that predict every completion token, in pieces that together cover ``completion_mask``.
 
     Args:
-        policy: whose settings count: precision, and whether prompts are shared.
-        model: the policy's model or the reference.
+        policy: with the weights, its precision and the fast paths it has.
         prompts: each row's prompt.
         ids: (rows, T) completion tokens, padded on the right.
         completion_mask: (rows, T) True where there is a token.
     """
     with policy.computing():
-        if policy.shares_prompts and not model.is_activation_checkpointing:  # it drops the cache without an error
-            return shared_prompts(policy, model, prompts, ids, completion_mask)
-        return own_prompts(model, prompts, ids, completion_mask)
+        if (
+            policy.shares_prompts and not policy.model.is_activation_checkpointing
+        ):  # it drops the cache without an error
+            return shared_prompts(policy, prompts, ids, completion_mask)
+        return own_prompts(policy, prompts, ids, completion_mask)
 
 
-def own_prompts(model: Any, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
+def logits_of(policy: Policy, states: Tensor) -> Tensor:
+    """(n, V) logits of states (n, D)."""
+    if not policy.has_head_apart:
+        return states
+    with policy.computing():
+        logits: Tensor = policy.model.get_output_embeddings()(states)
+        cap = getattr(policy.model.config.get_text_config(decoder=True), "final_logit_softcapping", None)  # Gemma 2
+        return logits if cap is None else cap * torch.tanh(logits / cap)
+
+
+def _states(policy: Policy, keep: Tensor, **inputs: Any) -> Tensor:
+    """(n, D) states where ``keep`` (rows, L) is True, or the logits there of a model whose head is not apart."""
+    if policy.has_head_apart:
+        states: Tensor = policy.model.get_decoder()(**inputs).last_hidden_state[keep]
+        return states
+    logits: Tensor = policy.model(logits_to_keep=keep, **inputs).logits
+    return logits
+
+
+def own_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
     """The plain path: every row is its prompt and completion, padded on the right.
 
     Causal attention never looks there, so there is no attention mask and SDPA can take its causal kernel.
@@ -50,20 +74,20 @@ def own_prompts(model: Any, prompts: Sequence[list[int]], ids: Tensor, completio
         whole[row, :start] = torch.tensor(prompt)
         whole[row, start : start + length] = ids[row, :length]
         predicts[row, start - 1 : start + length - 1] = True
-    return [(model(input_ids=whole, use_cache=False, logits_to_keep=predicts).logits, completion_mask)]
+    return [(_states(policy, predicts, input_ids=whole, use_cache=False), completion_mask)]
 
 
-def shared_prompts(
-    policy: Policy, model: Any, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor
-) -> list[Piece]:
+def shared_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
     """The fast path: distinct prompts first, then all completions on top of their prompt's keys and values."""
     distinct = {tuple(prompt): None for prompt in prompts}
     place = {prompt: index for index, prompt in enumerate(distinct)}
     own = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=ids.device)
     prompt_ids, seen = left_pad([list(prompt) for prompt in distinct], ids.device)
-    cache = DynamicCache(config=model.config)
+    cache = DynamicCache(config=policy.model.config)
     positions = (seen.cumsum(1) - 1).clamp(min=0)
-    first = forward(policy, model, prompt_ids, seen, positions, cache, logits_to_keep=1)[:, 0]
+    last = torch.zeros_like(seen, dtype=torch.bool)
+    last[:, -1] = True
+    first = _states(policy, last, **_on_top(policy, prompt_ids, seen, positions, cache))
     pieces = [(first[own], _only(completion_mask, slice(0, 1)))]
     if ids.shape[1] > 1:
         cache.batch_select_indices(own)
@@ -71,26 +95,38 @@ def shared_prompts(
         seen = torch.cat([seen[own], seen.new_ones(len(prompts), ids.shape[1] - 1)], 1)
         positions = lengths[:, None] + torch.arange(ids.shape[1] - 1, device=ids.device)
         rest = completion_mask[:, 1:]
-        logits = forward(policy, model, ids[:, :-1], seen, positions, cache, logits_to_keep=rest)
-        pieces.append((logits, _only(completion_mask, slice(1, None))))
+        states = _states(policy, rest, **_on_top(policy, ids[:, :-1], seen, positions, cache))
+        pieces.append((states, _only(completion_mask, slice(1, None))))
     return pieces
 
 
-def shares_prompts(policy: Policy) -> bool:
-    """Whether the fast path gives the plain one's logits for this model: both are tried on three short rows."""
+def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
+    """The policy with each fast path that gives the plain path's logits for its model, tried on three short rows."""
+    policy = _if_same(replace(policy, has_head_apart=True), policy)
+    return _if_same(replace(policy, shares_prompts=True), policy) if share_prompts else policy
+
+
+def _if_same(fast: Policy, plain: Policy) -> Policy:
+    expected = _trial(plain)
+    try:
+        same = torch.allclose(_trial(fast), expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
+    except Exception:  # a family without such a cache or decoder says so in a way of its own
+        same = False
+    return fast if same else plain
+
+
+def _trial(policy: Policy) -> Tensor:
+    """(rows, T, V) logits of three short rows, two of them with the same prompt; 0 where there is no token."""
     prompts = [[1, 2, 3], [1, 2, 3], [2, 1]]
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)
     mask = torch.tensor([[True] * 3, [True, False, False], [True, True, False]], device=policy.device)
-    try:
-        with torch.inference_mode():
-            (plain,) = own_prompts(policy.model, prompts, ids, mask)
-            pieces = shared_prompts(policy, policy.model, prompts, ids, mask)
-    except Exception:  # a family without such a cache says so in a way of its own
-        return False
-    found = torch.zeros(*mask.shape, plain[0].shape[-1], device=policy.device, dtype=plain[0].dtype)
-    for logits, where in pieces:
-        found[where] = logits
-    return torch.allclose(found[mask], plain[0], rtol=1e-3, atol=1e-3 * float(plain[0].abs().max()))
+    with torch.inference_mode():
+        pieces = completion_states(policy, prompts, ids, mask)
+        found = [(logits_of(policy, states).float(), where) for states, where in pieces]
+    whole = torch.zeros(*mask.shape, found[0][0].shape[-1], device=policy.device)
+    for logits, where in found:
+        whole[where] = logits
+    return whole
 
 
 def _only(mask: Tensor, columns: slice) -> Tensor:
@@ -99,20 +135,16 @@ def _only(mask: Tensor, columns: slice) -> Tensor:
     return kept
 
 
-def forward(
-    policy: Policy, model: Any, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any, *, logits_to_keep: Any
-) -> Tensor:
-    """Logits of ``ids`` (rows, L) on top of a cache, which grows by them. ``seen`` (rows, cached + L) masks padding."""
+def next_logits(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
+    """(rows, V) logits after ``ids`` (rows, L) on top of a cache, which grows by them."""
+    logits: Tensor = policy.model(logits_to_keep=1, **_on_top(policy, ids, seen, positions, cache)).logits
+    return logits[:, -1]
+
+
+def _on_top(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> dict[str, Any]:
+    """Inputs for ``ids`` (rows, L) on top of a cache. ``seen`` (rows, cached + L) masks padding."""
     where = {"position_ids": positions} if policy.takes_positions else {}
-    logits: Tensor = model(
-        input_ids=ids,
-        attention_mask=seen,
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=logits_to_keep,
-        **where,
-    ).logits
-    return logits
+    return {"input_ids": ids, "attention_mask": seen, "past_key_values": cache, "use_cache": True, **where}
 
 
 def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:

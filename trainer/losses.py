@@ -6,6 +6,7 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -22,25 +23,32 @@ CHUNK = 2**24
 
 
 def token_logp(
-    logits: Tensor, ids: Tensor, temperature: float, *, entropy_gradient: bool = False
+    states: Tensor,
+    head: Callable[[Tensor], Tensor],
+    ids: Tensor,
+    vocabulary: int,
+    temperature: float,
+    entropy_gradient: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Log-probability of ``ids`` (N,) under ``logits`` (N, V) at a temperature, and the entropy there, both (N,).
+    """Log-probability of ``ids`` (N,) after ``states`` (N, D) at a temperature, and the entropy there, both (N,).
 
-    The softmax is float32, taken in chunks that are recomputed in the backward pass, so that only the logits
-    themselves stay in memory. The entropy has a gradient only where one is asked for.
+    ``head`` makes logits (n, V) of states (n, D). Logits and their float32 softmax are made in chunks, and again in the
+    backward pass, so that only the states stay in memory. The entropy has a gradient only where one is asked for.
     """
-    rows = max(1, CHUNK // logits.shape[-1])
+    rows = max(1, CHUNK // vocabulary)
     if len(ids) <= rows:
-        return _softmax_chunk(logits, ids, temperature, entropy_gradient)
+        return _softmax_chunk(states, head, ids, temperature, entropy_gradient)
     done = [
-        checkpoint(_softmax_chunk, part, wanted, temperature, entropy_gradient, use_reentrant=False)
-        for part, wanted in zip(torch.split(logits, rows), torch.split(ids, rows), strict=True)
+        checkpoint(_softmax_chunk, part, head, wanted, temperature, entropy_gradient, use_reentrant=False)
+        for part, wanted in zip(torch.split(states, rows), torch.split(ids, rows), strict=True)
     ]
     return torch.cat([logp for logp, _ in done]), torch.cat([entropy for _, entropy in done])
 
 
-def _softmax_chunk(logits: Tensor, ids: Tensor, temperature: float, entropy_gradient: bool) -> tuple[Tensor, Tensor]:
-    everything = torch.log_softmax(logits.float() / temperature, dim=-1)
+def _softmax_chunk(
+    states: Tensor, head: Callable[[Tensor], Tensor], ids: Tensor, temperature: float, entropy_gradient: bool
+) -> tuple[Tensor, Tensor]:
+    everything = torch.log_softmax(head(states).float() / temperature, dim=-1)
     logp = everything.gather(-1, ids[..., None]).squeeze(-1)
     with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
         entropy = -(everything.exp() * everything).nan_to_num(0.0).sum(-1)

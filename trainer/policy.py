@@ -27,7 +27,8 @@ class Policy:
     """A causal language model with its tokenizer, on its device.
 
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
-    ``shares_prompts`` says that a group's prompt goes through the model once in the loss (see ``forward``).
+    Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
+    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Policy:
     accelerator: Accelerator
     autocast: torch.dtype | None = None
     shares_prompts: bool = False
+    has_head_apart: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -58,6 +60,11 @@ class Policy:
         ends = self.model.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of logits."""
+        return int(self.model.config.get_text_config(decoder=True).vocab_size)
 
     @cached_property
     def takes_positions(self) -> bool:

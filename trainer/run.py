@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from .batch import Batch
 from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
-from .forward import shares_prompts
+from .forward import with_fast_paths
 from .policy import Policy, load_policy
 from .rollout import Judged
 from .sampler import DivergedError
@@ -76,8 +76,7 @@ class Run:
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
         )
-        if config.share_prompts and not config.gradient_checkpointing:
-            policy = replace(policy, shares_prompts=shares_prompts(policy))
+        policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")

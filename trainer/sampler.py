@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from grpo_env.core import Completion, Finish
 from grpo_env.errors import RunError, UsageError
 
 from .cache import decoding_cache
-from .forward import forward, left_pad
+from .forward import left_pad, next_logits
 from .policy import Policy
 
 # Finished rows are dropped once they are this share of the rows in the cache: dropping copies the rest of it.
@@ -107,7 +106,7 @@ def _decode(
     width = ids.shape[1]
     lengths = seen.sum(1)
     cache = decoding_cache(policy.model, max_new_tokens)
-    logits = _next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
+    logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
     if group_size > 1:
         cache.batch_repeat_interleave(group_size)
     logits = logits.repeat_interleave(group_size, 0)
@@ -130,12 +129,8 @@ def _decode(
             cache.batch_select_indices(kept)
             active, alive, chosen = active[kept], alive[kept], chosen[kept]
             seen, lengths = seen[kept], lengths[kept]
-        logits = _next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
+        logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
     return list(tokens.tolist())
-
-
-def _next_logits(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
-    return forward(policy, policy.model, ids, seen, positions, cache, logits_to_keep=1)[:, -1]
 
 
 def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:

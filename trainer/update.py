@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
-from .forward import completion_logits
+from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
 
@@ -139,7 +140,9 @@ def _row_logp(policy: Policy, micro: MicroBatch, config: TrainConfig) -> tuple[T
     """(rows, T) log-probabilities of the completion tokens and the entropies there, 0 where there is no token."""
     shape = micro.completion_mask.shape
     logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
-    for logits, where in completion_logits(policy, policy.model, micro.prompts, micro.ids, micro.completion_mask):
-        flat = token_logp(logits, micro.ids[where], config.temperature, entropy_gradient=config.entropy_coef != 0)
+    head = partial(logits_of, policy)
+    for states, where in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
+        wanted = micro.ids[where]
+        flat = token_logp(states, head, wanted, policy.vocabulary, config.temperature, config.entropy_coef != 0)
         logp, entropy = logp.masked_scatter(where, flat[0]), entropy.masked_scatter(where, flat[1])
     return logp, entropy

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer import sampler
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.forward import completion_logits, own_prompts, shared_prompts, shares_prompts
+from grpo_env.trainer.forward import completion_states, logits_of, own_prompts, shared_prompts, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
 
@@ -54,30 +54,29 @@ def tiny(family: str) -> Policy:
     return Policy(family, model, None, Accelerator(cpu=True))
 
 
-def whole(pieces: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
+def whole(policy: Policy, pieces: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
     """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
     assert sum(where.int() for _, where in pieces).equal(MASK.int())
-    found = torch.zeros(*MASK.shape, pieces[0][0].shape[-1], dtype=pieces[0][0].dtype)
-    for logits, where in pieces:
-        found = found.masked_scatter(where[..., None], logits)
+    found = torch.zeros(*MASK.shape, policy.vocabulary)
+    for states, where in pieces:
+        found = found.masked_scatter(where[..., None], logits_of(policy, states))
     return found
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     """In float32 to five digits; most families compute some of their layers in float32 whatever their weights."""
-    policy = tiny(family)
-    assert shares_prompts(policy)
+    plain = tiny(family)
+    policy = with_fast_paths(plain, share_prompts=True)
+    assert policy.shares_prompts
+    assert policy.has_head_apart
     weight = torch.randn(*MASK.shape, 64, generator=torch.Generator().manual_seed(1))
     results = []
-    for pieces in (
-        own_prompts(policy.model, PROMPTS, IDS, MASK),
-        shared_prompts(policy, policy.model, PROMPTS, IDS, MASK),
-    ):
-        logits = whole(pieces)
+    for each in (plain, policy):
+        logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
         policy.model.zero_grad()
         (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
-        results.append((logits.detach(), torch.cat([each.grad.flatten() for each in policy.model.parameters()])))
+        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
     torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
@@ -95,8 +94,8 @@ def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_logits_are_those_before_the_tokens(policy: Policy, shared: bool) -> None:
-    policy = replace(policy, shares_prompts=shared)
-    found = whole(completion_logits(policy, policy.model, PROMPTS, IDS, MASK))
+    policy = replace(policy, shares_prompts=shared, has_head_apart=shared)
+    found = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
     for row, (prompt, ids) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
         alone = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
         torch.testing.assert_close(found[row, : len(ids)], alone, atol=1e-5, rtol=1e-5)
@@ -106,7 +105,7 @@ def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
     seen: list[int] = []
     layer = policy.model.get_submodule("model.layers.0.mlp")
     hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
-    shared_prompts(policy, policy.model, PROMPTS, IDS, MASK)
+    shared_prompts(policy, PROMPTS, IDS, MASK)
     hook.remove()
     assert seen == [3 * 7, 6 * 7]  # three distinct prompts of at most seven tokens, then six completions of at most 8
 
@@ -116,13 +115,13 @@ def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
     torch.manual_seed(0)
     config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
     policy = Policy("mamba", AutoModelForCausalLM.from_config(config).eval(), None, Accelerator(cpu=True))
-    assert not shares_prompts(policy)
+    assert not with_fast_paths(policy, share_prompts=True).shares_prompts
 
 
 def test_the_run_says_when_it_cannot_share(
     make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.shares_prompts", lambda _: False)
+    monkeypatch.setattr("grpo_env.trainer.run.with_fast_paths", lambda policy, **_: policy)
     train(make_task(steps=1), run_dir=tmp_path / "run")
     assert "this model cannot share it" in capsys.readouterr().err
 

@@ -21,6 +21,13 @@ from grpo_env.trainer.losses import (
 BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
 
 
+def of_logits(
+    logits: torch.Tensor, ids: torch.Tensor, temperature: float, entropy_gradient: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``token_logp`` of a model whose states are its logits."""
+    return token_logp(logits, lambda states: states, ids, logits.shape[-1], temperature, entropy_gradient)
+
+
 def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[list[float], list[bool], list[bool]]:
     """The surrogate, whether each token gets a gradient, and what ``clipped`` says."""
     logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
@@ -165,12 +172,12 @@ def test_with_the_ratio_the_kl_gradient_of_older_samples_is_that_of_the_kl(estim
 
 def test_the_entropy_has_its_own_gradient_where_one_is_asked_for() -> None:
     z = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
-    _, entropy = token_logp(z, torch.tensor([0]), 1.0, entropy_gradient=True)
+    _, entropy = of_logits(z, torch.tensor([0]), 1.0, True)
     (gradient,) = torch.autograd.grad(entropy.sum(), z)
     p = z.detach().softmax(-1)
     expected = -p * (p.log() + entropy.detach())  # dH/dz_j = -p_j (log p_j + H)
     torch.testing.assert_close(gradient, expected)
-    assert not token_logp(z, torch.tensor([0]), 1.0)[1].requires_grad
+    assert not of_logits(z, torch.tensor([0]), 1.0)[1].requires_grad
 
 
 def test_k3_worked_example() -> None:
@@ -238,19 +245,19 @@ def test_masked_tokens_have_no_value_and_no_gradient_even_when_not_finite() -> N
 
 def test_sequence_probability() -> None:
     logits = torch.tensor([[0.4, 0.6], [0.5, 0.5], [0.8, 0.2]]).log()
-    logp, entropy = token_logp(logits, torch.tensor([0, 0, 1]), 1.0)
+    logp, entropy = of_logits(logits, torch.tensor([0, 0, 1]), 1.0)
     assert logp.sum().exp().item() == pytest.approx(0.04)
     assert entropy[1].item() == pytest.approx(math.log(2))
 
 
 def test_temperature_divides_the_logits() -> None:
     logits = torch.tensor([[0.0, math.log(3.0)]])
-    assert token_logp(logits, torch.tensor([1]), 1.0)[0].exp().item() == pytest.approx(3 / 4)
-    assert token_logp(logits, torch.tensor([1]), 0.5)[0].exp().item() == pytest.approx(9 / 10)
+    assert of_logits(logits, torch.tensor([1]), 1.0)[0].exp().item() == pytest.approx(3 / 4)
+    assert of_logits(logits, torch.tensor([1]), 0.5)[0].exp().item() == pytest.approx(9 / 10)
 
 
 def test_an_impossible_token_leaves_the_entropy_finite() -> None:
-    _, entropy = token_logp(torch.tensor([[0.0, 0.0, -math.inf]]), torch.tensor([0]), 1.0)
+    _, entropy = of_logits(torch.tensor([[0.0, 0.0, -math.inf]]), torch.tensor([0]), 1.0)
     assert entropy.item() == pytest.approx(math.log(2))
 
 
@@ -261,9 +268,32 @@ def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatc
     for size in (10**6, 10):
         monkeypatch.setattr(losses, "CHUNK", size)
         leaf = logits.clone().requires_grad_()
-        logp, entropy = token_logp(leaf, ids, 0.7, entropy_gradient=True)
+        logp, entropy = of_logits(leaf, ids, 0.7, True)
         (logp * torch.arange(7) + 0.1 * entropy).sum().backward()
         entropy = entropy.detach()
         results.append((logp.detach(), entropy, leaf.grad))
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other)
+
+
+def test_the_head_is_never_applied_to_more_than_a_chunk_and_gets_its_whole_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch.manual_seed(0)
+    states, ids = torch.randn(7, 3, dtype=torch.float64), torch.tensor([0, 1, 2, 3, 4, 0, 1])
+    weight = torch.randn(5, 3, dtype=torch.float64).requires_grad_()
+    logp = torch.log_softmax((states @ weight.T).float() / 0.7, -1)[range(7), ids]
+    (logp * torch.arange(7)).sum().backward()
+    expected, weight.grad = weight.grad, None
+    sizes = []
+
+    def head(part: torch.Tensor) -> torch.Tensor:
+        sizes.append(len(part))
+        return part @ weight.T
+
+    monkeypatch.setattr(losses, "CHUNK", 10)
+    chunked, _ = token_logp(states, head, ids, 5, 0.7)
+    (chunked * torch.arange(7)).sum().backward()
+    torch.testing.assert_close(chunked, logp)
+    torch.testing.assert_close(weight.grad, expected)
+    assert max(sizes) == 2

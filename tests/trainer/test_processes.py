@@ -22,7 +22,7 @@ torch.set_num_threads(1)
 def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
     train(task, run_dir=folder, steps=2, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=5, save_every=1,
-          supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2, micro_batch_rows=5, device="cpu")
+          supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2, micro_batch_tokens=300, device="cpu")
 """
 
 

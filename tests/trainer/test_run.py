@@ -311,7 +311,7 @@ def plain_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_memory_settings_arrive_and_do_not_change_the_gradient(plain_run: Path, make_task, tmp_path: Path) -> None:
-    settings = {"gradient_checkpointing": True, "micro_batch_rows": 2, "steps": 1}
+    settings = {"gradient_checkpointing": True, "micro_batch_tokens": 30, "steps": 1}
     changed = train(make_task(), run_dir=tmp_path / "changed", **settings).run_dir
     one, other = (metrics(run, "train")[0] for run in (plain_run, changed))
     one.pop("kind"), other.pop("kind")

@@ -6,13 +6,16 @@ import copy
 import math
 import statistics
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
-from grpo_env.trainer.batch import collate, token_advantages
+from grpo_env.trainer.batch import collate, pack, token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.rollout import Judged
@@ -31,9 +34,9 @@ ROWS = [
 ]
 
 
-@pytest.fixture(params=[False, True], ids=["own prompts", "shared prompts"])
+@pytest.fixture(params=[False, True], ids=["plain", "fast"])
 def policy(policy: Policy, request: pytest.FixtureRequest) -> Policy:
-    return replace(policy, shares_prompts=request.param)
+    return replace(policy, shares_prompts=request.param, has_head_apart=request.param)
 
 
 def judged(policy: Policy, rows=None, **score) -> list[Judged]:
@@ -100,13 +103,45 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
-@pytest.mark.parametrize("rows", [1, 2, 4, 6])
-def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, rows: int) -> None:
+@pytest.mark.parametrize("tokens", [1, 16, 24])
+def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, tokens: int) -> None:
     config = replace(CONFIG, aggregate=mode, kl_coef=0.1)
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
-    whole = gradient(policy, judged(policy), replace(config, micro_batch_rows=100), reference)
-    split = gradient(policy, judged(policy), replace(config, micro_batch_rows=rows), reference)
+    whole = gradient(policy, judged(policy), config, reference)
+    split = gradient(policy, judged(policy), replace(config, micro_batch_tokens=tokens), reference)
     torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=5),
+    st.lists(st.integers(1, 20), min_size=5, max_size=5),
+    st.integers(1, 80),
+    st.booleans(),
+)
+def test_rows_are_packed_once_within_the_budget_and_groups_stay_together(lengths, prompts, budget, shared) -> None:
+    numbers = iter(range(20))
+    groups = [[next(numbers) for _ in group] for group in lengths]
+    group_of = {row: number for number, group in enumerate(groups) for row in group}
+    flat = [length for group in lengths for length in group]
+    parts = pack(groups, [prompts[group_of[row]] for row in group_of], flat, budget, shared=shared)
+    order = [row for part in parts for row in part]
+    assert sorted(order) == sorted(group_of)
+    assert len([number for number, _ in groupby(group_of[row] for row in order)]) == sum(
+        bool(group) for group in groups
+    )
+    for part in parts:
+        rows = len({group_of[row] for row in part}) if shared else len(part)
+        positions = rows * max(prompts[group_of[row]] for row in part) + len(part) * max(flat[row] for row in part)
+        assert positions <= budget or len(part) == 1
+
+
+def test_packing_fills_the_budget() -> None:
+    # Two groups with prompts of 4: shared, 4 + 2 x 3 = 10 and 4 + 2 x 5 = 14 positions; together 2 x 4 + 4 x 5 = 28.
+    arguments = ([[0, 1], [2, 3]], [4] * 4, [5, 4, 3, 2])
+    assert pack(*arguments, 28, shared=True) == [[3, 2, 1, 0]]
+    assert pack(*arguments, 27, shared=True) == [[3, 2, 1], [0]]
+    assert pack(*arguments, 28, shared=False) == [[3, 2, 1], [0]]
+    assert pack(*arguments, 9, shared=False) == [[3], [2], [1], [0]]
 
 
 def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
@@ -160,7 +195,8 @@ def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Poli
 
 def test_micro_batch_masks(policy: Policy) -> None:
     (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
-    rows = [*ROWS[3:], *ROWS[:3]]  # the second group is shorter
+    by_length = [sorted(group, key=lambda row: len(row[1])) for group in (ROWS[3:], ROWS[:3])]
+    rows = [*by_length[0], *by_length[1]]  # the second group is shorter
     assert micro.prompts == [prompt for prompt, _, _ in rows]
     assert micro.completion_mask.sum(1).tolist() == [len(ids) for _, ids, _ in rows]
     assert micro.ids[micro.completion_mask].tolist() == [token for _, ids, _ in rows for token in ids]
