@@ -53,18 +53,18 @@ class RunFolder:
         versions = {name: version(name) for name in PACKAGES}
         versions |= {"python": platform.python_version(), "platform": platform.platform()}
         with _writing(path):
-            model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
-            (path / "config.yaml").write_text(_yaml({**asdict(config), "model": model}), encoding="utf-8")
-            (path / "task.yaml").write_text(_yaml(task.resolved()), encoding="utf-8")
             about = {**versions, "seed": config.seed, "threads": torch.get_num_threads()}
             (path / "versions.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+            (path / "task.yaml").write_bytes(_yaml(task.resolved()))
+            model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
+            _replace(path / "config.yaml", _yaml({**asdict(config), "model": model}))  # last: it makes it a run
         return run
 
     @classmethod
     def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Task, TrainConfig]:
         """An existing run with its task and config. Raises ``UsageError`` if there is none."""
         if not (path / "config.yaml").is_file():
-            raise UsageError(f"{path}: not a run folder (it has no config.yaml)")
+            raise UsageError(f"{path}: not a run folder (it has no config.yaml), so nothing here can go on")
         config = TrainConfig.from_mapping(read_yaml(path / "config.yaml"), str(path / "config.yaml"))
         return cls(path, writes), load_task(path / "task.yaml"), config
 
@@ -79,10 +79,10 @@ class RunFolder:
 
         ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.
         """
+        rows = []
         for one, row in zip(judged, advantages, strict=False):
             values = row[: len(one.rollout.ids)].tolist()
-            self._append(
-                SAMPLES,
+            rows.append(
                 {
                     "step": step,
                     "id": one.example.id,
@@ -90,8 +90,9 @@ class RunFolder:
                     "finish": one.rollout.finish,
                     "advantage": values[0] if len(set(values)) == 1 else values,
                     "score": one.score.to_dict(),
-                },
+                }
             )
+        self._append(SAMPLES, *rows)
 
     def metrics(self) -> list[dict[str, Any]]:
         """All rows of ``metrics.jsonl``. A last line that a crash cut short is left out."""
@@ -122,21 +123,21 @@ class RunFolder:
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
-        draft = final.with_name(f".{final.name}.tmp")
         with _writing(final):
-            shutil.rmtree(draft, ignore_errors=True)
-            draft.mkdir(parents=True)
-            state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference}
-            state["weights"] = {name: weight.detach() for name, weight in policy.trained.items()}
-            with (draft / "state.pt").open("wb") as file:
-                torch.save(state, file)
-                os.fsync(file.fileno())
-            _replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
-            shutil.rmtree(final, ignore_errors=True)
-            draft.rename(final)
-            _sync_folder(final.parent)
+            if not final.exists():  # else the run stops where it went on
+                draft = final.with_name(f".{final.name}.new")
+                shutil.rmtree(draft, ignore_errors=True)
+                draft.mkdir(parents=True)
+                state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference}
+                state["weights"] = {name: weight.detach() for name, weight in policy.trained.items()}
+                torch.save(state, draft / "state.pt")
+                _replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
+                # Nothing outlives, in a power cut, what was written before it.
+                _sync(draft / "state.pt", *self.path.glob("*.jsonl"))
+                draft.rename(final)
+                _sync(final.parent)
             for old in self.checkpoints()[:-keep]:
-                shutil.rmtree(old)
+                _remove(old)
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
@@ -145,11 +146,15 @@ class RunFolder:
     def load(
         self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None
     ) -> tuple[int, list[str]]:
-        """Restore the newest sound checkpoint; returns its step and a message for each corrupt one it passed over.
+        """Restore the newest sound checkpoint; returns its step, and a message for each corrupt one it passed over.
 
-        Raises ``RunError`` if none is sound.
+        A run that was killed before its first checkpoint goes on at step 0, where ``policy`` is. Raises ``RunError``
+        where there are checkpoints and none is sound.
         """
         skipped: list[str] = []
+        folder = self.path / "checkpoints"
+        for unfinished in folder.glob(".*") if self.writes else ():
+            shutil.rmtree(unfinished)
         for path in reversed(self.checkpoints()):
             try:
                 if _digest(path / "state.pt") != (path / "state.sha256").read_text():
@@ -166,21 +171,24 @@ class RunFolder:
                     path.replace(path.with_name(f"corrupt-{path.name}"))
                 continue
             return int(state["step"]), skipped
-        raise RunError(f"{self.path}: no checkpoint to go on from ({len(skipped)} corrupt); start the run again")
+        if skipped or any(folder.glob("corrupt-*")):
+            raise RunError(f"{self.path}: no checkpoint to go on from, all are corrupt; start the run again")
+        return 0, ["no checkpoint yet: the run begins again"]
 
     def save_model(self, policy: Policy) -> None:
         """Write the model and tokenizer to ``model/``, as transformers loads them."""
         if self.writes:
             draft = self.path / f".{MODEL}.tmp"
             with _writing(self.path / MODEL):
+                shutil.rmtree(draft, ignore_errors=True)
                 policy.model.save_pretrained(draft)
                 policy.tokenizer.save_pretrained(draft)
                 draft.rename(self.path / MODEL)
 
-    def _append(self, name: str, row: dict[str, Any]) -> None:
+    def _append(self, name: str, *rows: dict[str, Any]) -> None:
         if self.writes:
             with _writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
-                file.write(dump_line(row))
+                file.writelines(map(dump_line, rows))
 
 
 def _new_folder(path: Path | None, task: str) -> Path:
@@ -226,8 +234,13 @@ def _replace(path: Path, content: bytes) -> None:
     draft.replace(path)
 
 
-def _sync_folder(path: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened
+def _remove(folder: Path) -> None:
+    """Delete a checkpoint that, half deleted, must not be taken for one."""
+    shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")))
+
+
+def _sync(*paths: Path) -> None:
+    for path in paths if os.name == "posix" else ():  # elsewhere a folder cannot be opened
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -240,8 +253,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _yaml(data: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+def _yaml(data: Mapping[str, Any]) -> bytes:
+    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True).encode()
 
 
 def _not_finite(value: Any) -> bool:
