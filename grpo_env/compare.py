@@ -1,4 +1,4 @@
-"""``grpo_env plot``: runs in one picture, by step and by time; a colour for each configuration, thin lines for seeds."""
+"""``grpo_env plot``: runs in one picture, by step and by time; a colour for a configuration, a dash for each seed."""
 
 from __future__ import annotations
 

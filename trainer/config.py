@@ -96,6 +96,9 @@ PEERS = {
     "bf16": "precision",
     "dtype": "precision",
     "use_cpu": "device",
+    "report_to": "tracker",
+    "log_with": "tracker",
+    "logger": "tracker",
 }
 """Other libraries' names for our settings, for the error message."""
 
@@ -201,6 +204,8 @@ class TrainConfig:
     """Checkpoint every so many steps, and at the end; 0: only at the end."""
     keep_checkpoints: int = 2
     """Checkpoints to keep."""
+    tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
+    """Send the metrics there too; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
 
     def __post_init__(self) -> None:
         for name, low, high in _RANGES:

@@ -81,4 +81,4 @@ def learn(run: Run, start: int) -> Result:
     except (KeyboardInterrupt, RunError) as error:
         raise run.stopped(done, error) from error
     finally:
-        run.report.close()
+        run.close()

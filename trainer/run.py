@@ -26,9 +26,11 @@ from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
+from .guards import warnings
 from .policy import Policy, load_policy
 from .rollout import Judged
 from .sampler import DivergedError
+from .track import check_tracker, start_tracker, track
 from .update import UpdateStats, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -66,10 +68,13 @@ class Run:
     report: Report
     folder: RunFolder = field(init=False)
     clock: float = field(init=False)
+    history: list[dict[str, Any]] = field(init=False)
+    tracker: Any | None = field(init=False)
 
     @classmethod
     def load(cls, task: Task, config: TrainConfig) -> Run:
         """Load everything; nothing is written yet. Raises ``UsageError``."""
+        check_tracker(config.tracker)
         policy = load_policy(
             config.model,
             device=config.device,
@@ -119,6 +124,8 @@ class Run:
         where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
         past = self.folder.metrics()
         self.clock = time.monotonic() - (past[-1]["seconds"] if past else 0.0)
+        self.history = [row for row in past if row["kind"] == "train"]
+        self.tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.report.recall(past)
         self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
         self.report.say(f"model      {policy.name}: {policy.parameters:,} parameters, {policy.precision} on {where}")
@@ -147,9 +154,12 @@ class Run:
             shown = [(one.example, one.rollout.text, one.score) for one in judged[:SHOWN]]
             self.report.completions(f"completions {'after' if step else 'before'} training", shown)
 
-    def write(self, row: Mapping[str, Any]) -> None:
-        """Record and show a row of metrics, with the seconds since the run began."""
-        self.report.show(self.folder.record({**row, "seconds": time.monotonic() - self.clock}))
+    def write(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Record, show and track a row of metrics, with the seconds since the run began; returns it as written."""
+        written = self.folder.record({**row, "seconds": time.monotonic() - self.clock})
+        self.report.show(written)
+        track(self.tracker, written)
+        return written
 
     def check(self, judged: Sequence[Judged], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
@@ -190,7 +200,9 @@ class Run:
             "sample_seconds": sampled - began,
             "update_seconds": ended - sampled,
         }
-        self.write(row)
+        self.history.append(self.write(row))
+        for warning in warnings(self.history):
+            self.write(warning)
         self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
 
     def save_if_due(self, step: int) -> None:
@@ -201,6 +213,12 @@ class Run:
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates."""
         self.folder.save(self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints)
+
+    def close(self) -> None:
+        """Let go of the terminal and the tracker."""
+        self.report.close()
+        if self.tracker is not None:
+            self.tracker.finish()
 
     def finish(self) -> Result:
         """Save model, last checkpoint and curves, and say what to do next."""

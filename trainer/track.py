@@ -1,0 +1,54 @@
+"""Trackers: the numbers of ``metrics.jsonl`` also go to TensorBoard, Weights & Biases or trackio, by accelerate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from accelerate.tracking import LOGGER_TYPE_TO_CLASS
+
+from grpo_env.errors import UsageError
+
+
+def check_tracker(name: str | None) -> None:
+    """Raises ``UsageError`` where the tracker's package is not there."""
+    if name is not None and find_spec(name) is None:
+        raise UsageError(f"tracker={name} needs a package that is not installed: pip install 'grpo_env[{name}]'")
+
+
+def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], start: int) -> Any | None:
+    """accelerate's tracker of that name for the run in ``folder``, which goes on after ``start`` steps.
+
+    TensorBoard and Weights & Biases write into the run folder; the latter stays offline unless ``WANDB_MODE`` says
+    otherwise. It and trackio get the project ``grpo_env`` and the folder's name as the run's.
+    """
+    if name is None:
+        return None
+    options: dict[str, dict[str, Any]] = {
+        "tensorboard": {"run_name": "tensorboard", "logging_dir": folder, "purge_step": start},
+        "wandb": {
+            "run_name": "grpo_env",
+            "name": folder.name,
+            "dir": folder,
+            "mode": os.environ.get("WANDB_MODE", "offline"),
+            "settings": {"silent": True, "console": "off"},  # it would write over the live table
+        },
+        "trackio": {"run_name": "grpo_env", "name": folder.name, "resume": "allow" if start else "never"},
+    }
+    with redirect_stdout(sys.stderr):
+        tracker = LOGGER_TYPE_TO_CLASS[name](**options[name])
+        tracker.start()
+        tracker.store_init_configuration(dict(settings))
+    return tracker
+
+
+def track(tracker: Any | None, row: Mapping[str, Any]) -> None:
+    """Send the numbers of a row of metrics, as ``train/reward`` and ``eval/accuracy``."""
+    numbers = {name: value for name, value in row.items() if isinstance(value, int | float) and name != "step"}
+    if tracker is not None and numbers and row["kind"] != "warning":
+        tracker.log({f"{row['kind']}/{name}": value for name, value in numbers.items()}, step=row["step"])
