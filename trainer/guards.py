@@ -38,13 +38,14 @@ def reward_collapse(rows: Sequence[Row]) -> Finding | None:
         return None
     sums = list(accumulate(values, initial=0.0))
     means = [(high - low) / WINDOW for low, high in zip(sums, sums[WINDOW:], strict=False)]
-    first, best, now = means[0], max(means), means[-1]
+    # Of the last steps the median too, so that one step is no collapse.
+    first, best, now = means[0], max(means), max(means[-1], median(values[-WINDOW:]))
     # The median step between normal values is 0.954 of their deviation, whatever a trend or a jump adds to a few.
     noise = median(abs(b - a) for a, b in pairwise(values)) / 0.954 / math.sqrt(WINDOW)
     if best - now <= max(6 * noise, abs(best) / 5) or now > (first + best) / 2:
         return None
     return (
-        f"the mean reward of {WINDOW} steps fell from {best:.3f} to {now:.3f}",
+        f"the reward, over {WINDOW} steps, fell from {best:.3f} to {now:.3f}",
         "Unless a schedule made the task harder: go back to a checkpoint with a lower learning_rate or a kl_coef of "
         "0.01, and read in samples.jsonl what the model writes now",
     )
@@ -77,7 +78,9 @@ def length_explosion(rows: Sequence[Row]) -> Finding | None:
     before = rows[: max(WINDOW, len(rows) - GROWTH)]
     old, now = _mean(before, "length"), _mean(rows, "length")
     reward, paid = _mean(before, "reward"), _mean(rows, "reward")
-    if old is None or now is None or reward is None or paid is None or now < 2 * old or paid > reward:
+    if old is None or now is None or reward is None or paid is None or now < 2 * old:
+        return None
+    if paid > reward + abs(reward) / 20:
         return None
     return (
         f"completions grew from {old:.0f} to {now:.0f} tokens, and the reward did not rise",
