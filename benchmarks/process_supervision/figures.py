@@ -1,0 +1,171 @@
+"""Tables and picture of the study, with 95 % intervals over seeds (Student's t, so seeds are taken as normal)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+Row = Mapping[str, Any]
+Runs = Mapping[int, Sequence[Row]]  # by seed: the rows of metrics.jsonl
+
+# 97.5 % quantiles of Student's t by degrees of freedom.
+T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+LAST = 10  # steps; with 128 completions of new problems each, 1,280 samples
+BASELINE = "outcome"
+
+
+def show(out: Path, setups: Mapping[str, Sequence[str]]) -> None:
+    """Print the tables of all finished runs in ``out`` and draw ``out/study.png``. ``setups``: task to its modes."""
+    found = {task: {mode: load(out / "runs" / task / mode) for mode in modes} for task, modes in setups.items()}
+    done = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in found.items()}
+    for task, modes in done.items():
+        if modes:
+            print("\n".join(padding_table(modes) if task == "padding" else learning_table(task, modes)), end="\n\n")
+    draw({task: modes for task, modes in done.items() if modes}, out / "study.png")
+
+
+def load(folder: Path) -> dict[int, list[Row]]:
+    """The finished runs of a mode, by seed."""
+    runs = {}
+    for run in sorted(folder.glob("*")):
+        if (run / "model").exists():
+            runs[int(run.name)] = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return runs
+
+
+def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
+    """Accuracy at equal steps and at equal time, and the paired differences to outcome supervision."""
+    clocks = {mode: clock(runs) for mode, runs in modes.items()}
+    budget = min(times[-1] for times in clocks.values())
+    # Of how many steps each mode's share of the same time is.
+    within = {mode: sum(time <= budget for time in times) for mode, times in clocks.items()}
+    measures: list[tuple[str, Callable[[str, Sequence[Row]], float]]] = [
+        ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
+        (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
+        ("all steps", lambda mode, rows: fmean(curve(rows))),
+        (f"last {LAST} steps within {budget:.0f} s", lambda mode, rows: fmean(curve(rows)[: within[mode]][-LAST:])),
+    ]
+    lines = [
+        f"| {task} | seeds | s a step | " + " | ".join(name for name, _ in measures) + " |",
+        "|---" * (3 + len(measures)) + "|",
+    ]
+    for mode, runs in modes.items():
+        cells = [shown(interval([measure(mode, rows) for rows in runs.values()])) for _, measure in measures]
+        lines.append(f"| {mode} | {len(runs)} | {clocks[mode][-1] / len(clocks[mode]):.2f} | {' | '.join(cells)} |")
+    for mode, runs in modes.items():
+        both = sorted(runs.keys() & modes.get(BASELINE, {}).keys())
+        if mode == BASELINE or not both:
+            continue
+        cells = [
+            shown(interval([measure(mode, runs[s]) - measure(BASELINE, modes[BASELINE][s]) for s in both]), "+")
+            for _, measure in measures
+        ]
+        lines.append(f"| {mode} - {BASELINE} | {len(both)} | | {' | '.join(cells)} |")
+    return lines
+
+
+def padding_table(modes: Mapping[str, Runs]) -> list[str]:
+    """How much is written, how much of it is useless, and what it is worth."""
+    lines = [
+        f"| step rewards | seeds | useless share, first step | last {LAST} steps "
+        f"| written for each asked, first step | last {LAST} steps | accuracy, last {LAST} steps | held-out greedy |",
+        "|---" * 8 + "|",
+    ]
+    for mode, runs in modes.items():
+        columns = [
+            [useless_share(rows)[0] for rows in runs.values()],
+            [fmean(useless_share(rows)[-LAST:]) for rows in runs.values()],
+            [written(rows)[0] for rows in runs.values()],
+            [fmean(written(rows)[-LAST:]) for rows in runs.values()],
+            [fmean(curve(rows)[-LAST:]) for rows in runs.values()],
+            [held_out(rows)[-1]["accuracy"] for rows in runs.values()],
+        ]
+        cells = [
+            shown(interval(column), digits=digits) for column, digits in zip(columns, (3, 3, 2, 2, 3, 3), strict=True)
+        ]
+        lines.append(f"| {mode} | {len(runs)} | {' | '.join(cells)} |")
+    return lines
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and half width of its 95 % interval; infinite for one value."""
+    if len(values) < 2:
+        return values[0], math.inf
+    return fmean(values), T[len(values) - 1] * stdev(values) / math.sqrt(len(values))
+
+
+def shown(found: tuple[float, float], sign: str = "", digits: int = 3) -> str:
+    mean, half = found
+    return f"{mean:{sign}.{digits}f}" + (f" ± {half:.{digits}f}" if half < math.inf else "")
+
+
+def held_out(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["kind"] == "eval"]
+
+
+def curve(rows: Sequence[Row], name: str = "accuracy") -> list[float]:
+    """A metric of every training step; its completions are of problems that the run has not seen before."""
+    return [row[name] for row in rows if row["kind"] == "train"]
+
+
+def useless_share(rows: Sequence[Row]) -> list[float]:
+    """Of the equations written in each step, the share that nobody asked for."""
+    return [a / b for a, b in zip(curve(rows, "parts/useless"), curve(rows, "parts/written"), strict=True)]
+
+
+def written(rows: Sequence[Row]) -> list[float]:
+    """The equations written in each step over those that the problems ask for."""
+    return [a / b for a, b in zip(curve(rows, "parts/written"), curve(rows, "parts/asked"), strict=True)]
+
+
+def clock(runs: Runs) -> list[float]:
+    """Seconds after each step: sums of the fastest seed's, as what else the machine does can only add to them."""
+    seconds = [
+        [a + b for a, b in zip(curve(rows, "sample_seconds"), curve(rows, "update_seconds"), strict=True)]
+        for rows in runs.values()
+    ]
+    return list(accumulate(min(step) for step in zip(*seconds, strict=True)))
+
+
+def draw(done: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
+    """Learning curves over steps and over time, and the share of useless equations, with their bands."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.6 * len(done)), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(done), 2, squeeze=False)
+    for (left, right), (task, modes) in zip(grid, done.items(), strict=True):
+        for mode, runs in modes.items():
+            steps = list(range(1, len(clock(runs)) + 1))
+            if task == "padding":
+                band(left, steps, [useless_share(rows) for rows in runs.values()], mode)
+                band(right, steps, [written(rows) for rows in runs.values()], mode)
+            else:
+                band(left, steps, [curve(rows) for rows in runs.values()], mode)
+                band(right, clock(runs), [curve(rows) for rows in runs.values()], mode)
+        padding = task == "padding"
+        left.set_title(f"{task}: share of useless equations" if padding else f"{task}: accuracy of sampled completions")
+        right.set_title(f"{task}: equations written for each one asked" if padding else f"{task}: the same over time")
+        left.set_xlabel("step")
+        right.set_xlabel("step" if padding else "seconds of sampling, scoring and updating")
+        for axes in (left, right):
+            axes.grid(alpha=0.3)
+            axes.set_ylim(bottom=0)
+        left.legend(loc="best", fontsize=8)
+    figure.savefig(path, dpi=100)
+
+
+def band(axes: Any, at: Sequence[float], seeds: Sequence[Sequence[float]], label: str) -> None:
+    """The mean over seeds of running means, and its interval."""
+    smooth = [[fmean(values[max(0, i - LAST // 2 + 1) : i + 1]) for i in range(len(values))] for values in seeds]
+    means, halves = zip(*(interval(step) for step in zip(*smooth, strict=True)), strict=True)
+    (line,) = axes.plot(at, means, label=f"{label} ({len(seeds)})")
+    if len(seeds) > 1:
+        low, high = ([m + side * h for m, h in zip(means, halves, strict=True)] for side in (-1, 1))
+        axes.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -1,0 +1,135 @@
+"""Outcome, process and both: five seeds each on two tasks, and what padded chains cost under step rewards.
+
+    python benchmarks/process_supervision/study.py --out runs/study               # go on until every run is there
+    python benchmarks/process_supervision/study.py --out runs/study --only long   # those of one task
+    python benchmarks/process_supervision/study.py --out runs/study --show        # tables and picture of what is there
+
+Each run has a folder of its own, ``OUT/runs/TASK/MODE/SEED``. One that is finished is never repeated, one that was cut
+off goes on from its last checkpoint. The modes take turns, seed by seed, so that whatever else the machine does meets
+all of them, and a study that is stopped early is still balanced. The harder tasks' models are made on the way, in
+``OUT/models``. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from grpo_env import load_task
+from grpo_env.trainer.checkpoint import MODEL
+from grpo_env.trainer.loop import resume, train
+
+sys.path.insert(0, str(Path(__file__).parent))
+import chains  # noqa: F401  # registers written_equations
+import figures
+from bases import LONG, base
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What is rewarded: changes of the arithmetic task, and settings of the run."""
+
+    settings: Settings
+    task: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A task with its starting model, and the modes that are compared on it."""
+
+    model: str
+    modes: Mapping[str, Mode]
+    seeds: int
+    settings: Settings
+    task: Settings = field(default_factory=dict)
+
+
+class Cell(NamedTuple):
+    """One run."""
+
+    task: str
+    mode: str
+    seed: int
+
+
+WATCHED = {
+    "verifiers.written": {"use": "written_equations", "weight": 0.0},
+    "verifiers.useless": {"use": "written_equations", "count": "useless", "weight": 0.0},
+    "verifiers.asked": {"use": "written_equations", "count": "asked", "weight": 0.0},
+}
+SUPERVISION = {kind: Mode({"supervision": kind}) for kind in ("outcome", "process", "both")}
+
+# Step rewards alone, as from a process reward model: no outcome among the steps. Only ``expected`` knows the problem.
+ANY = {"verifiers.equations": {"use": "equation_steps", "process": 1.0}}
+ALONE = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"weight": 0.2, "newlines": "required"}}
+PROCESS = {"supervision": "process"}
+PADDING = {
+    "any": Mode(PROCESS, {**ANY, **ALONE}),
+    "any, mean": Mode({**PROCESS, "credit": "mean"}, {**ANY, **ALONE}),
+    "any, min": Mode({**PROCESS, "credit": "min"}, {**ANY, **ALONE}),
+    "expected": Mode(PROCESS, ALONE),
+}
+
+SETUPS = {
+    "short": Setup("bundled", SUPERVISION, 5, {"steps": 30, "max_new_tokens": 64}),
+    "long": Setup(
+        "long",
+        SUPERVISION,
+        5,
+        {"steps": 40, "prompts_per_step": 12, "max_new_tokens": 128},
+        {"dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
+    ),
+    "padding": Setup("padding", PADDING, 3, {"steps": 36, "prompts_per_step": 12, "max_new_tokens": 64}),
+}
+COMMON = {"device": "cpu", "eval_every": 0, "eval_examples": 200, "eval_samples": 0, "save_every": 20}
+
+
+def cells(only: str | None, seeds: int) -> Iterator[Cell]:
+    """All runs of the first ``seeds`` seeds, seed by seed; of one task, or of one mode as in ``long/both``."""
+    for seed in range(seeds):
+        for task, setup in SETUPS.items():
+            for mode in setup.modes:
+                if seed < setup.seeds and (only is None or only in (task, f"{task}/{mode}")):
+                    yield Cell(task, mode, seed)
+
+
+def run(cell: Cell, out: Path) -> None:
+    """Make a run, go on with it, or leave it if it is finished."""
+    folder = out / "runs" / cell.task / cell.mode / str(cell.seed)
+    if (folder / MODEL).exists():
+        return
+    print(f"\n=== {cell.task}, {cell.mode}, seed {cell.seed}", file=sys.stderr, flush=True)
+    if folder.exists():
+        resume(folder)
+        return
+    setup = SETUPS[cell.task]
+    mode = setup.modes[cell.mode]
+    task = load_task("arithmetic", {**WATCHED, **setup.task, **mode.task})
+    model = base(setup.model, out / "models")
+    train(task, run_dir=folder, model=model, seed=cell.seed, **COMMON, **setup.settings, **mode.settings)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the study")
+    parser.add_argument("--only", help="a task, or TASK/MODE")
+    parser.add_argument("--seeds", type=int, default=5, help="at most so many of each mode")
+    parser.add_argument("--show", action="store_true", help="run nothing")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if not options.show:
+        for cell in cells(options.only, options.seeds):
+            run(cell, options.out)
+    figures.show(options.out, {name: list(setup.modes) for name, setup in SETUPS.items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The study of process supervision and the example of a process reward model: what they count, make and read."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from transformers import AutoTokenizer
+
+from grpo_env import registry
+from grpo_env.catalogue import failed_cases
+from grpo_env.core import Completion, Example, Message
+from grpo_env.tasks.arithmetic import problems
+from grpo_env.trainer.policy import BUNDLED
+from grpo_env.verifiers.models import ProcessRewardModel
+from grpo_env.verifiers.pretrained import Pretrained
+
+ROOT = Path(__file__).parent.parent
+STUDY = ROOT / "benchmarks/process_supervision"
+LOSING = ("loses", "sells", "drops", "gives")
+
+
+def script(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A script as a module, forgotten after the test, and so are the verifiers that it registers."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_cases_of_useless_equations_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(STUDY / "chains.py", monkeypatch)
+    assert list(failed_cases("written_equations")) == []
+
+
+def test_long_problems_are_what_their_questions_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    bases = script(STUDY / "bases.py", monkeypatch)
+    counts = set()
+    for row in problems("train", 200, 3, bases.LONG):
+        said = re.findall(r"(\w+) (\d+)", row["question"])
+        total = int(said[0][1])
+        for (verb, number), equation in zip(said[1:], row["equations"], strict=True):
+            after = total - int(number) if verb in LOSING else total + int(number)
+            assert equation == f"{total}{'-' if verb in LOSING else '+'}{number}={after}"
+            total = after
+        assert row["answer"] == str(total)
+        counts.add(len(row["equations"]))
+    assert counts == {3, 4, 5, 6}
+
+
+def test_the_padding_teacher_adds_one_true_line_to_a_quarter_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    bases = script(STUDY / "bases.py", monkeypatch)
+    plain, padded = random.Random(5), random.Random(5)
+    more = 0
+    for row in problems("train", 400, 0):
+        state = padded.getstate()
+        text = bases.padding_teacher(row, padded)
+        plain.setstate(state)
+        without = bases.careless_teacher(row, plain)
+        added = list(text.split("\n"))
+        for line in without.split("\n"):
+            added.remove(line)
+        assert len(added) <= 1
+        for line in added:
+            left, right, total = map(int, re.split(r"[+=]", line))
+            assert left + right == total
+        more += len(added)
+    assert 0.18 < more / 400 < 0.32  # 4.6 standard deviations at least
+
+
+def test_the_interval_is_students(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = script(STUDY / "figures.py", monkeypatch)
+    # Deviation sqrt(2.5), half width 2.776 sqrt(2.5 / 5): a table's value for four degrees of freedom.
+    assert figures.interval([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx((3.0, 1.9629), abs=1e-4)
+
+
+def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields are those that the data set's own README shows; the texts are made up."""
+    example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
+
+    def step(*rated: tuple[str, int], chosen: int | None = 0, human: object = None) -> dict[str, object]:
+        completions = [{"text": text, "rating": rating, "flagged": None} for text, rating in rated]
+        return {"completions": completions, "human_completion": human, "chosen_completion": chosen}
+
+    def row(*steps: dict[str, object]) -> dict[str, object]:
+        return json.loads(json.dumps({"question": {"problem": "1+1?"}, "label": {"steps": list(steps)}}))
+
+    human = {"text": "mine", "rating": None, "source": "human", "flagged": False}
+    found = example.converted(
+        row(
+            step(("no", -1), ("think", 0), chosen=1),
+            step(("bad", -1), chosen=None, human=human),
+            step(("2\n\n# Answer\n\n2", 1)),
+            step(("wrong", -1), ("other", 0), chosen=None),
+            step(("never reached", 1)),
+        )
+    )
+    assert found == {
+        "question": "1+1?",
+        "steps": ["think", "mine", "2\n# Answer\n2", "wrong"],
+        "labels": [0.0, 1.0, 1.0, -1.0],
+        "completion": "think\n\nmine\n\n2\n# Answer\n2\n\nwrong",
+    }
+    assert example.converted(row()) is None
+
+
+def test_the_model_learns_from_the_tokens_that_the_verifier_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same ids as ``process_reward_model`` makes, and the labels where it looks."""
+    example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
+    tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
+    info = {"question": "Ana has 2 pens and wins 3. How many now?", "equations": ["2+3=5"]}
+    problem = Example("x", (Message("user", info["question"]),), "5", info)
+    row = example.label(problem, "<think>\n2+3=5\n2+3=6\n<answer>\n5\n</answer>")
+    assert row["labels"] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    ids, labels = example.encoded(tokenizer, row)
+    loaded = Pretrained("x", "token", None, tokenizer, None, 0)  # type: ignore[arg-type]
+    text = Completion("<think>\n" + row["completion"])
+    read = ProcessRewardModel(model="x")._encode(loaded, problem, text)
+    assert ids == read.encoded.ids
+    assert {place: good for place, good in enumerate(labels) if good != example.NO_LABEL} == dict(
+        zip(read.encoded.positions, [1, 0, 0, 0, 0], strict=True)
+    )
