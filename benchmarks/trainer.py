@@ -1,6 +1,6 @@
 r"""Seconds a step, tokens a second and memory: our trainer beside TRL's; and decoding alone beside ``generate``.
 
-    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt -e .
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt -e '.[dev]'
     python benchmarks/trainer.py --peer-python /tmp/peers/bin/python
     python benchmarks/trainer.py --peer-python /tmp/peers/bin/python --model FOLDER --precision bf16 --rows 8 \
         --reward diversity --steps 3

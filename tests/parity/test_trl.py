@@ -1,0 +1,302 @@
+"""Our advantages, losses and gradients are TRL 1.16's where both have the same thing; where not, it says what differs.
+
+TRL is no dependency of this project, so these tests run only in an environment that has it:
+
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt -e '.[dev]'
+    /tmp/peers/bin/python -m pytest tests/parity
+
+Both trainers get the same weights (the bundled model's), completions and rewards, and do two updates by gradient
+descent; the second has ratios that are not 1, some of them beyond the clip, and a KL that is not 0. Compared are the
+gradients of all weights. TRL runs as it is: completions come in through its ``rollout_func``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from grpo_env import Score, load_task
+from grpo_env.task import Task
+from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages
+from grpo_env.trainer.batch import collate
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.policy import load_model
+from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.run import Run
+from grpo_env.trainer.sampler import sample
+from grpo_env.trainer.update import update
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    trl = pytest.importorskip("trl", reason="TRL is not installed; how to run these tests stands in the file")
+    from datasets import Dataset
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # the other package's
+    pytest.mark.skipif(not trl.__version__.startswith("1.16."), reason="compared with TRL 1.16, this is another"),
+]
+
+GROUP, LONGEST, LEARNING_RATE = 4, 26, 0.3
+REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # a uniform group between two others
+WIDE = {"clip_low": 0.2, "clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
+NARROW = {"clip_low": 0.02, "clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
+
+Gradients = list[dict[str, Tensor]]
+
+
+class Recorder(torch.optim.SGD):
+    """Gradient descent that keeps every gradient. Its learning rate is nobody's schedule."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__(model.parameters(), lr=LEARNING_RATE)
+        self.names = [name for name, _ in model.named_parameters()]
+        self.gradients: Gradients = []
+
+    def step(self, closure: Any = None) -> None:
+        weights = self.param_groups[0]["params"]
+        self.param_groups[0]["lr"] = LEARNING_RATE
+        self.gradients.append({name: weight.grad.clone() for name, weight in zip(self.names, weights, strict=True)})
+        super().step(closure)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return load_task("arithmetic", {"dataset.limit": {"train": 3, "eval": 1}})
+
+
+@pytest.fixture(scope="module")
+def judged(task: Task) -> list[Judged]:
+    """Three groups of four completions that the model itself wrote, some of them truncated."""
+    run = Run.load(task, config())
+    examples = run.train_examples
+    prompts = [run.policy.prompt_ids(example, task.format) for example in examples]
+    rollouts = sample(run.policy, prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5)
+    assert {rollout.finish for rollout in rollouts} == {"stop", "length"}
+    return [
+        Judged(examples[row // GROUP], rollout, Score(reward))
+        for row, (rollout, reward) in enumerate(zip(rollouts, REWARDS, strict=True))
+    ]
+
+
+def config(**settings: Any) -> TrainConfig:
+    own = {
+        "prompts_per_step": 3,
+        "group_size": GROUP,
+        "max_new_tokens": LONGEST,
+        "updates_per_step": 2,
+        "scale": "none",
+        "max_grad_norm": 1e9,
+        "device": "cpu",
+    }
+    return TrainConfig.from_mapping({**own, **settings})
+
+
+def ours(task: Task, judged: Sequence[Judged], **settings: Any) -> tuple[Gradients, float, float]:
+    """Gradients of both updates; loss and share of clipped tokens of the second."""
+    run = Run.load(task, config(**settings))
+    optimizer = Recorder(run.policy.model)
+    stats = update(run.policy, optimizer, run.reference, collate(run.policy, judged, run.config), run.config, 0)
+    return optimizer.gradients, stats.loss, stats.clip_fraction
+
+
+class Heard(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
+    """TRL's trainer; it keeps what it computes."""
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        made = super()._generate_and_score_completions(inputs)
+        self.advantages = made["advantages"].clone()
+        return made
+
+    def compute_loss(self, *args: Any, **kwargs: Any) -> Tensor:
+        loss: Tensor = super().compute_loss(*args, **kwargs)
+        self.loss = loss.item()
+        return loss
+
+
+def theirs(judged: Sequence[Judged], folder: Path, rewards: Any = None, **arguments: Any) -> tuple[Gradients, Heard]:
+    """Gradients of both updates, and the trainer after them. ``rewards``: one list for each reward function."""
+    model, tokenizer = load_model("bundled")
+    optimizer = Recorder(model)
+    rollouts = [one.rollout for one in judged]
+
+    def roll_out(prompts: list[str], _: Any) -> dict[str, Any]:
+        assert [int(prompt) for prompt in prompts] == [row // GROUP for row in range(len(judged))]
+        ids = {"prompt_ids": [one.prompt_ids for one in rollouts], "completion_ids": [one.ids for one in rollouts]}
+        return {**ids, "logprobs": None}
+
+    def reward_of(values: Sequence[float | None]) -> Any:
+        def reward(**_: Any) -> list[float | None]:
+            return list(values)
+
+        return reward
+
+    settings = {
+        "output_dir": str(folder),
+        "max_steps": 2,
+        "num_iterations": 2,
+        "per_device_train_batch_size": len(judged),
+        "num_generations": GROUP,
+        "max_completion_length": LONGEST,
+        "shuffle_dataset": False,
+        "scale_rewards": "none",
+        "max_grad_norm": 1e9,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "use_cpu": True,
+        "report_to": "none",
+        "logging_strategy": "no",
+        "save_strategy": "no",
+        "disable_tqdm": True,
+    }
+    trainer = Heard(
+        model=model,
+        processing_class=tokenizer,
+        reward_funcs=[reward_of(values) for values in rewards or [[one.score.value for one in judged]]],
+        train_dataset=Dataset.from_list([{"prompt": str(place)} for place in range(len(judged) // GROUP)]),
+        args=trl.GRPOConfig(**{**settings, **arguments}),
+        optimizers=(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)),
+        rollout_func=roll_out,
+    )
+    trainer.train()
+    return optimizer.gradients, trainer
+
+
+SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "token": ({"aggregate": "token"}, {"loss_type": "dapo"}),
+    "token as bnpo": ({"aggregate": "token"}, {"loss_type": "bnpo"}),
+    "sequence": ({"aggregate": "sequence"}, {"loss_type": "grpo"}),
+    "constant": ({"aggregate": "constant"}, {"loss_type": "dr_grpo"}),
+    "clips": ({"clip_low": 0.1, "clip_high": 0.4}, {"epsilon": 0.1, "epsilon_high": 0.4}),
+    "dual clip": ({"dual_clip": 1.3}, {"delta": 1.3}),
+    "gspo": (
+        {"ratio": "sequence", "aggregate": "sequence", **NARROW[0]},
+        {"importance_sampling_level": "sequence", "loss_type": "grpo", **NARROW[1]},
+    ),
+    "gspo, token": ({"ratio": "sequence", **NARROW[0]}, {"importance_sampling_level": "sequence", **NARROW[1]}),
+    # TRL's epsilon_high is the bound itself here, ours what it lies above 1; it has no lower bound.
+    "cispo": ({"surrogate": "cispo", "clip_low": 1.0, "clip_high": 0.5}, {"loss_type": "cispo", "epsilon_high": 1.5}),
+    "kl": ({"kl_coef": 0.5}, {"beta": 0.5, "use_bias_correction_kl": False}),
+    "kl, ratio": ({"kl_coef": 0.5, "kl_ratio": True}, {"beta": 0.5}),
+    "entropy": ({"entropy_coef": 0.3}, {"entropy_coef": 0.3}),
+    "temperature": ({"temperature": 0.7}, {"temperature": 0.7}),
+    "truncated": ({"truncated": "mask"}, {"mask_truncated_completions": True}),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_gradients_and_losses_are_the_same(case: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+    """To 2e-5 of the largest gradient (3e-6 but for the entropy): what float32 leaves of sums in another order."""
+    settings, arguments = SAME[case]
+    expected, trainer = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
+    found, loss, cut = ours(task, judged, **{**WIDE[0], **settings})
+    assert len(found) == 2
+    assert difference(found, expected) < 2e-5 * size(found)
+    assert loss == pytest.approx(trainer.loss, abs=1e-6)
+    assert difference(found[:1], found[1:]) > 1e-2 * size(found), "the second update must be another"
+    assert cut > 0.01, "nothing is clipped"
+    plain, *_ = ours(task, judged, **WIDE[0])
+    assert (difference(found, plain) > 1e-3 * size(found)) == (not case.startswith("token")), (
+        "the setting must change something"
+    )
+
+
+DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # Ours gives every token the gradient of its own log-probability (GSPO-token), TRL the mean of its row's. That is
+    # the same where all tokens of a row have the same factor, as an outcome advantage, and not for KL times ratio.
+    "kl, ratio of sequences": (
+        {"ratio": "sequence", "kl_coef": 0.5, "kl_ratio": True},
+        {"importance_sampling_level": "sequence", "beta": 0.5},
+    ),
+    # TRL bounds the ratio before the minimum, hence for positive advantages too where delta < 1 + epsilon_high.
+    "dual clip below the clip": ({"dual_clip": 1.02}, {"delta": 1.02}),
+    # TRL's bonus is the mean entropy of all tokens whatever the loss is aggregated by; ours is part of a token's loss.
+    "entropy, sequence": ({"aggregate": "sequence", "entropy_coef": 0.3}, {"loss_type": "grpo", "entropy_coef": 0.3}),
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_known_differences(case: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+    settings, arguments = DIFFERENT[case]
+    expected, _ = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
+    found, *_ = ours(task, judged, **{**WIDE[0], **settings})
+    assert difference(found, expected) > 1e-3 * size(found)
+
+
+LOSS_TYPES = {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}
+
+
+@pytest.mark.parametrize("aggregate", LOSS_TYPES)
+def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+    """TRL divides by rows that have no part in the loss: truncated ones when masked, unscored ones; ours does not.
+
+    So ours is larger by one factor; only for a mean over tokens TRL leaves out truncated rows as well.
+    """
+    rows = [one.rollout for one in judged]
+    expected, _ = theirs(judged, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate], mask_truncated_completions=True)
+    found, *_ = ours(task, judged, **WIDE[0], aggregate=aggregate, truncated="mask")
+    assert first_is(
+        found, expected, 1.0 if aggregate == "token" else len(rows) / sum(row.finish == "stop" for row in rows)
+    )
+
+    missing = 2
+    some = [one if row != missing else one._replace(score=Score(None, "error")) for row, one in enumerate(judged)]
+    expected, _ = theirs(some, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate])
+    found, *_ = ours(task, some, **WIDE[0], aggregate=aggregate)
+    tokens = [len(row.ids) for row in rows]
+    factors = {"token": sum(tokens) / (sum(tokens) - tokens[missing])}
+    assert first_is(found, expected, factors.get(aggregate, len(rows) / (len(rows) - 1)))
+
+
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+@pytest.mark.parametrize("unscored", [(), (0, 2)])
+def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[Judged], tmp_path: Path) -> None:
+    """TRL adds 1e-4 to the deviation, we nothing: equal rewards are 0 without it."""
+    rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
+    _, trainer = theirs(judged, tmp_path, rewards=[rewards], scale_rewards=scale)
+    values = torch.tensor([reward or 0.0 for reward in rewards], dtype=torch.float64)
+    scored = torch.tensor([reward is not None for reward in rewards])
+    found = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
+    torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
+    without = outcome_advantages(values, scored, GROUP, scale=scale)
+    assert float((found - without).abs().max()) < 1e-3
+    assert bool((found != without).any()) == (scale != "none")
+
+
+def test_advantages_of_each_part(judged: list[Judged], tmp_path: Path) -> None:
+    """GDPO: each part normalised in its group, their weighted sum in the batch; two of TRL's 1e-4 apart from ours."""
+    parts = [REWARDS, [float(row % 3) for row in range(len(judged))]]
+    weights = [1.0, 0.5]
+    options = {"multi_objective_aggregation": "normalize_then_sum", "reward_weights": weights}
+    _, trainer = theirs(judged, tmp_path, rewards=parts, **options)
+    scored = torch.ones(len(judged), dtype=torch.bool)
+    total = sum(
+        weight * outcome_advantages(torch.tensor(values), scored, GROUP, eps=1e-4)
+        for weight, values in zip(weights, parts, strict=True)
+    )
+    found = outcome_advantages(total, scored, len(judged), eps=1e-4)  # type: ignore[arg-type]
+    torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
+    without = decoupled_advantages(torch.tensor(parts).T, torch.tensor([weights] * len(judged)), scored, GROUP)
+    torch.testing.assert_close(without, found, rtol=0, atol=1e-3)
+
+
+def difference(one: Gradients, other: Gradients) -> float:
+    """The largest difference of any weight's gradient in any update."""
+    pairs = zip(one, other, strict=True)
+    return max(float((first[name] - second[name]).abs().max()) for first, second in pairs for name in first)
+
+
+def size(gradients: Gradients) -> float:
+    """The largest gradient of any weight in any update."""
+    return max(float(gradient.abs().max()) for update in gradients for gradient in update.values())
+
+
+def first_is(found: Gradients, expected: Gradients, factor: float) -> bool:
+    """Whether the first update's gradient is ``factor`` times the expected one."""
+    scaled = [{name: factor * gradient for name, gradient in expected[0].items()}]
+    return difference(found[:1], scaled) < 1e-5 * size(found[:1])
