@@ -137,7 +137,7 @@ class RunFolder:
                 draft.rename(final)
                 _sync(final.parent)
             for old in self.checkpoints()[:-keep]:
-                _remove(old)
+                shutil.rmtree(old)
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
@@ -232,11 +232,6 @@ def _replace(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-
-
-def _remove(folder: Path) -> None:
-    """Delete a checkpoint that, half deleted, must not be taken for one."""
-    shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")))
 
 
 def _sync(*paths: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from grpo_env.errors import RunError
+from grpo_env.errors import RunError, UsageError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
@@ -32,15 +32,25 @@ class UpdateStats:
     clip_fraction: float
 
 
-def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW over the trained weights. The learning rate is set anew at every step."""
-    return torch.optim.AdamW(
-        policy.trained.values(),
-        lr=config.learning_rate,
-        betas=(config.adam_beta1, config.adam_beta2),
-        weight_decay=config.weight_decay,
-        fused=policy.device.type in ("cpu", "cuda"),
-    )
+def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
+    """AdamW over the trained weights. The learning rate is set anew at every step.
+
+    Raises ``UsageError`` where its 8-bit form is asked for and bitsandbytes is not installed.
+    """
+    settings: dict[str, Any] = {
+        "lr": config.learning_rate,
+        "betas": (config.adam_beta1, config.adam_beta2),
+        "weight_decay": config.weight_decay,
+    }
+    if config.optimizer == "adamw":
+        fused = policy.device.type in ("cpu", "cuda")
+        return torch.optim.AdamW(policy.trained.values(), **settings, fused=fused)
+    try:
+        from bitsandbytes.optim import AdamW8bit
+    except ImportError as error:
+        raise UsageError("optimizer=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
+    optimizer: torch.optim.Optimizer = AdamW8bit(policy.trained.values(), **settings)
+    return optimizer
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -28,10 +29,11 @@ resource = pytest.importorskip("resource", reason="needs the limits of a POSIX s
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 KILLS = int(os.environ.get("GRPO_ENV_KILLS", "5"))
+RMTREE = getattr(shutil.rmtree, "__qualname__", "_RmtreeType.__call__")
 # Where a kill falls: in a function, or in the middle of a file that it writes.
 PLACES = (
     ("RunFolder.save", "checkpoints/step-000003/state.pt"),
-    ("_remove", None),
+    (RMTREE, None),
     ("RunFolder.record", "metrics.jsonl"),
     ("update", None),
     ("RunFolder.save", None),
