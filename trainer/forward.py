@@ -102,17 +102,19 @@ def shared_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, co
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     """The policy with each fast path that gives the plain path's logits for its model, tried on three short rows."""
-    policy = _if_same(replace(policy, has_head_apart=True), policy)
-    return _if_same(replace(policy, shares_prompts=True), policy) if share_prompts else policy
+    exact = replace(policy, autocast=None)  # whether it is the same computation, not how it is rounded
+    apart = _agree(exact, replace(exact, has_head_apart=True))
+    exact = replace(exact, has_head_apart=apart)
+    shares = share_prompts and _agree(exact, replace(exact, shares_prompts=True))
+    return replace(policy, has_head_apart=apart, shares_prompts=shares)
 
 
-def _if_same(fast: Policy, plain: Policy) -> Policy:
+def _agree(plain: Policy, fast: Policy) -> bool:
     expected = _trial(plain)
     try:
-        same = torch.allclose(_trial(fast), expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
+        return torch.allclose(_trial(fast), expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
     except Exception:  # a family without such a cache or decoder says so in a way of its own
-        same = False
-    return fast if same else plain
+        return False
 
 
 def _trial(policy: Policy) -> Tensor:

@@ -12,7 +12,7 @@ from grpo_env.task import Task, load_task
 from .batch import collate
 from .checkpoint import MODEL, RunFolder
 from .config import TrainConfig, expand
-from .rollout import roll_out, take
+from .rollout import fill_batch
 from .run import Result, Run, uninterrupted
 from .update import update
 
@@ -58,24 +58,15 @@ def learn(run: Run, start: int) -> Result:
             run.evaluate_if_due(step)
             run.save_if_due(step)
             began = time.perf_counter()
-            judged = roll_out(
-                policy,
-                task,
-                task.verifier.at(step),
-                take(run.train_examples, config.prompts_per_step, step, config.seed),
-                config.group_size,
-                max_new_tokens=config.max_new_tokens,
-                temperature=config.temperature,
-                seed=f"{config.seed}/{step}",
-            )
-            run.check(judged, step)
+            judged, tried = fill_batch(policy, task, task.verifier.at(step), run.train_examples, config, step)
+            run.check(tried, step)
             sampled = time.perf_counter()
             batch = collate(policy, judged, config)
             with uninterrupted():
                 stats = update(policy, run.optimizer, run.reference, batch, config, step)
                 done = step + 1
                 run.refresh_reference_if_due(done)
-                run.record(step, judged, batch, stats, (began, sampled, time.perf_counter()))
+                run.record(step, judged, tried, batch, stats, (began, sampled, time.perf_counter()))
         run.evaluate_if_due(config.steps)
         return run.finish()
     except (KeyboardInterrupt, RunError) as error:

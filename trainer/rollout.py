@@ -14,6 +14,7 @@ from accelerate.utils import gather_object
 from grpo_env.core import Example, Group, Score, Verifier, judge_groups
 from grpo_env.task import Task
 
+from .config import TrainConfig
 from .policy import Policy
 from .sampler import Rollout, sample
 
@@ -28,7 +29,7 @@ class Judged(NamedTuple):
     score: Score
 
 
-def take(examples: Sequence[Example], count: int, step: int, seed: int) -> list[Example]:
+def take(examples: Sequence[Example], count: int, step: int, seed: int | str) -> list[Example]:
     """The ``count`` examples of a step (0-based): every example once an epoch, in an order drawn anew for each.
 
     A function of its arguments alone, so a resumed run goes on where it stopped.
@@ -37,9 +38,48 @@ def take(examples: Sequence[Example], count: int, step: int, seed: int) -> list[
     return [examples[_order(seed, epoch, len(examples))[place]] for epoch, place in places]
 
 
-@lru_cache(maxsize=2)
-def _order(seed: int, epoch: int, size: int) -> list[int]:
+@lru_cache(maxsize=8)
+def _order(seed: int | str, epoch: int, size: int) -> list[int]:
     return random.Random(f"{seed}/order/{epoch}").sample(range(size), size)
+
+
+def fill_batch(
+    policy: Policy, task: Task, verifier: Verifier, examples: Sequence[Example], config: TrainConfig, step: int
+) -> tuple[list[Judged], list[Judged]]:
+    """The step's ``prompts_per_step`` groups, and all that were sampled to find them.
+
+    Without ``resample`` both are the same. With it, groups in which that part has one value only, and so teaches
+    nothing, give way to groups of further prompts, for ``resample_rounds`` rounds (dynamic sampling: Yu et al. 2025,
+    DAPO, equation 11); the first such groups stay in if others are still too few.
+    """
+    size, world = config.group_size, policy.accelerator.num_processes
+    telling: list[list[Judged]] = []
+    telling_nothing: list[list[Judged]] = []
+    for attempt in range(1 + config.resample_rounds * bool(config.resample)):
+        missing = config.prompts_per_step - len(telling)
+        if missing <= 0:
+            break
+        again = f"/{attempt}" if attempt else ""  # an order and random numbers of its own, whatever came before
+        wanted = take(examples, config.prompts_per_step, step, f"{config.seed}{again}")[: -(-missing // world) * world]
+        rows = roll_out(
+            policy,
+            task,
+            verifier,
+            wanted,
+            size,
+            max_new_tokens=config.max_new_tokens,
+            temperature=config.temperature,
+            seed=f"{config.seed}/{step}{again}",
+        )
+        for group in (rows[at : at + size] for at in range(0, len(rows), size)):
+            (telling if _tells(group, config.resample) else telling_nothing).append(group)
+    groups = (telling + telling_nothing)[: config.prompts_per_step] if config.resample else telling
+    return list(chain.from_iterable(groups)), list(chain.from_iterable(telling + telling_nothing))
+
+
+def _tells(group: Sequence[Judged], part: str | None) -> bool:
+    """Whether scored completions of a group differ in a part's value. Without a part, every group counts."""
+    return part is None or len({one.score.part(part).value for one in group if one.score.scored}) > 1
 
 
 def roll_out(

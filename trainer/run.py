@@ -17,11 +17,10 @@ from torch import Tensor
 
 from grpo_env.core import Example
 from grpo_env.curves import plot_curves
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.report import Report
 from grpo_env.task import Task
 
-from .adapters import prepare_adapter
 from .batch import Batch
 from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
@@ -83,11 +82,15 @@ class Run:
             gradient_checkpointing=config.gradient_checkpointing,
         )
         policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
-        prepare_adapter(policy, config)
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
-        if config.supervision != "outcome" and not any(part.process for part in getattr(task.verifier, "parts", ())):
+        parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
+        if config.resample is not None and config.resample not in parts:
+            raise UsageError(
+                f"resample={config.resample}: no such part of the reward; {nearest(config.resample, parts)}"
+            )
+        if config.supervision != "outcome" and not any(part.process for part in parts.values()):
             raise UsageError(
                 f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
                 "'process' weight; use supervision=outcome"
@@ -130,9 +133,7 @@ class Run:
         self.tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.report.recall(past)
         self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
-        trained = sum(weight.numel() for weight in policy.trained.values())
-        size = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
-        self.report.say(f"model      {policy.name}: {size}, {policy.precision} on {where}")
+        self.report.say(f"model      {policy.name}: {policy.parameters:,} parameters, {policy.precision} on {where}")
         self.report.say(
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
@@ -187,15 +188,26 @@ class Run:
             self.reference = self.policy.snapshot()
 
     def record(
-        self, step: int, judged: Sequence[Judged], batch: Batch, stats: UpdateStats, times: tuple[float, float, float]
+        self,
+        step: int,
+        judged: Sequence[Judged],
+        tried: Sequence[Judged],
+        batch: Batch,
+        stats: UpdateStats,
+        times: tuple[float, float, float],
     ) -> None:
-        """Write and show a step's metrics, and write the completions of its first group."""
+        """Write and show a step's metrics, and write the completions of its first group.
+
+        Means are over all that was ``tried``, not over the groups that were chosen for the batch: those are half right
+        by choice.
+        """
         began, sampled, ended = times
-        tokens = sum(len(one.rollout.ids) for one in judged)
+        tokens = sum(len(one.rollout.ids) for one in tried)
         row = {
             "kind": "train",
             "step": step,
-            **summarise(judged, self.task.metric),
+            **summarise(tried, self.task.metric),
+            "groups_tried": len(tried) // self.config.group_size,
             "uniform_groups": batch.uniform_groups / (len(judged) // self.config.group_size),
             **asdict(stats),
             "learning_rate": learning_rate(self.config, step),

@@ -1,0 +1,101 @@
+"""Which groups make a batch: dynamic sampling against the same groups sampled without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from grpo_env import Completion, Example, Score, Verifier, verifier
+from grpo_env.errors import UsageError
+from grpo_env.trainer.checkpoint import RunFolder
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.rollout import Judged, fill_batch
+
+
+@verifier("test_telling")
+@dataclass(frozen=True)
+class Telling(Verifier):
+    """1 for texts whose letters add up to an even number, but 1 for every text of most examples."""
+
+    every: int = 2
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        even = sum(map(ord, completion.text)) % 2 == 0
+        return Score(float(even or not telling(example, self.every)))
+
+
+def telling(example: Example, every: int = 2) -> bool:
+    return every > 0 and int(example.answer or 0) // 2 % every == 0
+
+
+CONFIG = TrainConfig(prompts_per_step=3, group_size=8, max_new_tokens=6, resample="test_telling", resample_rounds=4)
+
+
+@pytest.fixture
+def fill(policy: Policy, make_task):
+    def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[Judged], list[Judged]]:
+        task = make_task({"test_telling": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
+        config = replace(CONFIG, **changes)
+        return fill_batch(policy, task, task.verifier, task.examples("train"), config, step)
+
+    return call
+
+
+def rollouts(judged: list[Judged]) -> list[tuple[str, list[int]]]:
+    return [(one.example.id, one.rollout.ids) for one in judged]
+
+
+def test_without_a_part_nothing_is_sampled_again(fill) -> None:
+    batch, tried = fill(resample=None)
+    assert batch == tried
+    assert len(batch) == 24
+
+
+def test_groups_that_tell_nothing_give_way(fill) -> None:
+    again = 0
+    for step in range(4):
+        batch, tried = fill(step)
+        first = rollouts(fill(step, resample=None)[0])
+        assert all(one in rollouts(tried) for one in first)
+        again += len(tried) > len(first)
+        # test_vowels differs within every group: only the named part counts.
+        groups = [batch[at : at + 8] for at in range(0, 24, 8)]
+        told = [len({one.score.part("test_telling").value for one in group}) > 1 for group in groups]
+        assert told == [telling(group[0].example) for group in groups]
+        assert told == sorted(told, reverse=True)
+        assert all(told) == (sum(telling(one.example) for one in tried[::8]) >= 3)
+    assert again
+
+
+def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
+    once, again, later = (rollouts(fill(step)[1]) for step in (2, 2, 3))
+    assert once == again != later
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_rounds_are_bounded(fill, rounds: int) -> None:
+    tried = [len(fill(step, resample_rounds=rounds)[1]) for step in range(4)]
+    assert 24 * rounds < max(tried) <= 24 * (1 + rounds)
+
+
+def test_when_nothing_tells_the_first_groups_stay(fill) -> None:
+    batch, tried = fill(every=0, resample_rounds=2)
+    assert len(tried) == 3 * len(batch)
+    assert batch == tried[:24]
+
+
+def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
+    task = make_task({"test_telling": {"weight": 1.0}})
+    run = train(task, run_dir=tmp_path / "run", resample="test_telling", group_size=4, eval_every=0)
+    rows = [row for row in RunFolder(run.run_dir).metrics() if row["kind"] == "train"]
+    assert max(row["groups_tried"] for row in rows) > 3
+    # Completions of 12 tokens that never end, and a batch of 12: more tokens than that were sampled.
+    assert [row["tokens"] for row in rows] == [row["groups_tried"] * 4 * row["length"] for row in rows]
+
+
+def test_an_unknown_part_is_named(make_task, tmp_path) -> None:
+    with pytest.raises(UsageError, match="resample=vowels: no such part of the reward; did you mean 'test_vowels'"):
+        train(make_task(), run_dir=tmp_path / "run", resample="vowels")
