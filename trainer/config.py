@@ -87,6 +87,9 @@ PEERS = {
     "batch_size": "prompts_per_step",
     "train_batch_size": "prompts_per_step",
     "model_name_or_path": "model",
+    "lora_r": "lora_rank",
+    "lora_target_modules": "lora_target",
+    "optim": "optimizer",
     "max_grad_clip": "max_grad_norm",
     "grad_clip": "max_grad_norm",
     "mask_truncated_completions": "truncated",
@@ -172,6 +175,14 @@ class TrainConfig:
     max_unscored_share: float = 0.1
     """Stop when more than this share of a step's completions cannot be scored."""
 
+    lora_rank: int = 0
+    """Train a LoRA adapter of this rank and leave the weights as they are (Hu et al. 2021); 0: train all weights."""
+    lora_alpha: float = 32.0
+    """What the adapter adds is scaled by ``lora_alpha`` / ``lora_rank``."""
+    lora_target: str = "all-linear"
+    """Layers that the adapter is of: all linear ones but the head, or names (``q_proj,v_proj``)."""
+    optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
+    """``adamw_8bit`` keeps the moments in 8 bits (Dettmers et al. 2022), through bitsandbytes."""
     learning_rate: float = 1e-6
     """Peak learning rate of AdamW."""
     warmup_steps: int = 3
@@ -275,6 +286,8 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("updates_per_step", 1, math.inf),
     ("resample_rounds", 0, math.inf),
     ("max_unscored_share", 0, 1),
+    ("lora_rank", 0, math.inf),
+    ("lora_alpha", 0, math.inf),
     ("learning_rate", 0, math.inf),
     ("warmup_steps", 0, math.inf),
     ("lr_floor", 0, 1),

@@ -21,6 +21,7 @@ from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.report import Report
 from grpo_env.task import Task
 
+from .adapters import prepare_adapter
 from .batch import Batch
 from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
 from .config import TrainConfig
@@ -82,6 +83,7 @@ class Run:
             gradient_checkpointing=config.gradient_checkpointing,
         )
         policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
+        prepare_adapter(policy, config)
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
@@ -133,7 +135,9 @@ class Run:
         self.tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.report.recall(past)
         self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
-        self.report.say(f"model      {policy.name}: {policy.parameters:,} parameters, {policy.precision} on {where}")
+        trained = sum(weight.numel() for weight in policy.trained.values())
+        size = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
+        self.report.say(f"model      {policy.name}: {size}, {policy.precision} on {where}")
         self.report.say(
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
