@@ -34,9 +34,10 @@ Curve = list[tuple[int, float, float]]  # number of updates, seconds of training
 
 @dataclass(frozen=True)
 class Seen:
-    """What is drawn of a run: its configuration (settings and task, without the seed), seed and metrics."""
+    """What is drawn of a run: its task with dotted keys, its settings without the seed, the seed, its metrics."""
 
     folder: Path
+    task: Mapping[str, Any]
     settings: Mapping[str, Any]
     seed: int
     rows: Sequence[Mapping[str, Any]]
@@ -47,12 +48,12 @@ class Seen:
         settings = read_config(folder)
         seed = settings.pop("seed")
         task = read_yaml(folder / "task.yaml")
-        named = {key: value for key, value in task.items() if key not in ("train", "cases", "description", "version")}
+        kept = {key: value for key, value in task.items() if key not in ("train", "cases", "description", "version")}
         file = folder / "metrics.jsonl"
         rows = [record.row for record in read_records(file) if record.row is not None] if file.exists() else []
         if not rows:
             raise UsageError(f"{folder}: nothing to draw yet: it has no rows in metrics.jsonl")
-        return cls(folder, {"task": named.pop("task"), **settings, **_flat(named)}, seed, rows)
+        return cls(folder, _flat(kept), settings, seed, rows)
 
     def curve(self, kind: str, metric: str) -> Curve:
         """A metric of the weights after each number of updates; points without a value are left out."""
@@ -69,7 +70,10 @@ def compare(folders: Sequence[Path], output: Path, talk: Console) -> None:
     """
     if output.suffix != ".png":
         raise UsageError(f"{output}: the picture is a .png file; give --output a name that ends so")
-    mark = f"grpo_env plot {hashlib.sha256(repr(sorted(str(f.resolve()) for f in folders)).encode()).hexdigest()}"
+    places = sorted({str(folder.resolve()) for folder in folders})
+    if len(places) < len(folders):
+        raise UsageError("a run is given twice; each is one line of the picture")
+    mark = f"grpo_env plot {hashlib.sha256(repr(places).encode()).hexdigest()}"
     if output.exists() and not (output.is_file() and mark.encode() in output.read_bytes()):
         raise UsageError(
             f"{output}: exists already and is not a picture of these runs; give another name with --output"
@@ -88,17 +92,23 @@ def compare(folders: Sequence[Path], output: Path, talk: Console) -> None:
 
 
 def grouped(runs: Sequence[Seen]) -> tuple[dict[str, list[Seen]], list[str]]:
-    """Runs by configuration, seeds ascending, named by the fewest settings that tell them apart; the other ones
-    that differ. Runs that nothing tells apart are named by their folders."""
-    alike: dict[str, list[Seen]] = {}
+    """Runs by configuration, seeds ascending, named by the fewest keys that tell them apart; other keys that differ.
+
+    Runs that nothing tells apart are named by their folders. Settings that a run does not have, because they were not
+    there yet when it was made, tell nothing.
+    """
+    shared = set[str].intersection(*(set(run.settings) for run in runs))
+    alike: dict[str, list[tuple[dict[str, Any], Seen]]] = {}
     for run in sorted(runs, key=lambda run: run.seed):
-        alike.setdefault(repr(sorted(run.settings.items())), []).append(run)
+        settings = {key: value for key, value in run.settings.items() if key in shared}
+        configuration = {"task": run.task["task"], **settings, **run.task}
+        alike.setdefault(repr(sorted(configuration.items())), []).append((configuration, run))
     groups: list[tuple[dict[str, Any], list[Seen]]] = []
     for found in alike.values():
-        if len({run.seed for run in found}) == len(found):
-            groups.append((dict(found[0].settings), found))
+        if len({run.seed for _, run in found}) == len(found):
+            groups.append((found[0][0], [run for _, run in found]))
         else:
-            groups += [({**run.settings, "run": str(run.folder)}, [run]) for run in found]
+            groups += [({**configuration, "run": str(run.folder)}, [run]) for configuration, run in found]
     keys = dict.fromkeys(key for settings, _ in groups for key in settings)
     differ = [key for key in keys if len({repr(settings.get(key)) for settings, _ in groups}) > 1]
     chosen: list[str] = []
