@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any
 
 Ids = Sequence[Sequence[int]]
 Rewards = Sequence[float | None]
-Heard = Callable[[Ids, Rewards], None]
 
 
 @dataclass(frozen=True)
@@ -126,11 +125,11 @@ def ours(work: Work, listener: Listener) -> None:
     """``grpo_env.train``, without evaluations and checkpoints."""
     import torch
 
-    from grpo_env.trainer import loop
+    from grpo_env.trainer import loop, rollout
     from grpo_env.trainer.run import Run
 
     task, _ = load(work)
-    roll_out, record = loop.roll_out, Run.record
+    roll_out, record = rollout.roll_out, Run.record
     begun = False
 
     def heard_roll_out(*args: Any, **kwargs: Any) -> Any:
@@ -139,9 +138,8 @@ def ours(work: Work, listener: Listener) -> None:
             listener.begin()
             begun = True
         judged = roll_out(*args, **kwargs)
-        rows = [one.rollout for one in judged]
-        rewards = [one.score.value for one in judged]
-        listener.samples([row.prompt_ids for row in rows], [row.ids for row in rows], rewards)
+        prompts, completions = ([getattr(one.rollout, name) for one in judged] for name in ("prompt_ids", "ids"))
+        listener.samples(prompts, completions, [one.score.value for one in judged])
         return judged
 
     def heard_record(run: Run, *args: Any, **kwargs: Any) -> None:
@@ -149,8 +147,8 @@ def ours(work: Work, listener: Listener) -> None:
         if listener.step(run.policy.model):
             raise EnoughError
 
-    loop.roll_out, Run.record = heard_roll_out, heard_record  # type: ignore[method-assign]
-    listener.watch.put_on(loop, "roll_out", "sample")
+    rollout.roll_out, Run.record = heard_roll_out, heard_record  # type: ignore[method-assign]
+    listener.watch.put_on(rollout, "roll_out", "sample")
     listener.watch.put_on(type(task.verifier), "judge_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")
@@ -162,152 +160,9 @@ def ours(work: Work, listener: Listener) -> None:
 
 def trl(work: Work, listener: Listener) -> None:
     """TRL's ``GRPOTrainer``, set to do what our config says."""
-    import torch
-    from trl import GRPOTrainer
+    import peer
 
-    task, config = load(work)
-    prompts: list[Ids] = []
-    generate = GRPOTrainer._generate
-
-    def heard_generate(self: Any, *args: Any) -> Any:
-        done = generate(self, *args)
-        prompts.append(done[0])
-        return done
-
-    def heard_rewards(completion_ids: Ids, rewards: Rewards) -> None:
-        listener.samples(prompts.pop(), completion_ids, rewards)
-
-    GRPOTrainer._generate = heard_generate
-    listener.watch.put_on(GRPOTrainer, "_generate", "sample")
-    listener.watch.put_on(GRPOTrainer, "_calculate_rewards", "score")
-    listener.watch.put_on(GRPOTrainer, "compute_loss", "forward")
-    listener.watch.put_on(torch.autograd, "backward", "backward")
-    listener.watch.put_on(torch.optim.AdamW, "step", "optimiser")
-    with tempfile.TemporaryDirectory() as folder:
-        trl_trainer(task, config, folder, heard_rewards, callback(listener), work.trl).train()
-
-
-def trl_trainer(
-    task: Any,
-    config: Any,
-    folder: str,
-    heard: Heard,
-    listening: Any,
-    more: dict,
-) -> Any:
-    """A ``GRPOTrainer`` for a task and a config of ours; ``more`` wins over what follows from them."""
-    import torch
-    from datasets import Dataset
-    from transformers.utils import logging
-    from trl import GRPOConfig, GRPOTrainer
-
-    from grpo_env.trainer.policy import load_model
-    from grpo_env.trainer.rollout import take
-    from grpo_env.trainer.update import learning_rate
-
-    logging.set_verbosity_error()
-    train_examples = task.examples("train")
-    examples = [
-        example
-        for step in range(config.steps)
-        for example in take(train_examples, config.prompts_per_step, step, config.seed)
-    ]
-    model, tokenizer = load_model(config.model)
-    optimizer = torch.optim.AdamW(
-        model.parameters(),
-        lr=config.learning_rate,
-        betas=(config.adam_beta1, config.adam_beta2),
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: learning_rate(config, step) / config.learning_rate
-    )
-    rows = config.prompts_per_step * config.group_size
-    at_once = min(rows, more["per_device_train_batch_size"])
-    arguments = {
-        "output_dir": folder,
-        "max_steps": config.steps,
-        "seed": config.seed,
-        "shuffle_dataset": False,  # the examples come in our order
-        "gradient_accumulation_steps": rows // at_once,  # steps_per_generation follows: all rows sampled in one go
-        "num_generations": config.group_size,
-        "max_completion_length": config.max_new_tokens,
-        "temperature": config.temperature,
-        "num_iterations": config.updates_per_step,
-        "loss_type": {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}[config.aggregate],
-        "scale_rewards": config.scale,
-        "epsilon": config.clip_low,
-        "epsilon_high": config.clip_high,
-        "beta": config.kl_coef,
-        "max_grad_norm": config.max_grad_norm,
-        "bf16": config.precision == "bf16",
-        "gradient_checkpointing": config.gradient_checkpointing,  # on by default in TRL: less memory, a slower step
-        "use_cpu": config.device == "cpu",
-        "report_to": "none",
-        "logging_strategy": "no",
-        "save_strategy": "no",
-        "disable_tqdm": True,
-        **more,
-        "per_device_train_batch_size": at_once,
-    }
-    return GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
-        reward_funcs=reward_function(task, examples, config.group_size, heard),
-        train_dataset=Dataset.from_list(
-            [{"prompt": _conversation(example, task), "place": place} for place, example in enumerate(examples)]
-        ),
-        args=GRPOConfig(**arguments),
-        optimizers=(optimizer, schedule),
-        callbacks=[listening],
-    )
-
-
-def reward_function(
-    task: Any, examples: Sequence[Any], group_size: int, heard: Heard
-) -> Callable[..., list[float | None]]:
-    """A task of ours as a reward function of TRL's; the data set's column ``place`` says which example a row is of.
-
-    TRL takes None, our *unscored*, for no reward at all. It says nothing about the end of a completion.
-    """
-    from grpo_env.core import Completion, Group, judge_groups
-
-    def reward(completions: Any, completion_ids: Ids, place: Sequence[int], **_: Any) -> list[float | None]:
-        texts = [one if isinstance(one, str) else one[0]["content"] for one in completions]
-        made = [
-            Completion(text, num_tokens=len(ids), token_ids=tuple(ids))
-            for text, ids in zip(texts, completion_ids, strict=True)
-        ]
-        groups = [Group(examples[place[at]], made[at : at + group_size]) for at in range(0, len(made), group_size)]
-        rewards = [score.value for scores in judge_groups(task.verifier, groups) for score in scores]
-        heard(completion_ids, rewards)
-        return rewards
-
-    return reward
-
-
-def callback(listener: Listener) -> Any:
-    """A callback of TRL's trainer that tells a listener of its steps."""
-    from transformers import TrainerCallback
-
-    class Listening(TrainerCallback):
-        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.global_step == 0:
-                listener.begin()
-
-        def on_step_end(self, args: Any, state: Any, control: Any, model: Any, **_: Any) -> None:
-            control.should_training_stop |= listener.step(model)
-
-    return Listening()
-
-
-def _conversation(example: Any, task: Any) -> Any:
-    if task.format.prefill:
-        raise SystemExit(f"the task {task.name} has a prefill, which TRL's prompts cannot have")
-    if isinstance(example.prompt, str):
-        return example.prompt
-    return [message._asdict() for message in example.prompt]
+    peer.train(work, listener)
 
 
 SIDES = {"ours": ours, "trl": trl}
