@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -11,12 +12,12 @@ from typing import NamedTuple, TypeVar
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Group, Score, Verifier, judge_groups
+from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
 from grpo_env.task import Task
 
 from .config import TrainConfig
 from .policy import Policy
-from .sampler import Rollout, sample
+from .sampler import Rollout, sample_groups
 
 T = TypeVar("T")
 
@@ -95,29 +96,42 @@ def roll_out(
 ) -> list[Judged]:
     """Sample and score ``group_size`` completions of every example; a group's rows are adjacent.
 
+    A group is scored, in a thread of its own, when its completions have ended and others are still being sampled.
     Processes share the examples, whole groups each, and all get the whole result. ``seed`` and an example's id fix
     its samples, whatever else is sampled beside it and wherever.
     """
     own = examples[own_share(policy.accelerator, len(examples))]
-    rollouts = sample(
-        policy,
-        [policy.prompt_ids(example, task.format) for example in own],
-        group_size,
-        max_new_tokens=max_new_tokens,
-        temperature=temperature,
-        seeds=[f"{seed}/{example.id}" for example in own],
-    )
-    completions = [rollout.completion(task.format.prefill) for rollout in rollouts]
-    groups = [
-        Group(example, completions[number * group_size : (number + 1) * group_size])
-        for number, example in enumerate(own)
-    ]
-    scores = chain.from_iterable(judge_groups(verifier, groups))
-    judged = [
-        Judged(example, rollout, score)
-        for example, rollout, score in zip(
-            (each for each in own for _ in range(group_size)), rollouts, scores, strict=True
+    groups: dict[int, Group] = {}
+    rollouts: dict[int, list[Rollout]] = {}
+    scores: dict[int, Future[list[list[Score]]]] = {}
+    # Models and servers want many at once, and what a model says depends in its last bits on what is beside it.
+    together = any(isinstance(part, BatchVerifier) for part in verifier.within())
+    scorer = ThreadPoolExecutor(1)
+    try:
+        for number, found in sample_groups(
+            policy,
+            [policy.prompt_ids(example, task.format) for example in own],
+            group_size,
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            seeds=[f"{seed}/{example.id}" for example in own],
+        ):
+            rollouts[number] = found
+            groups[number] = Group(own[number], [rollout.completion(task.format.prefill) for rollout in found])
+            if not together:
+                scores[number] = scorer.submit(judge_groups, verifier, [groups[number]])
+        in_order = range(len(own))
+        judgements = (
+            judge_groups(verifier, [groups[number] for number in in_order])
+            if together
+            else [scores[number].result()[0] for number in in_order]
         )
+    finally:
+        scorer.shutdown(cancel_futures=True)
+    judged = [
+        Judged(own[number], rollout, score)
+        for number in in_order
+        for rollout, score in zip(rollouts[number], judgements[number], strict=True)
     ]
     gathered: list[Judged] = gather_object(judged)
     return gathered

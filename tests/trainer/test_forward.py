@@ -86,8 +86,8 @@ def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str
     policy = tiny(family)
     vars(policy)["end_ids"] = []
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
-    rows = sampler._decode(policy, prompts, 2, 6, 0.0, None)
-    for prompt, row in zip((prompt for prompt in prompts for _ in range(2)), rows, strict=True):
+    groups = dict(sampler._decode(policy, prompts, 2, 6, 0.0, None))
+    for prompt, row in ((prompts[number], row) for number, rows in groups.items() for row in rows):
         logits = policy.model(torch.tensor([prompt + row]), use_cache=False).logits[0, len(prompt) - 1 : -1]
         assert logits.argmax(-1).tolist() == row
 

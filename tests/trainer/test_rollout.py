@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 
 import pytest
 
 from grpo_env import Completion, Example, Score, Verifier, verifier
+from grpo_env.core import BatchVerifier
 from grpo_env.errors import UsageError
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
-from grpo_env.trainer.rollout import Judged, fill_batch
+from grpo_env.trainer.rollout import Judged, fill_batch, roll_out
 
 
 @verifier("test_telling")
@@ -94,6 +96,27 @@ def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
     assert max(row["groups_tried"] for row in rows) > 3
     # Completions of 12 tokens that never end, and a batch of 12: more tokens than that were sampled.
     assert [row["tokens"] for row in rows] == [row["groups_tried"] * 4 * row["length"] for row in rows]
+
+
+@pytest.mark.parametrize("kind", [Verifier, BatchVerifier])
+def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: Policy, make_task, kind) -> None:
+    threads = set()
+
+    class Lengths(kind):
+        def __call__(self, example: Example, completion: Completion) -> Score:
+            threads.add(threading.current_thread() is threading.main_thread())
+            return Score(float(completion.num_tokens), explanation=example.id)
+
+        def batch(self, pairs):
+            return [Lengths.__call__(self, *pair) for pair in pairs]
+
+    vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
+    task = make_task()
+    judged = roll_out(policy, task, Lengths(), task.examples("train"), 3, max_new_tokens=30, temperature=1.0, seed="0")
+    assert [one.example.id for one in judged] == [example.id for example in task.examples("train") for _ in range(3)]
+    assert all(one.score.value == len(one.rollout.ids) for one in judged)
+    assert all(one.score.explanation == one.example.id for one in judged)
+    assert threads == {kind is BatchVerifier}
 
 
 def test_an_unknown_part_is_named(make_task, tmp_path) -> None:
