@@ -12,7 +12,7 @@ from typing import Any
 
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 
 
 def check_tracker(name: str | None) -> None:
@@ -25,7 +25,7 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
     """accelerate's tracker of that name for the run in ``folder``, which goes on after ``start`` steps.
 
     TensorBoard and Weights & Biases write into the run folder; the latter stays offline unless ``WANDB_MODE`` says
-    otherwise. It and trackio get the project ``grpo_env`` and the folder's name as the run's.
+    otherwise. It and trackio get the project ``grpo_env`` and the folder's name as the run's. Raises ``RunError``.
     """
     if name is None:
         return None
@@ -40,10 +40,13 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
         },
         "trackio": {"run_name": "grpo_env", "name": folder.name, "resume": "allow" if start else "never"},
     }
-    with redirect_stdout(sys.stderr):
-        tracker = LOGGER_TYPE_TO_CLASS[name](**options[name])
-        tracker.start()
-        tracker.store_init_configuration(dict(settings))
+    try:
+        with redirect_stdout(sys.stderr):
+            tracker = LOGGER_TYPE_TO_CLASS[name](**options[name])
+            tracker.start()
+            tracker.store_init_configuration(dict(settings))
+    except Exception as error:  # whatever the other program makes of its surroundings
+        raise RunError(f"tracker={name} does not start: {error}") from error
     return tracker
 
 
