@@ -31,15 +31,32 @@ class MicroBatch:
     old_logp: Tensor | None = None
     ref_logp: Tensor | None = None
 
+    def halves(self) -> list[MicroBatch]:
+        """Its rows in two micro-batches; itself, where it has one."""
+        middle = len(self.prompts) // 2
+        parts = (slice(0, middle), slice(middle, None)) if middle else (slice(None),)
+        return [
+            MicroBatch(*(None if value is None else value[part] for value in vars(self).values())) for part in parts
+        ]
 
-@dataclass(frozen=True)
+    def positions(self, *, shared: bool) -> int:
+        """Token positions, padding included, as ``pack`` counts them."""
+        copies = set(map(tuple, self.prompts)) if shared else self.prompts
+        return len(copies) * max(map(len, self.prompts)) + self.ids.numel()
+
+
+@dataclass
 class Batch:
-    """One step's samples. ``lengths`` are of all rows that count in the loss, with or without a gradient."""
+    """One step's samples. ``lengths`` are of all rows that count in the loss, with or without a gradient.
+
+    ``fits`` is the ``micro_batch_tokens`` to go on with, where memory has run out.
+    """
 
     advantages: Tensor  # (B, T), 0 beyond a row's length
     lengths: Tensor  # (rows that count,)
     micro_batches: list[MicroBatch]
     uniform_groups: int
+    fits: int | None = None
 
 
 def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Batch:

@@ -61,11 +61,12 @@ def learn(run: Run, start: int) -> Result:
             judged, tried = fill_batch(policy, task, task.verifier.at(step), run.train_examples, config, step)
             run.check(tried, step)
             sampled = time.perf_counter()
-            batch = collate(policy, judged, config)
+            batch = collate(policy, judged, run.config)
             with uninterrupted():
                 stats = update(policy, run.optimizer, run.reference, batch, config, step)
                 done = step + 1
                 run.refresh_reference_if_due(done)
+                run.remember_memory(batch)
                 run.record(step, judged, tried, batch, stats, (began, sampled, time.perf_counter()))
         run.evaluate_if_due(config.steps)
         return run.finish()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -162,14 +163,22 @@ def load_policy(
 
 
 def load_model(name: str | Path) -> tuple[Any, Any]:
-    """Model and tokenizer as transformers loads them, float32. Raises ``UsageError``."""
+    """Model and tokenizer as transformers loads them, float32; an adapter's folder gives the model that it is for.
+
+    Raises ``UsageError``.
+    """
     transformers_logging.disable_progress_bar()
     place = BUNDLED if name == "bundled" else Path(name)
     if place.is_absolute() and not place.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
+    place = place.resolve() if place.is_dir() else place  # it goes into the files of an adapter
+    is_adapter = (place / "adapter_config.json").is_file()
+    if is_adapter and find_spec("peft") is None:
+        raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place)
         model = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
+        own = not is_adapter or (place / "tokenizer_config.json").is_file()
+        tokenizer = AutoTokenizer.from_pretrained(place if own else model.name_or_path)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         why = str(error).strip().split("\n")[0]
         raise UsageError(f"model {str(name)!r} cannot be loaded ({why}); give a hub id or a folder") from error

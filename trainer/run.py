@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,12 @@ class Run:
     def moving_reference(self) -> dict[str, Tensor] | None:
         """The reference where ``reference_every`` moves it, so that it belongs to the state of the run."""
         return self.reference if self.config.reference_every else None
+
+    def remember_memory(self, batch: Batch) -> None:
+        """Keep to the size of micro-batches that fitted."""
+        if batch.fits:
+            self.config = replace(self.config, micro_batch_tokens=batch.fits)
+            self.report.say(f"out of memory: micro-batches are halved; micro_batch_tokens is now {batch.fits}", "red")
 
     def refresh_reference_if_due(self, done: int) -> None:
         """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""

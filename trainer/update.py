@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError
 
@@ -19,6 +21,8 @@ from .config import TrainConfig
 from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -83,14 +87,9 @@ def update(
     denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 5)
     if reference is not None:
-        add_reference(policy, reference, batch.micro_batches, config)
+        fitting(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
     for _ in range(config.updates_per_step):
-        policy.model.train(config.gradient_checkpointing)  # dropout stays off, see load_policy
-        sums = torch.zeros(5, dtype=torch.float64)  # loss, entropy, kl, clipped, tokens
-        for micro in batch.micro_batches:
-            loss, parts = micro_batch_loss(policy, micro, config, denominator)
-            policy.accelerator.backward(loss)
-            sums += parts
+        sums = fitting(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
         for weight in weights:
             weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
             if policy.accelerator.num_processes > 1:
@@ -107,8 +106,51 @@ def update(
         optimizer.step()
         optimizer.zero_grad()
         stats = UpdateStats(loss_value, norm, *(part / tokens if tokens else math.nan for part in (entropy, kl, cut)))
-    policy.model.eval()
     return stats
+
+
+def fitting(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
+    """``work``, with every micro-batch of the batch cut in half as often as memory runs out.
+
+    Raises ``RunError`` where single completions are too much.
+    """
+    while True:
+        try:
+            return work()
+        except (MemoryError, RuntimeError) as error:
+            if not (isinstance(error, MemoryError) or should_reduce_batch_size(error)):
+                raise
+            if all(len(micro.prompts) == 1 for micro in batch.micro_batches):
+                raise RunError(
+                    "out of memory with one completion at a time; try gradient_checkpointing=true, precision=bf16 or "
+                    "a lower max_new_tokens"
+                ) from error
+        # After the except block, which holds the failed attempt's tensors.
+        clear_device_cache(garbage_collection=True)
+        batch.micro_batches = [half for micro in batch.micro_batches for half in micro.halves()]
+        batch.fits = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)
+
+
+def add_gradients(
+    policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, denominator: float
+) -> Tensor:
+    """The batch's gradient, in the weights; returns [loss, entropy, kl, clipped, tokens], summed."""
+    optimizer.zero_grad()
+    sums = torch.zeros(5, dtype=torch.float64)
+    _recompute(policy, config.gradient_checkpointing)
+    for micro in batch.micro_batches:
+        loss, parts = micro_batch_loss(policy, micro, config, denominator)
+        policy.accelerator.backward(loss)
+        sums += parts
+    _recompute(policy, False)
+    return sums
+
+
+def _recompute(policy: Policy, on: bool) -> None:
+    """Checkpointed layers recompute in training mode; what is in them stays out of it, where there may be dropout."""
+    for layer in policy.model.modules():
+        if isinstance(layer, GradientCheckpointingLayer):
+            layer.training = on
 
 
 def add_reference(

@@ -1,0 +1,110 @@
+"""What saves memory changes nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers.models.llama.modeling_llama import LlamaMLP
+
+from grpo_env.errors import RunError
+from grpo_env.trainer.batch import Batch, collate
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.update import make_optimizer, update
+
+
+def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
+    """transformers recomputes in training mode only, which would switch dropout on."""
+    task, norms = make_task(), []
+    for recompute in (False, True):
+        policy = load_policy(str(model_folder), device="cpu", gradient_checkpointing=recompute)
+        for layer in policy.model.model.layers:
+            layer.self_attn.attention_dropout = 0.5
+        config = TrainConfig(group_size=4, gradient_checkpointing=recompute)
+        options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
+        judged = roll_out(policy, task, task.verifier, task.examples("train")[:2], 4, **options)
+        batch = collate(policy, judged, config)
+        calls = count_calls(policy.model.model.layers[0].input_layernorm)
+        norms.append(update(policy, make_optimizer(policy, config), None, batch, config, 0).grad_norm)
+        assert calls() == len(batch.micro_batches) * (1 + recompute)
+    assert norms[0] == pytest.approx(norms[1], rel=1e-5)
+
+
+def count_calls(layer: torch.nn.Module):
+    calls: list[None] = []
+    layer.register_forward_hook(lambda *_: calls.append(None))
+    return lambda: len(calls)
+
+
+CONFIG = TrainConfig(
+    group_size=4, max_grad_norm=1e9, kl_coef=0.1, updates_per_step=2, clip_low=0.0, clip_high=0.0, learning_rate=1e-3
+)
+
+
+class Tight:
+    """Memory that runs out in the backward pass of more than ``rows`` rows."""
+
+    def __init__(self, policy: Policy, rows: int) -> None:
+        self.rows, self.tries = rows, 0
+        policy.model.lm_head.register_full_backward_pre_hook(self)
+        policy.model.model.register_forward_hook(self.look)
+
+    def look(self, module, args, output) -> None:
+        self.size = len(output.last_hidden_state)
+
+    def __call__(self, *_) -> None:
+        self.tries += 1
+        if self.size > self.rows:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+
+def updated(model_folder: Path, task, rows: int | None) -> tuple[dict[str, torch.Tensor], Batch, int]:
+    """The weights after an update where memory suffices for so many rows; its batch; and its backward passes."""
+    policy = load_policy(str(model_folder), device="cpu")
+    options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
+    batch = collate(policy, roll_out(policy, task, task.verifier, task.examples("train")[:2], 4, **options), CONFIG)
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [8]
+    reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
+    tight = Tight(policy, 8 if rows is None else rows)
+    optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
+    update(policy, optimizer, reference, batch, CONFIG, CONFIG.warmup_steps)
+    return policy.snapshot(), batch, tight.tries
+
+
+def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: Path, make_task) -> None:
+    task = make_task()
+    plain, batch, tries = updated(model_folder, task, rows=None)
+    assert (batch.fits, tries) == (None, 2)
+    halved, batch, tries = updated(model_folder, task, rows=2)
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [2, 2, 2, 2]
+    assert tries == 1 + 1 + 4 + 4
+    assert batch.fits == 2 * (8 + 6)  # no prompt is shared here
+    start = load_policy(str(model_folder), device="cpu").snapshot()
+    for name, weight in plain.items():
+        assert (weight - halved[name]).norm() < 1e-5 * (weight - start[name]).norm(), name
+    with pytest.raises(RunError, match="out of memory with one completion at a time"):
+        updated(model_folder, task, rows=0)
+
+
+def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """A layer asks for more memory than there is, when all completions of a step pass at once."""
+    sizes, forward = [], LlamaMLP.forward
+
+    def greedy(layer: LlamaMLP, x: torch.Tensor) -> torch.Tensor:
+        if x.requires_grad:
+            sizes.append(len(x))
+            if len(x) == 12:
+                torch.empty(2**62, dtype=torch.uint8)
+        return forward(layer, x)
+
+    monkeypatch.setattr(LlamaMLP, "forward", greedy)
+    result = train(make_task(eval_every=0, micro_batch_tokens=512), run_dir=tmp_path / "run")
+    assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
+    assert sizes.count(12) == 1
+    rows = map(json.loads, (result.run_dir / "metrics.jsonl").read_text().splitlines())
+    assert [row["step"] for row in rows if row["kind"] == "train"] == [0, 1, 2]
