@@ -163,9 +163,9 @@ def listing(groups: Mapping[str, Sequence[Seen]]) -> Table:
         table.add_column(name, justify="right")
     for name, runs in groups.items():
         for run in runs:
-            ends = [(run.curve("eval", metric) or [None])[-1] for metric in ("accuracy", "sampled_accuracy")]
-            where = [f"{ends[0][0]}", f"{ends[0][1]:.0f}"] if ends[0] else ["-", "-"]
-            values = [f"{end[2]:.3f}" if end else "-" for end in ends]
+            greedy, sampled = (run.curve("eval", metric)[-1:] for metric in ("accuracy", "sampled_accuracy"))
+            where = [f"{greedy[0][0]}", f"{greedy[0][1]:.0f}"] if greedy else ["-", "-"]
+            values = [f"{end[0][2]:.3f}" if end else "-" for end in (greedy, sampled)]
             table.add_row(Text(name), str(run.seed), Text(str(run.folder)), *where, *values)
     return table
 

@@ -161,7 +161,7 @@ def clock(seconds: float) -> str:
 
 def _done(row: Row) -> int:
     """Updates that were made when the row was written."""
-    return int(row["step"]) + (row["kind"] == "train")
+    return int(row["step"]) + int(row["kind"] == "train")
 
 
 def _place(row: Row) -> tuple[int, bool]:
