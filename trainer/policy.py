@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -148,6 +148,11 @@ def load_policy(
     and for a device or precision that is not there.
     """
     accelerator = Accelerator(cpu=device == "cpu")
+    if accelerator.distributed_type in (DistributedType.FSDP, DistributedType.DEEPSPEED):
+        raise UsageError(
+            f"accelerate is set up for {accelerator.distributed_type.value}, but weights are not sharded here: every "
+            "process holds the whole model; set up plain data parallelism, or see docs/scaling.md"
+        )
     found = accelerator.device.type
     if device not in ("auto", found):
         raise UsageError(f"device {device!r} is not available here; found {found!r}")
