@@ -64,7 +64,8 @@ class Report:
         """
         self._heard = time.time() if heard is None else heard
         if row["kind"] == "warning":
-            self.say(f"warning    step {row['step'] + 1}: {row['seen']}. {row['try']}", "yellow")
+            line = Text(f"warning    step {row['step'] + 1}: {row['seen']}. {row['try']}", style="yellow")
+            self.console.print(line, soft_wrap=not self._shows_table)
             return
         while self._rows and _place(self._rows[-1]) >= _place(row):
             self._rows.pop()

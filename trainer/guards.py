@@ -34,7 +34,7 @@ def warnings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def reward_collapse(rows: Sequence[Row]) -> Finding | None:
     """At least half of what was gained, and a fifth of the best mean, is lost, far beyond the noise of the means."""
     values = [value for row in rows if (value := row["reward"]) is not None]
-    if len(values) < 2 * WINDOW:
+    if len(values) <= WINDOW:
         return None
     sums = list(accumulate(values, initial=0.0))
     means = [(high - low) / WINDOW for low, high in zip(sums, sums[WINDOW:], strict=False)]
@@ -57,9 +57,11 @@ def uniform_groups(rows: Sequence[Row]) -> Finding | None:
     if share is None or share < 0.9:
         return None
     seen = f"in {share:.0%} of the groups of {WINDOW} steps all rewards were equal, and such groups teach nothing"
-    if accuracy is not None and accuracy > 0.5:
+    if accuracy is not None and accuracy >= 0.9:
         return seen, f"The task is as good as solved (accuracy {accuracy:.2f}): stop here, or give harder examples"
-    return seen, "The task is too hard: easier examples, a larger group_size, a higher temperature, partial rewards"
+    if accuracy is not None and accuracy > 0.1:
+        return seen, "A group's completions are all alike: try a higher temperature, or go back to a checkpoint before"
+    return seen, "The task is too hard: try easier examples, a larger group_size, a reward with parts"
 
 
 def entropy_collapse(rows: Sequence[Row]) -> Finding | None:
@@ -108,7 +110,7 @@ def kl_explosion(rows: Sequence[Row]) -> Finding | None:
     if now <= 0.1 or now <= min(1.0, 10 * before):
         return None
     return (
-        f"the KL divergence to the reference model is {now:.2g} nats a token; it was {before:.2g}",
+        f"the KL divergence to the reference model rose from {before:.2g} to {now:.2g} nats a token",
         "Try a lower learning_rate or a higher kl_coef; kl_estimator=k2 is less ruled by single tokens than k3",
     )
 

@@ -77,10 +77,12 @@ def test_it_is_said_again_when_it_was_right_in_between() -> None:
     assert len(unscored([(20, 40), (75, 90)])) == 2
 
 
-def test_too_easy_and_too_hard_get_other_advice() -> None:
-    easy, hard = (run(10, uniform_groups=lambda s: 1.0, accuracy=lambda s, a=a: a) for a in (0.98, 0.02))
+def test_too_easy_too_hard_and_all_alike_get_other_advice() -> None:
+    shares = (1.0, 0.02, 0.5)
+    easy, hard, alike = (run(10, uniform_groups=lambda s: 1.0, accuracy=lambda s, a=a: a) for a in shares)
     assert "harder examples" in warnings(easy)[0]["try"]
     assert "easier examples" in warnings(hard)[0]["try"]
+    assert "higher temperature" in warnings(alike)[0]["try"]
 
 
 def test_a_run_without_a_reference_or_with_nothing_scored() -> None:
