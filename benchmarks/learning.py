@@ -18,15 +18,13 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sides import SIDES, Listener, Work, inner, load, now, one_core
+from sides import CLOCKS, SIDES, Listener, Work, inner, load, one_core
 
-CLOCKS = {"wall": now, "cpu": time.process_time}
 MOST = 1000  # steps; the time is over before
 KINDS = ("greedy", "sampled")
 COLOURS = {"ours": "tab:blue", "trl": "tab:orange"}
@@ -39,8 +37,8 @@ class Snapshots(Listener):
     """Saves the weights every ``every`` seconds into ``folder``, named after step and time, until ``limit``."""
 
     def __init__(self, folder: Path, every: float, limit: float, clock: str) -> None:
-        super().__init__()
-        self.folder, self.every, self.limit, self.clock = folder, every, limit, CLOCKS[clock]
+        super().__init__(clock)
+        self.folder, self.every, self.limit = folder, every, limit
         self.mark, self.steps = every, 0
 
     def begin(self) -> None:

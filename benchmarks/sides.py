@@ -10,9 +10,10 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ class Work:
     """What both sides do. ``settings`` are fields of ``TrainConfig`` on top of the task's own.
 
     ``overrides`` change the task (see ``load_task``); ``ours`` and ``trl`` are settings for one side alone, such as
-    how many rows go through the model at once (TRL's ``per_device_train_batch_size`` must be given).
+    how many rows go through the model at once (TRL's ``per_device_train_batch_size`` must be given). ``clock``: one of
+    ``CLOCKS``.
     """
 
     task: str
@@ -35,28 +37,40 @@ class Work:
     settings: dict[str, Any] = field(default_factory=dict)
     ours: dict[str, Any] = field(default_factory=dict)
     trl: dict[str, Any] = field(default_factory=dict)
+    clock: str = "wall"
 
 
 class Stopwatch:
-    """Seconds by name; what is timed inside something else that is timed counts only once, for the inner one."""
+    """Seconds by name; what is timed inside something else that is timed counts only once, for the inner one.
 
-    def __init__(self) -> None:
+    ``seconds`` are the main thread's, ``beside`` those of all others.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
         self.seconds: dict[str, float] = defaultdict(float)
-        self._inner = [0.0]
+        self.beside: dict[str, float] = defaultdict(float)
+        self._own = threading.local()
+
+    def clear(self) -> None:
+        """Start at 0 again."""
+        self.seconds.clear()
+        self.beside.clear()
 
     def put_on(self, owner: Any, attribute: str, name: str) -> None:
         """Time every call of ``owner.attribute`` from now on."""
         function = getattr(owner, attribute)
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            self._inner.append(0.0)
-            start = now()
+            outer, self._own.inside = getattr(self._own, "inside", 0.0), 0.0
+            start = self.clock()
             try:
                 return function(*args, **kwargs)
             finally:
-                whole = now() - start
-                self.seconds[name] += whole - self._inner.pop()
-                self._inner[-1] += whole
+                whole = self.clock() - start
+                here = self.seconds if threading.current_thread() is threading.main_thread() else self.beside
+                here[name] += whole - self._own.inside
+                self._own.inside = outer + whole
 
         setattr(owner, attribute, timed)
 
@@ -64,8 +78,9 @@ class Stopwatch:
 class Listener:
     """What a benchmark hears of a training. ``watch`` is started on the parts of a step that a side tells apart."""
 
-    def __init__(self) -> None:
-        self.watch = Stopwatch()
+    def __init__(self, clock: str) -> None:
+        self.clock = CLOCKS[clock]
+        self.watch = Stopwatch(self.clock)
 
     def begin(self) -> None:
         """Everything is loaded; the first step starts."""
@@ -89,6 +104,9 @@ def now() -> float:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter()
+
+
+CLOCKS = {"wall": now, "cpu": time.process_time}
 
 
 def one_core(device: str) -> None:

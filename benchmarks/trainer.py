@@ -3,19 +3,20 @@ r"""Seconds a step, tokens a second and memory: our trainer beside TRL's; and de
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt -e '.[dev]'
     python benchmarks/trainer.py --peer-python /tmp/peers/bin/python
     python benchmarks/trainer.py --peer-python /tmp/peers/bin/python --model FOLDER --precision bf16 --rows 8 \
-        --reward diversity --steps 3
+        --reward repetition --steps 3
 
 Every measurement is a process of its own, bound to one core and one thread (not on a GPU). The sides take turns,
 ``--rounds`` times. A step lasts from the end of the one before to its own end, whatever happens there; the first is
 left out. Numbers are medians over all steps of all rounds; ``CPU s`` is processor time, which a busy machine changes
-less. ``forward`` is what remains of the loss's time; with us also of the update's: clipping, statistics. ``rest`` is
-what belongs to none of the parts: advantages, padding, metrics, records.
+less, and with ``--clock cpu`` the parts are told in it too. ``forward`` is what remains of the loss's time; with us
+also of the update's: clipping, statistics. ``rest`` is what belongs to none of the parts: advantages, padding, metrics,
+records. Scoring in a thread beside the sampling is in both of their columns.
 
 Both sides get the same weights, prompts (checked: token for token), reward, learning rate and optimizer. Samples
 differ, as the random numbers do, so the mean lengths are printed; the learning rate is as good as 0, so that the
 model, and with it the lengths and the share of uniform groups, stay those of the first step. Groups with equal rewards
-cost us nothing and TRL a full step. ``--reward diversity`` has none: what every completion has unlike the others of
-its group is its reward.
+cost us nothing and TRL a full step. ``--reward repetition`` has next to none: minus the share of a completion's tokens
+that it has written before.
 """
 
 from __future__ import annotations
@@ -24,65 +25,70 @@ import argparse
 import json
 import resource
 import sys
-import time
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import decoding
-from sides import SIDES, Ids, Listener, Work, inner, now, one_core
+from sides import CLOCKS, SIDES, Ids, Listener, Work, inner, one_core
 
 PARTS = ("sample", "score", "forward", "backward", "optimiser")
-DIVERSITY = {"verifiers": {"diversity": {"n": 1}}, "metric": "diversity", "cases": []}
+SPREAD = {"verifiers": {"repetition": {"unit": "token", "n": 1}}, "metric": "repetition", "cases": []}
 
 
 class Measure(Listener):
     """One row of numbers a step."""
 
-    def __init__(self, group_size: int) -> None:
-        super().__init__()
+    def __init__(self, group_size: int, clock: str) -> None:
+        super().__init__(clock)
         self.group_size = group_size
         self.rows: list[dict[str, float]] = []
         self.prompts: list[list[int]] = []
         self.heard: list[tuple[Ids, Any]] = []
 
     def begin(self) -> None:
-        self.watch.seconds.clear()
-        self.start, self.used = now(), time.process_time()
+        self.watch.clear()
+        self.began = {name: clock() for name, clock in CLOCKS.items()}
+        self.start = self.clock()
 
     def samples(self, prompts: Ids, completions: Ids, rewards: Any) -> None:
         self.prompts += [list(prompt) for prompt in prompts[:: self.group_size]]
         self.heard.append((completions, rewards))
 
     def step(self, model: Any) -> bool:
-        seconds, used = now() - self.start, time.process_time() - self.used
+        step = {name: clock() - self.began[name] for name, clock in CLOCKS.items()}
+        rest = self.clock() - self.start - sum(self.watch.seconds.values())
         lengths = [len(ids) for completions, _ in self.heard for ids in completions]
         rewards = [reward for _, rewards in self.heard for reward in rewards]
         groups = [rewards[at : at + self.group_size] for at in range(0, len(rewards), self.group_size)]
-        parts = {part: self.watch.seconds[part] for part in PARTS}
+        parts = {part: self.watch.seconds[part] + self.watch.beside[part] for part in PARTS}
         self.rows.append(
-            {"seconds": seconds, "cpu": used, **parts, "rest": seconds - sum(parts.values())}
+            {**step, **parts, "rest": rest}
             | {"tokens": sum(lengths), "length": fmean(lengths)}
-            | {"uniform": fmean(len(set(group)) == 1 for group in groups)}
+            | {"uniform": fmean(len(set(group)) == 1 for group in groups), "peak": peak()}
         )
         self.heard.clear()
         self.begin()
         return False
 
 
-def measure(side: str, work: Work) -> None:
-    """The inner process: train, and print a row for each step as JSON."""
+def peak() -> float:
+    """The most memory that this process has had, in GB: on a GPU the device's, else its own."""
     import torch
 
+    if torch.cuda.is_available() and torch.cuda.max_memory_allocated():
+        return torch.cuda.max_memory_allocated() / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+
+
+def measure(side: str, work: Work) -> None:
+    """The inner process: train, and print a row for each step as JSON."""
     one_core(work.settings["device"])
-    cuda = torch.cuda.is_available() and work.settings["device"] != "cpu"
-    listener = Measure(work.settings["group_size"])
+    listener = Measure(work.settings["group_size"], work.clock)
     output, sys.stdout = sys.stdout, sys.stderr
     SIDES[side](work, listener)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    found = {"rows": listener.rows[1:], "peak": torch.cuda.max_memory_allocated() if cuda else peak}
-    print(json.dumps({**found, "prompts": listener.prompts}), file=output)
+    print(json.dumps({"rows": listener.rows[1:], "prompts": listener.prompts}), file=output)
 
 
 def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
@@ -100,14 +106,14 @@ def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
     for side, found in results.items():
         rows = [row for one in found for row in one["rows"]]
         middle = {name: median(row[name] for row in rows) for name in rows[0]}
-        middle["speed"] = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
-        middle["peak"] = max(one["peak"] for one in found) / 1e9
+        middle["speed"] = sum(row["tokens"] for row in rows) / sum(row["wall"] for row in rows)
+        middle["peak"] = max(row["peak"] for row in rows)
         middle["length"] = fmean(row["length"] for row in rows)
         middle["uniform"] = fmean(row["uniform"] for row in rows)
         best[side] = middle
         times = [f"{middle[name]:.3f}" for name in (*PARTS, "rest")]
         print(
-            f"| {side} | {middle['seconds']:.3f} | {middle['cpu']:.3f} | {middle['speed']:,.0f} | {' | '.join(times)} "
+            f"| {side} | {middle['wall']:.3f} | {middle['cpu']:.3f} | {middle['speed']:,.0f} | {' | '.join(times)} "
             f"| {middle['peak']:.2f} | {fmean(map(len, prompts[0])):.0f} | {middle['length']:.1f} "
             f"| {middle['uniform']:.0%} |"
         )
@@ -116,7 +122,7 @@ def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
         ratio["speed"] = 1 / ratio["speed"]
         times = [f"{ratio[name]:.2f} x" for name in PARTS]
         print(
-            f"| ours is better by | {ratio['seconds']:.2f} x | {ratio['cpu']:.2f} x | {ratio['speed']:.2f} x | "
+            f"| ours is better by | {ratio['wall']:.2f} x | {ratio['cpu']:.2f} x | {ratio['speed']:.2f} x | "
             f"{' | '.join(times)} | | {ratio['peak']:.2f} x | | | |"
         )
 
@@ -135,7 +141,7 @@ def main() -> None:
     parser.add_argument("--peer-python", help="python of the environment with benchmarks/requirements.txt and grpo_env")
     parser.add_argument("--model", default="bundled", help="bundled, or a folder")
     parser.add_argument("--task", default="arithmetic")
-    parser.add_argument("--reward", choices=("task", "diversity"), default="task")
+    parser.add_argument("--reward", choices=("task", "repetition"), default="task")
     parser.add_argument("--prompts", type=int, default=8, help="prompts a step")
     parser.add_argument("--group", type=int, default=8, help="completions a prompt")
     parser.add_argument("--tokens", type=int, default=64, help="longest completion")
@@ -144,6 +150,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=20, help="steps that count")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="of the parts of a step")
     parser.add_argument("--only", choices=("steps", "decoding"))
     parser.add_argument("--ours", type=value, nargs="+", default=[], metavar="KEY=VALUE", help="settings of ours alone")
     parser.add_argument("--trl", type=value, nargs="+", default=[], metavar="KEY=VALUE", help="of GRPOConfig")
@@ -164,10 +171,11 @@ def main() -> None:
     }
     work = Work(
         options.task,
-        DIVERSITY if options.reward == "diversity" else {},
+        SPREAD if options.reward == "repetition" else {},
         settings,
         dict(options.ours),
         {"per_device_train_batch_size": options.rows, **dict(options.trl)},
+        options.clock,
     )
     pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
     size = f"{options.prompts} x {options.group} completions of at most {options.tokens} tokens"
