@@ -87,6 +87,8 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["train", "arithmetic", "num_generations=3"], "group_size"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["watch", "absent"], "absent: not a run folder"),
+        (["plot", "absent"], "absent: not a run folder"),
         (["frobnicate"], "No such command"),
     ],
 )
