@@ -17,7 +17,7 @@ from grpo_env.task import Task
 
 from .config import TrainConfig
 from .policy import Policy
-from .sampler import Rollout, sample_groups
+from .sampler import Rollout, sample
 
 T = TypeVar("T")
 
@@ -102,36 +102,37 @@ def roll_out(
     """
     own = examples[own_share(policy.accelerator, len(examples))]
     groups: dict[int, Group] = {}
-    rollouts: dict[int, list[Rollout]] = {}
     scores: dict[int, Future[list[list[Score]]]] = {}
     # Models and servers want many at once, and what a model says depends in its last bits on what is beside it.
     together = any(isinstance(part, BatchVerifier) for part in verifier.within())
     scorer = ThreadPoolExecutor(1)
+
+    def ended(number: int, found: list[Rollout]) -> None:
+        groups[number] = Group(own[number], [rollout.completion(task.format.prefill) for rollout in found])
+        if not together:
+            scores[number] = scorer.submit(judge_groups, verifier, [groups[number]])
+
     try:
-        for number, found in sample_groups(
+        rollouts = sample(
             policy,
             [policy.prompt_ids(example, task.format) for example in own],
             group_size,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             seeds=[f"{seed}/{example.id}" for example in own],
-        ):
-            rollouts[number] = found
-            groups[number] = Group(own[number], [rollout.completion(task.format.prefill) for rollout in found])
-            if not together:
-                scores[number] = scorer.submit(judge_groups, verifier, [groups[number]])
-        in_order = range(len(own))
-        judgements = (
-            judge_groups(verifier, [groups[number] for number in in_order])
-            if together
-            else [scores[number].result()[0] for number in in_order]
+            ended=ended,
         )
+        if together:
+            judgements = judge_groups(verifier, [groups[number] for number in range(len(own))])
+        else:
+            judgements = [scores[number].result()[0] for number in range(len(own))]
     finally:
         scorer.shutdown(cancel_futures=True)
     judged = [
-        Judged(own[number], rollout, score)
-        for number in in_order
-        for rollout, score in zip(rollouts[number], judgements[number], strict=True)
+        Judged(example, rollout, score)
+        for example, rollout, score in zip(
+            (each for each in own for _ in range(group_size)), rollouts, chain.from_iterable(judgements), strict=True
+        )
     ]
     gathered: list[Judged] = gather_object(judged)
     return gathered

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,27 +46,14 @@ def sample(
     max_new_tokens: int,
     temperature: float,
     seeds: Sequence[str] | None = None,
+    ended: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
 ) -> list[Rollout]:
-    """Sample ``group_size`` completions of every prompt; a group's rows are adjacent. See ``sample_groups``."""
-    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "temperature": temperature, "seeds": seeds}
-    groups = dict(sample_groups(policy, prompts, group_size, **options))
-    return [rollout for number in range(len(prompts)) for rollout in groups[number]]
+    """Sample ``group_size`` completions of every prompt; a group's rows are adjacent. Temperature 0 is greedy.
 
-
-def sample_groups(
-    policy: Policy,
-    prompts: Sequence[list[int]],
-    group_size: int,
-    *,
-    max_new_tokens: int,
-    temperature: float,
-    seeds: Sequence[str] | None = None,
-) -> Iterator[tuple[int, list[Rollout]]]:
-    """``group_size`` completions of each prompt, with its number, as soon as all of them have ended.
-
-    Temperature 0 is greedy. The random numbers of a group, one a token, are drawn beforehand from a generator that
-    starts from its own one of ``seeds`` (default: its place): neither the other prompts of the batch nor the rows that
-    have finished change a group's completions, and a resumed run needs no generator state.
+    The random numbers of a group, one a token, are drawn beforehand from a generator that starts from its own one of
+    ``seeds`` (default: its place): neither the other prompts of the batch nor the rows that have finished change a
+    group's completions, and a resumed run needs no generator state. ``ended`` is called with a group's number and its
+    completions as soon as the last of them has ended.
 
     Raises:
         UsageError: prompt and completion together exceed the model's positions.
@@ -85,12 +71,19 @@ def sample_groups(
         groups = [_draws(seed, max_new_tokens, group_size) for seed in seeds]
         draws = torch.cat(groups, 1).to(policy.device)
     ends, was_training = set(policy.end_ids), policy.model.training
+    found: dict[int, list[Rollout]] = {}
+
+    def group_ended(number: int, rows: list[list[int]]) -> None:
+        found[number] = [_rollout(policy, prompts[number], row, ends) for row in rows]
+        ended(number, found[number])
+
     policy.model.eval()
     try:
-        for number, rows in _decode(policy, prompts, group_size, max_new_tokens, temperature, draws):
-            yield number, [_rollout(policy, prompts[number], row, ends) for row in rows]
+        with torch.inference_mode(), policy.computing():
+            _decode(policy, prompts, group_size, max_new_tokens, temperature, draws, group_ended)
     finally:
         policy.model.train(was_training)
+    return [rollout for number in range(len(prompts)) for rollout in found[number]]
 
 
 def _draws(seed: str, max_new_tokens: int, group_size: int) -> Tensor:
@@ -105,7 +98,6 @@ def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], ends: set
     return Rollout(prompt_ids, ids, text, "length" if length is None else "stop")
 
 
-@torch.inference_mode()
 def _decode(
     policy: Policy,
     prompts: Sequence[list[int]],
@@ -113,43 +105,43 @@ def _decode(
     max_new_tokens: int,
     temperature: float,
     draws: Tensor | None,
-) -> Iterator[tuple[int, list[list[int]]]]:
-    """Groups as they end: their number, and tokens of each row with whatever follows its end token."""
+    ended: Callable[[int, list[list[int]]], None],
+) -> None:
+    """Calls ``ended`` for every group: its number, and tokens of each row with whatever follows its end token."""
     device, rows = policy.device, len(prompts) * group_size
     ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
     lengths = seen.sum(1).repeat_interleave(group_size)
     cache = decoding_cache(policy.model, max_new_tokens)
+    logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
+    if group_size > 1:
+        cache.batch_repeat_interleave(group_size)
+    logits = logits.repeat_interleave(group_size, 0)
+    seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
     ends = torch.tensor(policy.end_ids, device=device)
     tokens = ids.new_full((rows, max_new_tokens), policy.end_ids[0] if policy.end_ids else 0)
     active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the cache writes
     alive = torch.ones(rows, dtype=torch.bool, device=device)
     unfinished = [group_size] * len(prompts)
-    with policy.computing():
-        logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
-        if group_size > 1:
-            cache.batch_repeat_interleave(group_size)
-        logits = logits.repeat_interleave(group_size, 0)
-        seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
-        for t in range(max_new_tokens):
-            chosen = _choose(logits, temperature, None if draws is None else draws[t, active])
-            tokens[active, t] = chosen
-            ended = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
-            alive &= ~ended
-            for row in active[ended].tolist():
-                number = row // group_size
-                unfinished[number] -= 1
-                if not unfinished[number]:
-                    yield number, tokens[number * group_size : (number + 1) * group_size].tolist()
-            living = int(alive.sum())
-            if living == 0:
-                return
-            if len(alive) - living >= DROP_AT * len(alive):
-                kept = alive.nonzero().squeeze(1)
-                cache.batch_select_indices(kept)
-                active, alive, chosen = active[kept], alive[kept], chosen[kept]
-                seen, lengths = seen[kept], lengths[kept]
-            logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
+    for t in range(max_new_tokens):
+        chosen = _choose(logits, temperature, None if draws is None else draws[t, active])
+        tokens[active, t] = chosen
+        ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
+        alive &= ~ending
+        for row in active[ending].tolist():
+            number = row // group_size
+            unfinished[number] -= 1
+            if not unfinished[number]:
+                ended(number, tokens[number * group_size : (number + 1) * group_size].tolist())
+        living = int(alive.sum())
+        if living == 0:
+            return
+        if len(alive) - living >= DROP_AT * len(alive):
+            kept = alive.nonzero().squeeze(1)
+            cache.batch_select_indices(kept)
+            active, alive, chosen = active[kept], alive[kept], chosen[kept]
+            seen, lengths = seen[kept], lengths[kept]
+        logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
 
 
 def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer import sampler
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.forward import completion_states, logits_of, own_prompts, shared_prompts, with_fast_paths
+from grpo_env.trainer.forward import completion_states, logits_of, shared_prompts, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
 
@@ -86,7 +86,9 @@ def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str
     policy = tiny(family)
     vars(policy)["end_ids"] = []
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
-    groups = dict(sampler._decode(policy, prompts, 2, 6, 0.0, None))
+    groups = {}
+    with torch.inference_mode():
+        sampler._decode(policy, prompts, 2, 6, 0.0, None, groups.__setitem__)
     for prompt, row in ((prompts[number], row) for number, rows in groups.items() for row in rows):
         logits = policy.model(torch.tensor([prompt + row]), use_cache=False).logits[0, len(prompt) - 1 : -1]
         assert logits.argmax(-1).tolist() == row

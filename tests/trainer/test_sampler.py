@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer import sampler
 from grpo_env.trainer.cache import decoding_cache
 from grpo_env.trainer.policy import Policy, load_policy
-from grpo_env.trainer.sampler import sample, sample_groups
+from grpo_env.trainer.sampler import sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
@@ -180,17 +180,19 @@ def test_the_cache_does_not_copy_what_it_holds_at_every_token(policy: Policy) ->
     assert keys.equal(torch.cat([states[1:], states[1:, :, :1]], 2))
 
 
-def test_groups_come_as_soon_as_they_have_ended(policy: Policy) -> None:
+@pytest.mark.parametrize("precision", [None, torch.bfloat16])
+def test_groups_come_as_soon_as_they_have_ended(policy: Policy, precision: torch.dtype | None) -> None:
+    policy = replace(policy, autocast=precision)
     # Every third token ends a completion here, so groups end at different times.
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
-    arguments = {"max_new_tokens": 40, "temperature": 1.0, "seeds": list("abcd")}
-    groups = list(sample_groups(policy, PROMPTS, 2, **arguments))
+    groups = []
+    found = sample(
+        policy, PROMPTS, 2, max_new_tokens=40, temperature=1.0, ended=lambda number, rows: groups.append((number, rows))
+    )
     longest = [max(len(rollout.ids) for rollout in group) for _, group in groups]
     assert longest == sorted(longest)
     assert len(set(longest)) > 2
-    assert [rollout for _, group in sorted(groups, key=lambda one: one[0]) for rollout in group] == sample(
-        policy, PROMPTS, 2, **arguments
-    )
+    assert found == [rollout for _, group in sorted(groups, key=lambda one: one[0]) for rollout in group]
 
 
 def test_sharded_weights_are_refused(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
