@@ -17,8 +17,8 @@ from rich.text import Text
 from grpo_env.curves import new_figure, running_mean
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import read_records
+from grpo_env.run_files import read_config
 from grpo_env.schema import read_yaml
-from grpo_env.watch import read_config
 
 COLOURS = tuple(f"C{number}" for number in range(10))  # those of matplotlib
 DASHES = ("--", ":", "-.", (0, (5, 1)), (0, (1, 3)), (0, (3, 1, 1, 1, 1, 1)))

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.report import Report
-from grpo_env.schema import read_yaml
+from grpo_env.run_files import read_config
 
 POLL = 0.5  # seconds between two looks at a file
 
@@ -60,13 +60,6 @@ def follow(file: Path, poll: float = POLL) -> Iterator[tuple[dict[str, Any], flo
                         known[number - 1 :] = [line]
                         yield _parse(line, file, number), status.st_mtime
         time.sleep(poll)
-
-
-def read_config(run: Path) -> dict[str, Any]:
-    """A run's settings. Raises ``UsageError`` for a folder that is no run."""
-    if not (run / "config.yaml").is_file():
-        raise UsageError(f"{run}: not a run folder (it has no config.yaml)")
-    return read_yaml(run / "config.yaml")
 
 
 def _parse(line: bytes, file: Path, number: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -35,9 +35,8 @@ class MicroBatch:
         """Its rows in two micro-batches; itself, where it has one."""
         middle = len(self.prompts) // 2
         parts = (slice(0, middle), slice(middle, None)) if middle else (slice(None),)
-        return [
-            MicroBatch(*(None if value is None else value[part] for value in vars(self).values())) for part in parts
-        ]
+        filled = {name: value for name, value in vars(self).items() if value is not None}
+        return [replace(self, **{name: value[part] for name, value in filled.items()}) for part in parts]
 
     def positions(self, *, shared: bool) -> int:
         """Token positions, padding included, as ``pack`` counts them."""

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
+from grpo_env.run_files import MODEL
 from grpo_env.task import Task, load_task
 
 from .batch import collate
-from .checkpoint import MODEL, RunFolder
+from .checkpoint import RunFolder
 from .config import TrainConfig, expand
 from .rollout import fill_batch
 from .run import Result, Run, uninterrupted

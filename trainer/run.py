@@ -19,11 +19,12 @@ from grpo_env.core import Example
 from grpo_env.curves import plot_curves
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.report import Report
+from grpo_env.run_files import CURVES, MODEL, SAMPLES
 from grpo_env.task import Task
 
 from .adapters import prepare_adapter
 from .batch import Batch
-from .checkpoint import CURVES, MODEL, SAMPLES, RunFolder
+from .checkpoint import RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths

@@ -120,11 +120,15 @@ def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: 
         train(task, run_dir=tmp_path / "third", lora_rank=4)
 
 
-def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_folder: Path) -> None:
+def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_folder: Path, tmp_path: Path) -> None:
     ids = torch.tensor([[40, 41, 42, 43]])
     base, _ = load_model(model_folder)
     by_transformers, tokenizer = load_model(first / "model")
     by_peft = peft.PeftModel.from_pretrained(base, first / "model")
+    bare = tmp_path / "bare"  # as peft saves it
+    by_peft.save_pretrained(bare)
+    assert not (bare / "tokenizer_config.json").exists()
+    assert load_model(bare)[1].eos_token == "<end>"
     with torch.no_grad():
         logits = by_transformers(ids).logits
         torch.testing.assert_close(by_peft(ids).logits, logits)

@@ -13,7 +13,8 @@ import re
 import shutil
 import signal
 import sys
-from collections import Counter
+import threading
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -34,7 +35,7 @@ RMTREE = getattr(shutil.rmtree, "__qualname__", "_RmtreeType.__call__")
 PLACES = (
     ("RunFolder.save", "checkpoints/step-000003/state.pt"),
     (RMTREE, None),
-    ("RunFolder.record", "metrics.jsonl"),
+    ("RunFiles.record", "metrics.jsonl"),
     ("update", None),
     ("RunFolder.save", None),
     ("sample", None),
@@ -42,15 +43,15 @@ PLACES = (
     ("micro_batch_loss", None),
     ("Tensor.backward", None),
     ("RunFolder.record_samples", "samples.jsonl"),
-    ("RunFolder.record", None),
+    ("RunFiles.record", None),
     ("RunFolder.record_samples", None),
     ("RunFolder.save_model", "model/model.safetensors"),
     ("RunFolder.save_model", None),
     ("collate", None),
     ("evaluate", None),
-    ("RunFolder.create", None),
+    ("RunFiles.make", None),
 )
-PLACES_RESUMING = ("RunFolder.load", "RunFolder.forget_from", "RunFolder.save", "update")
+PLACES_RESUMING = ("RunFolder.load", "RunFiles.forget_from", "RunFolder.save", "update")
 NAMES = frozenset(name for name, _ in PLACES) | frozenset(PLACES_RESUMING)
 TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": [^,}]+')
 
@@ -61,14 +62,19 @@ class Watch:
     def __init__(self, place: str = "", event: int = -1, limit: int | None = None) -> None:
         self.seen: Counter[str] = Counter()
         self._last, self._limit = (place, event), limit
-        self._inside: list[str] = []
+        self._inside: dict[int, list[str]] = defaultdict(list)  # by thread: scoring has its own
+
+    def look(self) -> None:
+        threading.setprofile(self)
+        sys.setprofile(self)
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        inside = self._inside[threading.get_ident()]
         known = event in ("call", "return") and (name := frame.f_code.co_qualname) in NAMES
         if known and event == "call":
-            self._inside.append(name)
-        if self._inside:
-            place = self._inside[-1]
+            inside.append(name)
+        if inside:
+            place = inside[-1]
             self.seen[place] += 1
             if (place, self.seen[place]) == self._last:
                 if self._limit is None:
@@ -77,7 +83,7 @@ class Watch:
                 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (self._limit, self._limit))
         if known and event == "return":
-            self._inside.pop()
+            inside.pop()
 
 
 def in_a_child(work: Callable[[], object], watch: Watch) -> int:
@@ -86,7 +92,7 @@ def in_a_child(work: Callable[[], object], watch: Watch) -> int:
     if child == 0:
         code = 1
         try:
-            sys.setprofile(watch)
+            watch.look()
             work()
             code = 0
         finally:
@@ -98,11 +104,12 @@ def in_a_child(work: Callable[[], object], watch: Watch) -> int:
 
 def counted(work: Callable[[], object]) -> Counter[str]:
     watch = Watch()
-    sys.setprofile(watch)
+    watch.look()
     try:
         work()
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
     return watch.seen
 
 
