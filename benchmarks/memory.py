@@ -1,0 +1,76 @@
+"""Peak memory of one training step, and what the run leaves on disk, for each way to hold weights and optimizer.
+
+    python benchmarks/memory.py MODEL [--prompts 1] [--group 4] [--tokens 16]
+
+Each way runs in a process of its own. Completions are few and short, so that weights, gradients and moments count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WAYS: dict[str, dict[str, object]] = {
+    "all weights": {},
+    "all weights, a reference": {"kl_coef": 0.04},
+    "all weights, adamw_8bit": {"optimizer": "adamw_8bit"},
+    "LoRA": {"lora_rank": 16},
+    "LoRA, a reference": {"lora_rank": 16, "kl_coef": 0.04},
+}
+
+
+def measure(settings: dict[str, object]) -> dict[str, float]:
+    """One step by these settings: peak memory in GB, checkpoint and model in MB."""
+    from grpo_env import load_task, train
+
+    with tempfile.TemporaryDirectory() as folder:
+        task = load_task("arithmetic", {"dataset.limit": {"train": 8, "eval": 1}})
+        run = train(task, run_dir=Path(folder) / "run", **settings).run_dir
+        sizes = {
+            name: sum(file.stat().st_size for file in (run / name).rglob("*")) for name in ("checkpoints", "model")
+        }
+    scale = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return {"peak_gb": peak / 1e9, "checkpoint_mb": sizes["checkpoints"] / 1e6, "model_mb": sizes["model"] / 1e6}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--prompts", type=int, default=1)
+    parser.add_argument("--group", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=16)
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--inner", type=json.loads, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    # An entropy bonus gives every completion a gradient, whatever it earns.
+    common = {
+        "model": options.model,
+        "steps": 1,
+        "prompts_per_step": options.prompts,
+        "group_size": options.group,
+        "max_new_tokens": options.tokens,
+        "precision": options.precision,
+        "entropy_coef": 1e-3,
+        "eval_every": 0,
+        "eval_examples": 1,
+        "eval_samples": 0,
+    }
+    if options.inner is not None:
+        print(json.dumps(measure(common | options.inner)))
+        return
+    print(f"{'':28}{'peak, GB':>10}{'checkpoint, MB':>16}{'model/, MB':>12}")
+    for name, settings in WAYS.items():
+        command = [sys.executable, __file__, *sys.argv[1:], "--inner", json.dumps(settings)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        print(f"{name:28}{found['peak_gb']:10.2f}{found['checkpoint_mb']:16.1f}{found['model_mb']:12.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
