@@ -32,7 +32,7 @@ from .guards import warnings
 from .policy import Policy, load_policy
 from .rollout import Judged
 from .sampler import DivergedError
-from .track import check_tracker, start_tracker, track
+from .track import check_tracker, finish_tracker, start_tracker, track
 from .update import UpdateStats, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -244,8 +244,7 @@ class Run:
     def close(self) -> None:
         """Let go of the terminal and the tracker."""
         self.report.close()
-        if self.tracker is not None:
-            self.tracker.finish()
+        finish_tracker(self.tracker)
 
     def finish(self) -> Result:
         """Save model, last checkpoint and curves, and say what to do next."""

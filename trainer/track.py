@@ -50,6 +50,13 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
     return tracker
 
 
+def finish_tracker(tracker: Any | None) -> None:
+    """Let the tracker write what it still holds."""
+    if tracker is not None:
+        with redirect_stdout(sys.stderr):
+            tracker.finish()
+
+
 def track(tracker: Any | None, row: Mapping[str, Any]) -> None:
     """Send the numbers of a row of metrics, as ``train/reward`` and ``eval/accuracy``."""
     numbers = {name: value for name, value in row.items() if isinstance(value, int | float) and name != "step"}
