@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env.tasks.arithmetic import problems
-from grpo_env.trainer.evaluate import run_eval
-from grpo_env.trainer.policy import BUNDLED
-from grpo_env.trainer.pretrain import (
+from grpo_env.tasks.pretrain import (
     CARELESS,
     CLEAN,
     IGNORED,
@@ -25,6 +23,8 @@ from grpo_env.trainer.pretrain import (
     pretrain,
     solution,
 )
+from grpo_env.trainer.evaluate import run_eval
+from grpo_env.trainer.policy import BUNDLED
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,7 +1,7 @@
 """Makes the bundled model: teach a tiny Llama the arithmetic task well, then let a careless teacher spoil it a little.
 
 What the careless teacher adds (forgotten carries, broken formats) is the flaw that GRPO has to find and remove, so
-a short run on a CPU shows the whole algorithm at work. Run ``python -m grpo_env.trainer.pretrain --out DIR``.
+a short run on a CPU shows the whole algorithm at work. Run ``python -m grpo_env.tasks.pretrain --out DIR``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tokenizers.decoders import ByteLevel
 from torch.nn import functional
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from grpo_env.tasks.arithmetic import problems
+from grpo_env.trainer.evaluate import run_eval
 
-from .evaluate import run_eval
+from .arithmetic import problems
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
