@@ -15,7 +15,7 @@ Runs = Mapping[int, Sequence[Row]]  # by seed: the rows of metrics.jsonl
 
 # 97.5 % quantiles of Student's t by degrees of freedom.
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-LAST = 10  # steps; with 128 completions of new problems each, 1,280 samples
+LAST = 10  # steps; with 64 completions of new problems each, 640 samples
 BASELINE = "outcome"
 
 
@@ -40,7 +40,7 @@ def load(folder: Path) -> dict[int, list[Row]]:
 
 def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
     """Accuracy at equal steps and at equal time, and the paired differences to outcome supervision."""
-    clocks = {mode: clock(runs) for mode, runs in modes.items()}
+    clocks = {mode: clock(runs, *rates(modes)) for mode, runs in modes.items()}
     budget = min(times[-1] for times in clocks.values())
     # Of how many steps each mode's share of the same time is.
     within = {mode: sum(time <= budget for time in times) for mode, times in clocks.items()}
@@ -48,7 +48,8 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
         ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
         (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
         ("all steps", lambda mode, rows: fmean(curve(rows))),
-        (f"last {LAST} steps within {budget:.0f} s", lambda mode, rows: fmean(curve(rows)[: within[mode]][-LAST:])),
+        (f"last {LAST} steps in {budget:.0f} s", lambda mode, rows: fmean(curve(rows)[: within[mode]][-LAST:])),
+        (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
     ]
     lines = [
         f"| {task} | seeds | s a step | " + " | ".join(name for name, _ in measures) + " |",
@@ -123,13 +124,36 @@ def written(rows: Sequence[Row]) -> list[float]:
     return [a / b for a, b in zip(curve(rows, "parts/written"), curve(rows, "parts/asked"), strict=True)]
 
 
-def clock(runs: Runs) -> list[float]:
-    """Seconds after each step: sums of the fastest seed's, as what else the machine does can only add to them."""
+def rates(modes: Mapping[str, Runs]) -> tuple[float, float]:
+    """Seconds that a token takes to sample and to learn from, on this machine when nothing else disturbs it.
+
+    The fastest tenth of all steps of a task says it: what else the machine does only ever adds to the others.
+    """
+    steps = [row for runs in modes.values() for rows in runs.values() for row in rows if row["kind"] == "train"]
+    sampling = sorted(row["sample_seconds"] / row["tokens"] for row in steps)
+    learning = sorted(row["update_seconds"] / learnt(row) for row in steps if learnt(row))
+    return sampling[len(sampling) // 10], learning[len(learning) // 10]
+
+
+def learnt(row: Row) -> float:
+    """Tokens that a step learns from: those of groups whose advantages are not all 0."""
+    return float(row["tokens"] * (1 - row["uniform_groups"]))
+
+
+def clock(runs: Runs, sample: float, learn: float) -> list[float]:
+    """Undisturbed seconds after each step, by the work that it had to do: the mean over seeds, in sums."""
     seconds = [
-        [a + b for a, b in zip(curve(rows, "sample_seconds"), curve(rows, "update_seconds"), strict=True)]
+        [row["tokens"] * sample + learnt(row) * learn for row in rows if row["kind"] == "train"]
         for rows in runs.values()
     ]
-    return list(accumulate(min(step) for step in zip(*seconds, strict=True)))
+    return list(accumulate(fmean(step) for step in zip(*seconds, strict=True)))
+
+
+def mean_over_time(values: Sequence[float], ends: Sequence[float], budget: float) -> float:
+    """The mean height of a curve of steps, each of which lasts until its end, over the first ``budget`` seconds."""
+    starts = [0.0, *ends[:-1]]
+    stretches = zip(values, starts, ends, strict=True)
+    return sum(value * max(0.0, min(end, budget) - start) for value, start, end in stretches) / budget
 
 
 def draw(done: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
@@ -142,18 +166,19 @@ def draw(done: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
     grid = figure.subplots(len(done), 2, squeeze=False)
     for (left, right), (task, modes) in zip(grid, done.items(), strict=True):
         for mode, runs in modes.items():
-            steps = list(range(1, len(clock(runs)) + 1))
+            seconds = clock(runs, *rates(modes))
+            steps = list(range(1, len(seconds) + 1))
             if task == "padding":
                 band(left, steps, [useless_share(rows) for rows in runs.values()], mode)
                 band(right, steps, [written(rows) for rows in runs.values()], mode)
             else:
                 band(left, steps, [curve(rows) for rows in runs.values()], mode)
-                band(right, clock(runs), [curve(rows) for rows in runs.values()], mode)
+                band(right, seconds, [curve(rows) for rows in runs.values()], mode)
         padding = task == "padding"
         left.set_title(f"{task}: share of useless equations" if padding else f"{task}: accuracy of sampled completions")
         right.set_title(f"{task}: equations written for each one asked" if padding else f"{task}: the same over time")
         left.set_xlabel("step")
-        right.set_xlabel("step" if padding else "seconds of sampling, scoring and updating")
+        right.set_xlabel("step" if padding else "seconds, by work")
         for axes in (left, right):
             axes.grid(alpha=0.3)
             axes.set_ylim(bottom=0)
