@@ -133,7 +133,8 @@ def inner(script: str, python: str, *arguments: str) -> Any:
 def load(work: Work) -> tuple[Any, Any]:
     """The task and the config of both sides."""
     from grpo_env.task import load_task
-    from grpo_env.trainer.config import TrainConfig, expand
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.presets import expand
 
     task = load_task(work.task, work.overrides)
     return task, TrainConfig.from_mapping({**expand(task.defaults), **expand(work.settings)})

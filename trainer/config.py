@@ -1,110 +1,18 @@
-"""The settings of a run: one dataclass, one table of presets, and errors that help."""
+"""The settings of a run: one dataclass, and errors that help."""
 
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 from grpo_env.errors import UsageError, nearest
+from grpo_env.schema import typed
 
 from .advantages import Credit, Scale, Std
 from .losses import Aggregate, Estimator, RatioLevel, Surrogate
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # Shao et al. 2024, DeepSeekMath, equations 3 and 4, section 4.1.2; KL coefficient as in its section 4.2.
-    "grpo": {"scale": "group", "aggregate": "sequence", "clip_low": 0.2, "clip_high": 0.2, "kl_coef": 0.04},
-    # Liu et al. 2025, "Understanding R1-Zero-like training": no division by std or by length.
-    "dr_grpo": {"scale": "none", "aggregate": "constant", "clip_low": 0.2, "clip_high": 0.2, "kl_coef": 0.0},
-    # Yu et al. 2025, DAPO, equation 8: token mean, higher upper clip, truncated completions filtered (section 3.4).
-    "dapo": {
-        "scale": "group",
-        "aggregate": "token",
-        "clip_low": 0.2,
-        "clip_high": 0.28,
-        "kl_coef": 0.0,
-        "truncated": "mask",
-    },
-    # Zheng et al. 2025, GSPO, equation 5 and section 5.1: the ratio of a whole sequence, hence the narrow clip.
-    "gspo": {
-        "scale": "group",
-        "aggregate": "sequence",
-        "ratio": "sequence",
-        "clip_low": 3e-4,
-        "clip_high": 4e-4,
-        "kl_coef": 0.0,
-    },
-    # Chen et al. 2025, MiniMax-M1, equation 4: no lower bound. Its upper one is unpublished; a ratio of 5 is the value
-    # of Khatri et al. 2025, "The art of scaling reinforcement learning compute for LLMs".
-    "cispo": {
-        "scale": "group",
-        "aggregate": "token",
-        "surrogate": "cispo",
-        "clip_low": 1.0,
-        "clip_high": 4.0,
-        "kl_coef": 0.0,
-    },
-    # Ahmadian et al. 2024, "Back to basics": REINFORCE with a leave-one-out baseline, a sum over tokens.
-    "rloo": {"scale": "none", "leave_one_out": True, "aggregate": "constant", "kl_coef": 0.0},
-    # Williams 1992, with the group's mean as baseline: no ratio, no clip, no deviation, no length.
-    "reinforce": {"scale": "none", "aggregate": "constant", "surrogate": "reinforce", "kl_coef": 0.0},
-}
-"""What each preset sets. An explicit setting wins over the preset, the preset over the field's default."""
-
-PEERS = {
-    "num_generations": "group_size",
-    "n": "group_size",
-    "rollout_n": "group_size",
-    "beta": "kl_coef",
-    "kl_loss_coef": "kl_coef",
-    "epsilon": "clip_low",
-    "clip_ratio_low": "clip_low",
-    "epsilon_high": "clip_high",
-    "clip_ratio_high": "clip_high",
-    "max_completion_length": "max_new_tokens",
-    "max_response_length": "max_new_tokens",
-    "max_tokens": "max_new_tokens",
-    "num_iterations": "updates_per_step",
-    "ppo_epochs": "updates_per_step",
-    "max_steps": "steps",
-    "total_training_steps": "steps",
-    "lr": "learning_rate",
-    "lr_scheduler_type": "schedule",
-    "loss_type": "aggregate",
-    "loss_agg_mode": "aggregate",
-    "importance_sampling_level": "ratio",
-    "multi_objective_aggregation": "normalise",
-    "entropy_coeff": "entropy_coef",
-    "clip_ratio_c": "dual_clip",
-    "delta": "dual_clip",
-    "ref_model_sync_steps": "reference_every",
-    "scale_rewards": "scale",
-    "per_device_train_batch_size": "micro_batch_tokens",
-    "max_token_len_per_gpu": "micro_batch_tokens",
-    "filter_groups": "resample",
-    "batch_size": "prompts_per_step",
-    "train_batch_size": "prompts_per_step",
-    "model_name_or_path": "model",
-    "lora_r": "lora_rank",
-    "lora_target_modules": "lora_target",
-    "optim": "optimizer",
-    "max_grad_clip": "max_grad_norm",
-    "grad_clip": "max_grad_norm",
-    "mask_truncated_completions": "truncated",
-    "eval_steps": "eval_every",
-    "save_steps": "save_every",
-    "save_total_limit": "keep_checkpoints",
-    "warmup": "warmup_steps",
-    "bf16": "precision",
-    "dtype": "precision",
-    "use_cpu": "device",
-    "report_to": "tracker",
-    "log_with": "tracker",
-    "logger": "tracker",
-}
-"""Other libraries' names for our settings, for the error message."""
+from .presets import PEERS, expand
 
 
 @dataclass(frozen=True)
@@ -133,7 +41,7 @@ class TrainConfig:
     credit: Credit = "sum"
     """What a token gets of the normalised rewards of the steps that end on it or later: sum, mean or min."""
     preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "reinforce"] | None = None
-    """A named row of settings (see ``PRESETS``); explicit settings win over it."""
+    """A named row of settings (see ``presets``); explicit settings win over it."""
     scale: Scale = "group"
     """Divide advantages by the standard deviation of the group, of the batch's raw rewards, or by none."""
     std: Std = "sample"
@@ -259,16 +167,11 @@ class TrainConfig:
                 raise UsageError(f"{source}: unknown setting {name!r}; here it is called {PEERS[name]!r}")
             if name not in known:
                 raise UsageError(f"{source}: unknown setting {name!r}; {nearest(str(name), known)}")
-        checked = {name: _typed(name, value, hints[name], source) for name, value in settings.items()}
+        checked = {name: typed(name, value, hints[name], source) for name, value in settings.items()}
         try:
             return cls(**expand(checked))
         except UsageError as error:
             raise UsageError(f"{source}: {error}") from None
-
-
-def expand(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """``settings`` on top of what their ``preset`` sets, if they name one."""
-    return {**PRESETS.get(str(settings.get("preset")), {}), **settings}
 
 
 _RANGES: tuple[tuple[str, float, float], ...] = (
@@ -302,25 +205,3 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("save_every", 0, math.inf),
     ("keep_checkpoints", 1, math.inf),
 )
-
-
-def _typed(name: str, value: Any, hint: Any, source: str) -> Any:
-    if isinstance(hint, types.UnionType) or type(None) in get_args(hint):
-        if value is None:
-            return None
-        hint = next(choice for choice in get_args(hint) if choice is not type(None))
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise UsageError(f"{source}: {name} is {value!r}; {nearest(str(value), get_args(hint))}")
-        return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if hint is float and isinstance(value, str):  # YAML reads 1e-4, without a dot, as text
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    if type(value) is not hint:
-        kind = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
-        raise UsageError(f"{source}: {name} is {value!r}; it must be {kind}")
-    return value

@@ -12,7 +12,8 @@ from grpo_env.task import Task, load_task
 
 from .batch import collate
 from .checkpoint import RunFolder
-from .config import TrainConfig, expand
+from .config import TrainConfig
+from .presets import expand
 from .rollout import fill_batch
 from .run import Result, Run, uninterrupted
 from .update import update

@@ -8,7 +8,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.config import _RANGES, PEERS, PRESETS, TrainConfig
+from grpo_env.trainer.config import _RANGES, TrainConfig
+from grpo_env.trainer.presets import PEERS, PRESETS
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import pytest
 
 from grpo_env import Completion, Example, Score, Verifier, verifier
 from grpo_env.errors import UsageError
+from grpo_env.intervals import bootstrap, pass_at_k, wilson
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.evaluate import bootstrap, evaluate, pass_at_k, run_eval, summarise, wilson
+from grpo_env.trainer.evaluate import evaluate, run_eval, summarise
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.rollout import Judged, take
 from grpo_env.trainer.sampler import Rollout
