@@ -51,7 +51,7 @@ Gradients = list[dict[str, Tensor]]
 
 
 class Recorder(torch.optim.SGD):
-    """Gradient descent that keeps every gradient. Its learning rate is nobody's schedule."""
+    """Gradient descent that keeps every gradient, at a learning rate that no schedule changes."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__(model.parameters(), lr=LEARNING_RATE)
@@ -259,8 +259,7 @@ def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[Judged],
     """TRL adds 1e-4 to the deviation, we nothing: equal rewards are 0 without it."""
     rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
     _, trainer = theirs(judged, tmp_path, rewards=[rewards], scale_rewards=scale)
-    values = torch.tensor([reward or 0.0 for reward in rewards], dtype=torch.float64)
-    scored = torch.tensor([reward is not None for reward in rewards])
+    values, scored = torch.tensor(REWARDS).double(), torch.tensor([reward is not None for reward in rewards])
     found = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
     torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
     without = outcome_advantages(values, scored, GROUP, scale=scale)

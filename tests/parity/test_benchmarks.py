@@ -1,0 +1,35 @@
+"""The benchmarks that measure TRL beside us run, on next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl", reason="TRL is not installed; how to run these tests stands in test_trl.py")
+
+FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
+
+
+def printed(script: str, *options: str) -> str:
+    command = [sys.executable, str(FOLDER / script), "--peer-python", sys.executable, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_step_and_decoding() -> None:
+    """The prompts of both sides are compared in there."""
+    small = ["--prompts", "2", "--group", "4", "--tokens", "30", "--steps", "1", "--rounds", "1", "--rows", "4"]
+    found = printed("trainer.py", *small)
+    for row in ("| ours |", "| trl |", "| ours is better by |", "| spread | ours : generate |"):
+        assert row in found
+
+
+def test_learning_curves(tmp_path: Path) -> None:
+    times = ["--seconds", "6", "--every", "6", "--seeds", "1", "--examples", "4", "--clock", "cpu"]
+    found = printed("learning.py", *times, "--plot", str(tmp_path / "curves.png"))
+    assert found.count("| ours | ") == found.count("| trl | ") == 2
+    assert (tmp_path / "curves.png").stat().st_size > 10_000
