@@ -46,7 +46,6 @@ GROUP, LONGEST, LEARNING_RATE = 4, 26, 0.3
 REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # a uniform group between two others
 WIDE = {"clip_low": 0.2, "clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
 NARROW = {"clip_low": 0.02, "clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
-
 Gradients = list[dict[str, Tensor]]
 
 
