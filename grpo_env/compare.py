@@ -16,8 +16,7 @@ from rich.text import Text
 
 from grpo_env.curves import new_figure, running_mean
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files import read_records
-from grpo_env.run_files import read_config
+from grpo_env.run_files import RunFiles, read_config
 from grpo_env.schema import read_yaml
 
 COLOURS = tuple(f"C{number}" for number in range(10))  # those of matplotlib
@@ -49,8 +48,7 @@ class Seen:
         seed = settings.pop("seed")
         task = read_yaml(folder / "task.yaml")
         kept = {key: value for key, value in task.items() if key not in ("train", "cases", "description", "version")}
-        file = folder / "metrics.jsonl"
-        rows = [record.row for record in read_records(file) if record.row is not None] if file.exists() else []
+        rows = RunFiles(folder).metrics()
         if not rows:
             raise UsageError(f"{folder}: nothing to draw yet: it has no rows in metrics.jsonl")
         return cls(folder, _flat(kept), settings, seed, rows)

@@ -75,4 +75,4 @@ def learn(run: Run, start: int) -> Result:
     except (KeyboardInterrupt, RunError) as error:
         raise run.stopped(done, error) from error
     finally:
-        run.close()
+        run.journal.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -18,9 +17,11 @@ from torch import Tensor
 from grpo_env.core import Example
 from grpo_env.curves import plot_curves
 from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.journal import Journal
 from grpo_env.report import Report
 from grpo_env.run_files import CURVES, MODEL, SAMPLES
 from grpo_env.task import Task
+from grpo_env.track import check_tracker, start_tracker
 
 from .adapters import prepare_adapter
 from .batch import Batch
@@ -28,11 +29,9 @@ from .checkpoint import RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
-from .guards import warnings
 from .policy import Policy, load_policy
 from .rollout import Judged
 from .sampler import DivergedError
-from .track import check_tracker, finish_tracker, start_tracker, track
 from .update import UpdateStats, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -69,9 +68,7 @@ class Run:
     eval_examples: Sequence[Example]
     report: Report
     folder: RunFolder = field(init=False)
-    clock: float = field(init=False)
-    history: list[dict[str, Any]] = field(init=False)
-    tracker: Any | None = field(init=False)
+    journal: Journal = field(init=False)
 
     @classmethod
     def load(cls, task: Task, config: TrainConfig) -> Run:
@@ -130,11 +127,8 @@ class Run:
         rows = config.prompts_per_step * config.group_size
         many = policy.accelerator.num_processes
         where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
-        past = self.folder.metrics()
-        self.clock = time.monotonic() - (past[-1]["seconds"] if past else 0.0)
-        self.history = [row for row in past if row["kind"] == "train"]
-        self.tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
-        self.report.recall(past)
+        tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
+        self.journal = Journal(self.folder, self.report, tracker)
         self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
         trained = sum(weight.numel() for weight in policy.trained.values())
         size = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
@@ -159,17 +153,10 @@ class Run:
             sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
             row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
         row["accuracy_low"], row["accuracy_high"] = accuracy_interval(judged, self.task.metric)
-        self.write(row)
+        self.journal.write(row)
         if ends:
             shown = [(one.example, one.rollout.text, one.score) for one in judged[:SHOWN]]
             self.report.completions(f"completions {'after' if step else 'before'} training", shown)
-
-    def write(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Record, show and track a row of metrics, with the seconds since the run began; returns it as written."""
-        written = self.folder.record({**row, "seconds": time.monotonic() - self.clock})
-        self.report.show(written)
-        track(self.tracker, written)
-        return written
 
     def check(self, judged: Sequence[Judged], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
@@ -227,9 +214,7 @@ class Run:
             "sample_seconds": sampled - began,
             "update_seconds": ended - sampled,
         }
-        self.history.append(self.write(row))
-        for warning in warnings(self.history):
-            self.write(warning)
+        self.journal.write(row)
         self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
 
     def save_if_due(self, step: int) -> None:
@@ -240,11 +225,6 @@ class Run:
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates."""
         self.folder.save(self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints)
-
-    def close(self) -> None:
-        """Let go of the terminal and the tracker."""
-        self.report.close()
-        finish_tracker(self.tracker)
 
     def finish(self) -> Result:
         """Save model, last checkpoint and curves, and say what to do next."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grpo_env.errors import UsageError
+from grpo_env.track import start_tracker, track
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.track import start_tracker, track
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb", "trackio"])

@@ -9,8 +9,8 @@ from dataclasses import fields
 
 import pytest
 
+from grpo_env.guards import GUARDS, warnings
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.guards import GUARDS, warnings
 
 SOUND = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
 Metrics = dict[str, Callable[[int], float | None]]
