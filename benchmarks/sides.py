@@ -137,7 +137,7 @@ def load(work: Work) -> tuple[Any, Any]:
     from grpo_env.trainer.presets import expand
 
     task = load_task(work.task, work.overrides)
-    return task, TrainConfig.from_mapping({**expand(task.defaults), **expand(work.settings)})
+    return task, TrainConfig.from_mapping({**task.defaults, **work.settings})
 
 
 def ours(work: Work, listener: Listener) -> None:
