@@ -134,7 +134,6 @@ def load(work: Work) -> tuple[Any, Any]:
     """The task and the config of both sides."""
     from grpo_env.task import load_task
     from grpo_env.trainer.config import TrainConfig
-    from grpo_env.trainer.presets import expand
 
     task = load_task(work.task, work.overrides)
     return task, TrainConfig.from_mapping({**task.defaults, **work.settings})
