@@ -43,6 +43,7 @@ def test_a_sound_run_is_silent() -> None:
     grows = run(150, length=lambda s: 100 + 4.0 * s, reward=lambda s: 0.2 + s / 100)  # long reasoning that pays
     assert said(grows) == []
     assert said(run(60, reward=lambda s: -3.0 if s in (30, 31) else 0.5)) == []  # two bad steps
+    assert said(run(60, kl=lambda s: 0.001 if s < 30 else 0.05)) == []  # fifty times nothing
     # A quarter of the best is lost, but most of the gain is kept.
     assert said(run(80, reward=lambda s: min(1.0, 0.1 + s / 30) if s < 45 else 0.75)) == []
 
