@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch, collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.policy import load_policy
 from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.update import make_optimizer, update
 
@@ -42,53 +44,50 @@ def count_calls(layer: torch.nn.Module):
 
 
 CONFIG = TrainConfig(
-    group_size=4, max_grad_norm=1e9, kl_coef=0.1, updates_per_step=2, clip_low=0.0, clip_high=0.0, learning_rate=1e-3
+    group_size=4,
+    micro_batch_tokens=4 * (8 + 6),  # a group
+    max_grad_norm=1e9,
+    kl_coef=0.1,
+    updates_per_step=2,
+    clip_low=0.0,
+    clip_high=0.0,
+    learning_rate=1e-3,
 )
 
 
-class Tight:
-    """Memory that runs out in the backward pass of more than ``rows`` rows."""
-
-    def __init__(self, policy: Policy, rows: int) -> None:
-        self.rows, self.tries = rows, 0
-        policy.model.lm_head.register_full_backward_pre_hook(self)
-        policy.model.model.register_forward_hook(self.look)
-
-    def look(self, module, args, output) -> None:
-        self.size = len(output.last_hidden_state)
-
-    def __call__(self, *_) -> None:
-        self.tries += 1
-        if self.size > self.rows:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
-
-
-def updated(model_folder: Path, task, rows: int | None) -> tuple[dict[str, torch.Tensor], Batch, int]:
-    """The weights after an update where memory suffices for so many rows; its batch; and its backward passes."""
+def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[str, torch.Tensor], Batch, int]:
+    """The weights after an update in which these backward passes run out of memory; its batch; and its passes."""
     policy = load_policy(str(model_folder), device="cpu")
     options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
     batch = collate(policy, roll_out(policy, task, task.verifier, task.examples("train")[:2], 4, **options), CONFIG)
-    assert [len(micro.prompts) for micro in batch.micro_batches] == [8]
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [4, 4]
+    passes = itertools.count(1)
+
+    def take_memory(*_: object) -> None:
+        if next(passes) in failing:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+    policy.model.lm_head.register_full_backward_pre_hook(take_memory)
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
-    tight = Tight(policy, 8 if rows is None else rows)
     optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
     update(policy, optimizer, reference, batch, CONFIG, CONFIG.warmup_steps)
-    return policy.snapshot(), batch, tight.tries
+    return policy.snapshot(), batch, next(passes) - 1
 
 
 def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: Path, make_task) -> None:
+    """The first attempt has half of the gradient when it fails; the second update fails too."""
     task = make_task()
-    plain, batch, tries = updated(model_folder, task, rows=None)
-    assert (batch.fits, tries) == (None, 2)
-    halved, batch, tries = updated(model_folder, task, rows=2)
-    assert [len(micro.prompts) for micro in batch.micro_batches] == [2, 2, 2, 2]
-    assert tries == 1 + 1 + 4 + 4
-    assert batch.fits == 2 * (8 + 6)  # no prompt is shared here
+    plain, batch, passes = updated(model_folder, task, failing=())
+    assert (batch.fits, passes) == (None, 2 + 2)
+    halved, batch, passes = updated(model_folder, task, failing=(2, 2 + 4 + 3))
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [1] * 8
+    assert passes == 2 + 4 + 3 + 8
+    assert batch.fits == 8 + 6
     start = load_policy(str(model_folder), device="cpu").snapshot()
     for name, weight in plain.items():
         assert (weight - halved[name]).norm() < 1e-5 * (weight - start[name]).norm(), name
     with pytest.raises(RunError, match="out of memory with one completion at a time"):
-        updated(model_folder, task, rows=0)
+        updated(model_folder, task, failing=range(100))
 
 
 def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
