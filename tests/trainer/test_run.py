@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -12,14 +13,17 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
+from grpo_env.compare import Seen
 from grpo_env.errors import RunError, UsageError
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run import InterruptedRunError, uninterrupted
+from grpo_env.watch import watch
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
 stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
@@ -77,6 +81,10 @@ def test_a_run_writes_what_it_did(make_task, tmp_path: Path, capsys: pytest.Capt
     assert Score.from_dict(samples[0]["score"]).part("test_vowels").value is not None
     assert sum(row["advantage"] for row in samples[:4]) == pytest.approx(0, abs=1e-5)
     assert (run / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    seen, shown = Seen.read(run), io.StringIO()
+    assert [len(seen.curve(*what)) for what in (("train", "reward"), ("eval", "sampled_accuracy"))] == [3, 3]
+    watch(run, Console(file=shown))
+    assert "held-out after 3 steps" in shown.getvalue()
     assert AutoTokenizer.from_pretrained(run / "model").eos_token == "<end>"
     moved = [(a - b).abs().max() for a, b in zip(weights(run).values(), _start_weights(config), strict=True)]
     assert max(moved) > 1e-3
