@@ -13,7 +13,7 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
     """Draw rewards with their parts, held-out accuracy, and length, from the rows of ``metrics.jsonl``."""
     train = [row for row in rows if row["kind"] == "train"]
     held_out = [row for row in rows if row["kind"] == "eval"]
-    figure = new_figure(13, 3.8, layout=None)  # constrained, all is drawn twice: half the time of a short run
+    figure = new_figure(13, 3.8, constrained=False)  # constrained, all is drawn twice: half the time of a short run
     figure.subplots_adjust(left=0.04, right=0.99, bottom=0.13, top=0.84, wspace=0.12)
     rewards, accuracy, length = figure.subplots(1, 3)
     figure.suptitle(title)
@@ -43,13 +43,13 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
     figure.savefig(path, dpi=120)
 
 
-def new_figure(width: float, height: float, layout: str | None = "constrained") -> Any:
+def new_figure(width: float, height: float, *, constrained: bool = True) -> Any:
     """An empty figure of so many inches that can be saved as PNG."""
     # Late, because drawing is rare and matplotlib slow to import; without pyplot, so that no window system is asked.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout=layout)
+    figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
     FigureCanvasAgg(figure)
     return figure
 
