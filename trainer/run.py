@@ -137,7 +137,7 @@ class Run:
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
         )
-        if config.share_prompts and not policy.shares_prompts:
+        if config.share_prompts and not (policy.shares_prompts or config.gradient_checkpointing):
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
