@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from grpo_env.verifiers.judge import LLMJudge
 from grpo_env.verifiers.judge_prompt import equality_question
 
 MISSING = [name for name in ("fastapi", "uvicorn", "openai") if importlib.util.find_spec(name) is None]
+LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 EXAMPLE = Example("x", (Message("user", "What is 9 * 8?"),), "72")
 RIGHT = Completion("<answer>seventy-two</answer>")
 OTHERS = [Completion(f"<answer>{number}</answer>") for number in range(6)]
@@ -91,6 +93,7 @@ def served(folder: Path) -> Iterator[str]:
         server.wait()
 
 
+@pytest.mark.skipif(0 <= LIMIT < 60, reason=f"a server needs more than the {LIMIT} s that ulimit -t allows it")
 @pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)} (the dev extra has them)")
 def test_a_real_server_judges(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
