@@ -50,6 +50,8 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
         ("all steps", lambda mode, rows: fmean(curve(rows))),
         (f"last {LAST} steps in {budget:.0f} s", lambda mode, rows: fmean(curve(rows)[: within[mode]][-LAST:])),
         (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
+        (f"right equations, last {LAST} steps", lambda mode, rows: fmean(curve(rows, "parts/equations")[-LAST:])),
+        ("written for each asked", lambda mode, rows: fmean(written(rows)[-LAST:])),
     ]
     lines = [
         f"| {task} | seeds | s a step | " + " | ".join(name for name, _ in measures) + " |",

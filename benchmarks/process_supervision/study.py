@@ -82,12 +82,12 @@ SETUPS = {
     "short": Setup("bundled", SUPERVISION, 5, {"max_new_tokens": 64}),
     "long": Setup(
         "long",
-        SUPERVISION,
+        {**SUPERVISION, "both, mean": Mode({"supervision": "both", "credit": "mean"})},
         5,
         {"max_new_tokens": 128},
         {"dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
     ),
-    "padding": Setup("padding", PADDING, 3, {"max_new_tokens": 64}),
+    "padding": Setup("padding", PADDING, 5, {"max_new_tokens": 64}),
 }
 # Small steps, so that five seeds of everything take an hour of one core; no problem comes twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
