@@ -9,17 +9,20 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+# Tokens between two copies. With more room a small cache is read more slowly than copying it costs (in strides, from
+# memory instead of the processor's own cache); a large one costs an eighth of what a copy at every token does.
+ROOM = 8
+
 
 class _Layer(DynamicLayer):  # type: ignore[misc]
-    """A layer with room for the tokens to come: ``DynamicLayer`` copies everything it holds at every token.
+    """A layer with room for some tokens to come: ``DynamicLayer`` copies everything it holds at every token.
 
     Stored in the type that attention computes in: under autocast rotated keys come in float32, and all of them would be
     rounded anew at every token.
     """
 
-    def __init__(self, room: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._room = room
         self._stores: list[Tensor] = []
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
@@ -29,18 +32,19 @@ class _Layer(DynamicLayer):  # type: ignore[misc]
             self.lazy_initialization(*new)
             self.keys, self.values = (states[:, :, :0] for states in new)
         start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
-        if not self._stores or self.keys.data_ptr() != self._stores[0].data_ptr():  # rows were chosen or repeated
-            self._stores = [_with_room(held, end + self._room) for held in (self.keys, self.values)]
+        full = not self._stores or end > self._stores[0].shape[2]
+        if full or self.keys.data_ptr() != self._stores[0].data_ptr():  # or rows were chosen or repeated
+            self._stores = [_with_room(held, end + ROOM) for held in (self.keys, self.values)]
         for store, states in zip(self._stores, new, strict=True):
             store[:, :, start:end] = states
         self.keys, self.values = (store[:, :, :end] for store in self._stores)
         return self.keys, self.values
 
 
-def decoding_cache(model: Any, room: int) -> DynamicCache:
-    """A cache for ``model`` that grows by ``room`` tokens without copying. Sliding windows keep their own layers."""
+def decoding_cache(model: Any) -> DynamicCache:
+    """A cache for ``model`` that copies itself now and then only. Sliding windows keep their own layers."""
     cache = DynamicCache(config=model.config)
-    cache.layers = [_Layer(room) if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    cache.layers = [_Layer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
     return cache
 
 

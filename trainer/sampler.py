@@ -112,7 +112,7 @@ def _decode(
     ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
     lengths = seen.sum(1).repeat_interleave(group_size)
-    cache = decoding_cache(policy.model, max_new_tokens)
+    cache = decoding_cache(policy.model)
     logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
     if group_size > 1:
         cache.batch_repeat_interleave(group_size)

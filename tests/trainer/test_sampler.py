@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -165,19 +166,20 @@ def test_device_that_does_not_exist(model_folder: Path) -> None:
         load_policy(str(model_folder), device=missing)
 
 
-def test_the_cache_does_not_copy_what_it_holds_at_every_token(policy: Policy) -> None:
-    cache = decoding_cache(policy.model, room=5)
-    states = torch.randn(2, 2, 9, 8)
-    places = set()
-    for start, end in ((0, 4), (4, 5), (5, 6), (6, 9)):
+def test_the_cache_copies_itself_now_and_then_only(policy: Policy) -> None:
+    cache = decoding_cache(policy.model)
+    states = torch.randn(3, 2, 40, 8)
+    places = []
+    for start, end in [(0, 4), *((at, at + 1) for at in range(4, 38)), (38, 40)]:
         keys, values = cache.update(states[:, :, start:end], -states[:, :, start:end], 0)
         assert keys.equal(states[:, :, :end])
         assert values.equal(-states[:, :, :end])
-        places.add(keys.data_ptr())
-    assert len(places) == 1
-    cache.batch_select_indices(torch.tensor([1]))
-    keys, _ = cache.update(states[1:, :, :1], states[1:, :, :1], 0)
-    assert keys.equal(torch.cat([states[1:], states[1:, :, :1]], 2))
+        places.append(keys.data_ptr())
+    assert len([place for place, _ in groupby(places)]) == 1 + (40 - 4) // 9
+    cache.batch_select_indices(torch.tensor([0, 2]))
+    keys, values = cache.update(states[::2, :, :1], states[::2, :, :1], 0)
+    assert keys.equal(torch.cat([states[::2], states[::2, :, :1]], 2))
+    assert values.equal(torch.cat([-states[::2], states[::2, :, :1]], 2))
 
 
 @pytest.mark.parametrize("precision", [None, torch.bfloat16])

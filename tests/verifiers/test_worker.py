@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
+
+LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
+pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 LARGE = "(a+b+c+f+g+h+k+i)^{1000}"  # likewise, and takes hundreds of megabytes in them
