@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,19 @@ def test_learning_curves(tmp_path: Path) -> None:
     found = printed("learning.py", *times, "--plot", str(tmp_path / "curves.png"))
     assert found.count("| ours | ") == found.count("| trl | ") == 2
     assert (tmp_path / "curves.png").stat().st_size > 10_000
+
+
+def test_the_script_measures_our_side() -> None:
+    """All parts of a step are found in the trainer, and together they are the step."""
+    small = ["--prompts", "2", "--group", "8", "--tokens", "40", "--steps", "1", "--rounds", "1", "--only", "steps"]
+    command = [sys.executable, str(FOLDER / "trainer.py"), *small, "--reward", "repetition"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (row,) = re.findall(r"^\| ours \| (.*) \|$", done.stdout, re.MULTILINE)
+    step, _, speed, *parts, peak, prompt, length, uniform = row.split(" | ")
+    assert len(parts) == 6
+    assert all(float(part) > 0 for part in (parts[0], *parts[2:4])), "sample, forward and backward"
+    assert sum(map(float, parts)) >= float(step) - 0.005, "scoring beside the sampling is in both"
+    assert float(speed.replace(",", "")) * float(step) == pytest.approx(16 * float(length), rel=0.02)
+    assert float(peak) > 0.1
+    assert (int(prompt) > 10, float(length) <= 40, uniform.endswith("%")) == (True, True, True)
