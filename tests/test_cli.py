@@ -83,8 +83,6 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "ends in .yaml"),
         (["train", "arithmetic", "--resume", "r", "steps=3"], "give nothing else"),
-        (["train", "arithmetic", "stps=3"], "did you mean 'steps'?"),
-        (["train", "arithmetic", "num_generations=3"], "group_size"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
         (["watch", "absent"], "absent: not a run folder"),
