@@ -74,8 +74,8 @@ def fill_batch(
         )
         for group in (rows[at : at + size] for at in range(0, len(rows), size)):
             (telling if _tells(group, config.resample) else telling_nothing).append(group)
-    groups = (telling + telling_nothing)[: config.prompts_per_step] if config.resample else telling
-    return list(chain.from_iterable(groups)), list(chain.from_iterable(telling + telling_nothing))
+    tried = telling + telling_nothing
+    return list(chain.from_iterable(tried[: config.prompts_per_step])), list(chain.from_iterable(tried))
 
 
 def _tells(group: Sequence[Judged], part: str | None) -> bool:
