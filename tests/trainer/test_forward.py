@@ -11,6 +11,7 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer import sampler
+from grpo_env.trainer.attention import attend_by_products
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.forward import completion_states, logits_of, shared_prompts, with_fast_paths
 from grpo_env.trainer.loop import train
@@ -84,6 +85,7 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str) -> None:
     policy = tiny(family)
+    attend_by_products(policy.model)
     vars(policy)["end_ids"] = []
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     groups = {}

@@ -1,0 +1,107 @@
+"""Attention by products: against torch's own in float64, and in whole models of many families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from grpo_env.trainer import attention
+from grpo_env.trainer.attention import NAME, attend, attend_by_products
+from grpo_env.trainer.forward import completion_states
+from grpo_env.trainer.policy import load_policy
+
+from .test_forward import FAMILIES, IDS, MASK, PROMPTS, tiny, whole
+
+CAUSAL = SimpleNamespace(is_causal=True, num_key_value_groups=1)
+SEEN = torch.tensor([[True] * 6, [False, False, True, True, True, True]])
+MASKS = {
+    "none": None,
+    "padding": SEEN[:, None, None, :],
+    "additive": torch.zeros(2, 1, 1, 6).masked_fill(~SEEN[:, None, None, :], -torch.inf),
+}
+
+
+@pytest.fixture
+def no_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the fused kernel was called")
+
+    monkeypatch.setattr(attention, "sdpa_attention_forward", never)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("held", [1, 2, 4])
+@pytest.mark.parametrize("length", [1, 6])
+@pytest.mark.usefixtures("no_fused_kernel")
+def test_products_are_attention(mask: str, held: int, length: int) -> None:
+    """Rounded to bfloat16 on one side only: two digits. Another mask or head changes the first."""
+    draw = torch.Generator().manual_seed(0)
+    query = torch.randn(2, 4, length, 8, generator=draw)
+    key, value = (torch.randn(2, held, 6, 8, generator=draw) for _ in range(2))
+    with torch.autocast("cpu", torch.bfloat16):
+        found, _ = attend(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
+    wide = [states.double().repeat_interleave(4 // held, 1) for states in (key, value)]
+    given = MASKS[mask] if mask != "additive" else MASKS[mask].double()
+    causal = mask == "none" and length > 1
+    expected = scaled_dot_product_attention(query.double(), *wide, given, scale=0.5, is_causal=causal)
+    torch.testing.assert_close(found.double(), expected.transpose(1, 2), atol=0.03, rtol=0.03)
+
+
+@pytest.mark.usefixtures("no_fused_kernel")
+def test_a_decoding_step_is_exact_in_float32() -> None:
+    draw = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, 4, length, 8, generator=draw) for length in (1, 6, 6))
+    found, _ = attend(CAUSAL, query, key, value, MASKS["padding"])
+    expected = scaled_dot_product_attention(query.double(), key.double(), value.double(), MASKS["padding"])
+    torch.testing.assert_close(found.double(), expected.transpose(1, 2), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("keys", [6, 2 * attention.SHORT])
+@pytest.mark.parametrize("bf16", [False, True])
+def test_the_fused_kernel_keeps_long_sequences_and_float32(
+    monkeypatch: pytest.MonkeyPatch, keys: int, bf16: bool
+) -> None:
+    called: list[int] = []
+    fused = attention.sdpa_attention_forward
+
+    def counted(*given: object, **others: object) -> object:
+        called.append(1)
+        return fused(*given, **others)
+
+    monkeypatch.setattr(attention, "sdpa_attention_forward", counted)
+    query = torch.randn(1, 1, keys, 8)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        attend(CAUSAL, query, query, query, None)
+        attend(CAUSAL, query[:, :, :1], query, query, None)
+    assert len(called) == (0 if bf16 and keys == 6 else 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_models_say_the_same(monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    """Logits and gradient through both ways of the loss; in float32, where products are not taken by themselves."""
+    monkeypatch.setattr(attention, "_fused", lambda *_: False)
+    policy = tiny(family)
+    results = []
+    for switch in (lambda _: None, attend_by_products):
+        switch(policy.model)
+        for shared in (False, True):
+            policy.model.zero_grad()
+            each = replace(policy, shares_prompts=shared, has_head_apart=True)
+            logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
+            logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
+            results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+    assert policy.model.config._attn_implementation == ("eager" if family == "gemma2" else NAME)
+    for logits, gradient in results[1:]:
+        torch.testing.assert_close(logits, results[0][0], atol=1e-5, rtol=1e-5)
+        assert (gradient - results[0][1]).norm() < 1e-5 * results[0][1].norm()
+
+
+def test_a_loaded_model_attends_so_and_its_saved_config_does_not_say_it(tmp_path) -> None:
+    model = load_policy("bundled", device="cpu").model
+    assert model.config._attn_implementation == NAME
+    model.save_pretrained(tmp_path)
+    assert NAME not in (tmp_path / "config.json").read_text()
