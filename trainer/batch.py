@@ -21,13 +21,14 @@ from .sampler import Rollout
 class MicroBatch:
     """Rows that go through the model together.
 
-    ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update.
+    ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update. ``sampler_logp`` is 0 where no token is.
     """
 
     prompts: list[list[int]]  # of each row
     ids: Tensor  # (rows, T) completion tokens, padded on the right
     completion_mask: Tensor  # (rows, T)
     advantages: Tensor  # (rows, T)
+    sampler_logp: Tensor  # (rows, T)
     old_logp: Tensor | None = None
     ref_logp: Tensor | None = None
 
@@ -183,9 +184,11 @@ def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.
     longest = int(lengths.max())
     mask = torch.arange(longest) < lengths[:, None]
     tokens = torch.tensor([token for rollout in rollouts for token in rollout.ids])
+    logps = torch.tensor([logp for rollout in rollouts for logp in rollout.logps])
     return MicroBatch(
         prompts=[rollout.prompt_ids for rollout in rollouts],
         ids=torch.zeros(len(rollouts), longest, dtype=torch.long).masked_scatter(mask, tokens).to(device),
         completion_mask=mask.to(device),
         advantages=advantages[:, :longest].to(device),
+        sampler_logp=torch.zeros(len(rollouts), longest).masked_scatter(mask, logps).to(device),
     )

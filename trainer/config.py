@@ -62,6 +62,8 @@ class TrainConfig:
     """The ratio is clipped above at 1 + ``clip_high``."""
     dual_clip: float | None = None
     """Under ``ppo``: bound on the ratio where the advantage is negative, above 1 (3 is usual); none: no bound."""
+    sampler_clip: float | None = None
+    """Weight tokens by the loss's probability over the sampler's, at most this (2 is usual); none: no weights."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus in the loss."""
     kl_coef: float = 0.0
@@ -140,8 +142,10 @@ class TrainConfig:
         for name in ("temperature", "learning_rate", "max_grad_norm"):
             if getattr(self, name) == 0:
                 raise UsageError(f"{name} must be greater than 0")
-        if self.dual_clip is not None and not (1 < self.dual_clip < math.inf):
-            raise UsageError(f"dual_clip is {self.dual_clip:g}; it must be above 1, or null for none")
+        for name in ("dual_clip", "sampler_clip"):
+            value = getattr(self, name)
+            if value is not None and not (1 < value < math.inf):
+                raise UsageError(f"{name} is {value:g}; it must be above 1, or null for none")
         if self.dual_clip is not None and self.surrogate != "ppo":
             raise UsageError(f"dual_clip belongs to surrogate=ppo, not to {self.surrogate}")
         if self.surrogate == "reinforce" and self.ratio != "token":

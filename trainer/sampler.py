@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -26,12 +26,17 @@ class DivergedError(RunError):
 
 @dataclass(frozen=True)
 class Rollout:
-    """One completion as it was sampled. ``ids`` include the end token of a completion that finished by itself."""
+    """One completion as it was sampled. ``ids`` include the end token of a completion that finished by itself.
+
+    ``logps`` are the float32 log-probabilities, at the temperature of the sampling, of each of ``ids``; their last bits
+    depend on what was sampled at the same time, so they do not count when two are compared.
+    """
 
     prompt_ids: list[int]
     ids: list[int]
     text: str
     finish: Finish
+    logps: list[float] = field(compare=False)
 
     def completion(self, prefill: str = "") -> Completion:
         """What verifiers see."""
@@ -73,8 +78,8 @@ def sample(
     ends, was_training = set(policy.end_ids), policy.model.training
     found: dict[int, list[Rollout]] = {}
 
-    def group_ended(number: int, rows: list[list[int]]) -> None:
-        found[number] = [_rollout(policy, prompts[number], row, ends) for row in rows]
+    def group_ended(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
+        found[number] = [_rollout(policy, prompts[number], *row, ends) for row in zip(rows, logps, strict=True)]
         ended(number, found[number])
 
     policy.model.eval()
@@ -91,11 +96,11 @@ def _draws(seed: str, max_new_tokens: int, group_size: int) -> Tensor:
     return torch.rand(max_new_tokens, group_size, 1, generator=generator)
 
 
-def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], ends: set[int]) -> Rollout:
+def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], logps: list[float], ends: set[int]) -> Rollout:
     length = next((index + 1 for index, token in enumerate(tokens) if token in ends), None)
     ids = tokens[:length]
     text = policy.decode(ids if length is None else ids[:-1])
-    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop")
+    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop", logps[:length])
 
 
 def _decode(
@@ -105,9 +110,11 @@ def _decode(
     max_new_tokens: int,
     temperature: float,
     draws: Tensor | None,
-    ended: Callable[[int, list[list[int]]], None],
+    ended: Callable[[int, list[list[int]], list[list[float]]], None],
 ) -> None:
-    """Calls ``ended`` for every group: its number, and tokens of each row with whatever follows its end token."""
+    """Calls ``ended`` for every group: its number, and of each row, with whatever follows its end token, tokens and
+    their log-probabilities.
+    """
     device, rows = policy.device, len(prompts) * group_size
     ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
@@ -120,19 +127,21 @@ def _decode(
     seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
     ends = torch.tensor(policy.end_ids, device=device)
     tokens = ids.new_full((rows, max_new_tokens), policy.end_ids[0] if policy.end_ids else 0)
+    chances = torch.zeros(tokens.shape, device=device)
     active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the cache writes
     alive = torch.ones(rows, dtype=torch.bool, device=device)
     unfinished = [group_size] * len(prompts)
     for t in range(max_new_tokens):
-        chosen = _choose(logits, temperature, None if draws is None else draws[t, active])
-        tokens[active, t] = chosen
+        chosen, chance = _choose(logits, temperature, None if draws is None else draws[t, active])
+        tokens[active, t], chances[active, t] = chosen, chance
         ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
         alive &= ~ending
         for row in active[ending].tolist():
             number = row // group_size
             unfinished[number] -= 1
             if not unfinished[number]:
-                ended(number, tokens[number * group_size : (number + 1) * group_size].tolist())
+                group = slice(number * group_size, (number + 1) * group_size)
+                ended(number, tokens[group].tolist(), chances[group].log().tolist())
         living = int(alive.sum())
         if living == 0:
             return
@@ -144,13 +153,18 @@ def _decode(
         logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
 
 
-def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> Tensor:
-    """One token a row: the likeliest, or the one where the distribution function passes the row's draw in [0, 1)."""
+def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> tuple[Tensor, Tensor]:
+    """One token a row, and its probability: the likeliest, whose probability at temperature 0 is 1, or the one where
+    the distribution function passes the row's draw in [0, 1).
+    """
     if draws is None:
-        return logits.argmax(-1)
-    cumulative = torch.softmax(logits.float() / temperature, dim=-1).cumsum(-1)
+        chosen = logits.argmax(-1)
+        return chosen, torch.ones(chosen.shape, device=chosen.device)
+    chances = torch.softmax(logits.float() / temperature, dim=-1)
+    cumulative = chances.cumsum(-1)
     total = cumulative[:, -1:]  # rounding leaves it next to 1, not at it
     if not total.isfinite().all():
         raise DivergedError("the model's output is not finite; try a lower learning_rate, or precision=fp32")
     below = torch.nextafter(total, torch.zeros_like(total))
-    return torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True).squeeze(1)
+    chosen = torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True)
+    return chosen.squeeze(1), chances.gather(1, chosen).squeeze(1)

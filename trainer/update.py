@@ -19,7 +19,7 @@ from grpo_env.errors import RunError, UsageError
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
 from .forward import completion_states, logits_of
-from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, token_logp
+from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
 
 T = TypeVar("T")
@@ -27,13 +27,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UpdateStats:
-    """What an update did. Means are over the tokens that went through the model; NaN where none did."""
+    """What an update did. Means are over the tokens that went through the model; NaN where none did.
+
+    ``sampler_gap`` is the mean absolute difference, in nats, between the log-probabilities of the step's first update
+    and those that the sampler drew with: what rounding, or another engine, makes of the same weights.
+    """
 
     loss: float
     grad_norm: float
     entropy: float
     kl: float
     clip_fraction: float
+    sampler_gap: float
 
 
 def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
@@ -85,7 +90,7 @@ def update(
         group["lr"] = learning_rate(config, step)
     weights = list(policy.trained.values())
     denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
-    stats = UpdateStats(*[math.nan] * 5)
+    stats = UpdateStats(*[math.nan] * 6)
     if reference is not None:
         fitting(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
     for _ in range(config.updates_per_step):
@@ -96,7 +101,7 @@ def update(
                 weight.grad = policy.accelerator.reduce(weight.grad, "sum")
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
         norm = float(clip_grad_norm_(weights, config.max_grad_norm))
-        loss_value, entropy, kl, cut, tokens = sums.tolist()
+        loss_value, *totals, tokens = sums.tolist()
         if not (math.isfinite(loss_value) and math.isfinite(norm)):
             optimizer.zero_grad()
             raise RunError(
@@ -105,7 +110,7 @@ def update(
             )
         optimizer.step()
         optimizer.zero_grad()
-        stats = UpdateStats(loss_value, norm, *(part / tokens if tokens else math.nan for part in (entropy, kl, cut)))
+        stats = UpdateStats(loss_value, norm, *(total / tokens if tokens else math.nan for total in totals))
     return stats
 
 
@@ -134,9 +139,9 @@ def fitting(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
 def add_gradients(
     policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, denominator: float
 ) -> Tensor:
-    """The batch's gradient, in the weights; returns [loss, entropy, kl, clipped, tokens], summed."""
+    """The batch's gradient, in the weights; returns the sums of ``micro_batch_loss``."""
     optimizer.zero_grad()
-    sums = torch.zeros(5, dtype=torch.float64)
+    sums = torch.zeros(6, dtype=torch.float64)
     _recompute(policy, config.gradient_checkpointing)
     for micro in batch.micro_batches:
         loss, parts = micro_batch_loss(policy, micro, config, denominator)
@@ -165,7 +170,7 @@ def add_reference(
 def micro_batch_loss(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float
 ) -> tuple[Tensor, Tensor]:
-    """The micro-batch's share of the loss, and [loss, entropy, kl, clipped, tokens] summed over its tokens.
+    """The micro-batch's share of the loss; loss, entropy, KL, clipped, sampler gap and tokens, summed over its tokens.
 
     The first update of a step sees the weights that sampled, so its own log-probabilities are the old ones.
     """
@@ -176,6 +181,8 @@ def micro_batch_loss(
     ratio = importance_ratio(logp, micro.old_logp, mask, config.ratio)
     bounds: dict[str, Any] = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
     per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
+    if config.sampler_clip is not None:
+        per_token = per_token * gap_weight(micro.old_logp, micro.sampler_logp, config.sampler_clip)
     per_token = per_token - config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
@@ -184,7 +191,8 @@ def micro_batch_loss(
     loss = aggregate(per_token, mask, config.aggregate, denominator)
     with torch.no_grad():
         cut = clipped(ratio, micro.advantages, config.surrogate, **bounds) & mask
-        sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), mask.sum()])
+        gap = (micro.old_logp - micro.sampler_logp).abs()  # both are 0 where there is no token
+        sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), gap.sum(), mask.sum()])
     return loss, sums.cpu().double()
 
 

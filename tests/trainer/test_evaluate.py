@@ -67,7 +67,7 @@ def test_bootstrap_agrees_with_the_normal_interval() -> None:
 
 def scored(value: float | None, status: str = "scored") -> Judged:
     part = Score(value, status, name="m")
-    return Judged(Example("e"), Rollout([1], [2, 3], "ab", "length"), Score(value, status, parts=(part,)))
+    return Judged(Example("e"), Rollout([1], [2, 3], "ab", "length", [0.0, 0.0]), Score(value, status, parts=(part,)))
 
 
 def test_unscored_completions_are_left_out_of_means() -> None:

@@ -43,7 +43,7 @@ def judged(policy: Policy, rows=None, **score) -> list[Judged]:
     found = []
     for prompt, ids, reward in rows or ROWS:
         finish = "stop" if ids[-1] == 0 else "length"
-        rollout = Rollout(prompt, ids, policy.decode(ids), finish)
+        rollout = Rollout(prompt, ids, policy.decode(ids), finish, [-0.1 * token for token in ids])
         status = "scored" if reward is not None else "error"
         found.append(Judged(EXAMPLE, rollout, Score(reward, status, **score)))
     return found
@@ -287,10 +287,10 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
     """
     letters = policy.tokenizer("zqzqzqzqzqzqzq")["input_ids"]
     assert len(letters) == 14  # one character a token
-    first = Rollout([40], letters, policy.decode(letters), "length")
+    first = Rollout([40], letters, policy.decode(letters), "length", [0.0] * 14)
     # Here a character of four bytes stands before the step's end: characters are not tokens.
     other = policy.tokenizer("𝄞zqzqzqzqzq")["input_ids"]
-    second = Rollout([40], [*other, 0], policy.decode(other), "stop")
+    second = Rollout([40], [*other, 0], policy.decode(other), "stop", [0.0] * 15)
     assert len(other) == 14
     rows = [
         Judged(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
