@@ -1,11 +1,16 @@
 """The command as a user types it: exit codes, what goes to stdout, and that nothing is overwritten."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
+
+from grpo_env.cli import main
 
 SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
 ROWS = [
@@ -14,14 +19,31 @@ ROWS = [
 ]
 
 
-def grpo_env(*arguments, cwd=None, input=None, **environment):
+def grpo_env(*arguments, cwd=".", **environment):
+    """The command inside this process; an exception that it does not turn into a line ends the test."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, COLUMNS="200", **environment),
+        mock.patch.object(sys, "argv", ["grpo_env", *map(str, arguments)]),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), err.getvalue())
+
+
+def process(*arguments, cwd=None):
+    """The command as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "grpo_env", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,
-        input=input,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200", **environment},
+        env={**os.environ, "COLUMNS": "200"},
         check=False,
     )
 
@@ -34,7 +56,7 @@ def file(tmp_path):
 
 
 def test_score_writes_rows_to_stdout_and_the_summary_to_stderr(file):
-    done = grpo_env("score", "arithmetic", file, "--label", "ok")
+    done = process("score", "arithmetic", file, "--label", "ok")
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["id"], row["parts"]["accuracy"]["value"], row["label"]) for row in rows] == [
@@ -46,10 +68,10 @@ def test_score_writes_rows_to_stdout_and_the_summary_to_stderr(file):
 
 def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
     out = tmp_path / "scores.jsonl"
-    assert grpo_env("score", "arithmetic", file, "--out", out).returncode == 0
+    assert process("score", "arithmetic", file, "--out", out).returncode == 0
     first = out.read_bytes()
     assert first.count(b"\n") == 2
-    again = grpo_env("score", "arithmetic", file, "--out", out)
+    again = process("score", "arithmetic", file, "--out", out)
     assert again.returncode == 2
     assert "exists already" in again.stderr
     assert out.read_bytes() == first
@@ -58,7 +80,7 @@ def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
 
 def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
     file.write_text(file.read_text() + "broken\n" + json.dumps({"id": "c", "completion": "x"}) + "\n")
-    done = grpo_env("score", "arithmetic", file)
+    done = process("score", "arithmetic", file)
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 2
     assert f"{file}, line 3: not valid JSON" in done.stderr
@@ -90,7 +112,8 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["frobnicate"], "No such command"),
     ],
 )
-def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, arguments, line):
+def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, arguments, line):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # read from the environment long ago
     done = grpo_env(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -118,7 +141,7 @@ def test_a_new_task_file_works_as_written(tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "+1?" in shown.stdout
     (tmp_path / "out.jsonl").write_text(json.dumps({"answer": 5, "completion": "<answer>5</answer>"}) + "\n")
-    assert json.loads(grpo_env("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
+    assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
     again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
     assert again.returncode == 2
     assert "left as it is" in again.stderr
@@ -127,20 +150,20 @@ def test_a_new_task_file_works_as_written(tmp_path):
 def test_a_verifier_of_ones_own_from_a_new_file_to_a_scored_one(tmp_path):
     assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
     own = tmp_path / "own_words.py"
-    checked = grpo_env("verifiers", "check", "own_words.py", cwd=tmp_path)
+    checked = process("verifiers", "check", "own_words.py", cwd=tmp_path)
     assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
     assert (again.returncode, "left as it is" in again.stderr) == (2, True)
-    shown = grpo_env("verifiers", "show", "own_words", "--verifiers", own)
+    shown = process("verifiers", "show", "own_words", "--verifiers", own)
     assert "| `word` |" in shown.stdout
     (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
     new = ["verifiers.own_words.weight=3", "--verifiers", own, "--completion", "completion", "--answer", "answer"]
     for workers in (1, 2):  # the second is a process of its own, which must find the file as well
-        scored = grpo_env("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
+        scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
         rows = [json.loads(line) for line in scored.stdout.splitlines()]
         assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
     own.write_text(own.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
-    broken = grpo_env("verifiers", "check", own)
+    broken = process("verifiers", "check", own)
     assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
 
 
@@ -153,7 +176,7 @@ def test_verifiers_are_listed_and_shown():
 
 
 def test_version_and_help():
-    assert grpo_env("--version").stdout.startswith("grpo_env 0.")
+    assert process("--version").stdout.startswith("grpo_env 0.")
     for command in ("train", "eval", "score", "tasks", "verifiers"):
         assert grpo_env(command, "--help").returncode == 0
 
