@@ -39,6 +39,7 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
             axes.legend(loc="best", fontsize=8)
     for axes in (rewards, accuracy, length):
         axes.set_xlabel("step")
+        axes.locator_params("x", nbins=6, integer=True)
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
 
