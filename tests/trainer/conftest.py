@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def share(text: str) -> float:
 
 # On matrices this small, threads only wait for each other.
 torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _picture_is_not_drawn() -> Iterator[None]:
+    """Half of the time of so small a run. ``test_run.py`` has a run that draws, ``test_compare.py`` what is drawn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grpo_env.trainer.run.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -129,13 +129,10 @@ def whole(make_task, tmp_path_factory: pytest.TempPathFactory):
         supervision="both",
     )
     run = tmp_path_factory.mktemp("whole") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        # Two thirds of so small a run, and nothing that a later moment reads.
-        patch.setattr("grpo_env.trainer.run.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}"))
-        train(task, run_dir=run.with_name("warm"))
-        seen = counted(lambda: train(task, run_dir=run))
-        assert set(seen) | set(PLACES_RESUMING) >= NAMES, "a function has another name now"
-        yield task, run, seen
+    train(task, run_dir=run.with_name("warm"))
+    seen = counted(lambda: train(task, run_dir=run))
+    assert set(seen) | set(PLACES_RESUMING) >= NAMES, "a function has another name now"
+    return task, run, seen
 
 
 def assert_same_runs(one: Path, other: Path) -> None:

@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
 from grpo_env.compare import Seen
+from grpo_env.curves import plot_curves
 from grpo_env.errors import RunError, UsageError
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
@@ -65,7 +66,10 @@ def assert_same_runs(one: Path, other: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_a_run_writes_what_it_did(make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_writes_what_it_did(
+    make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.plot_curves", plot_curves)
     result = train(make_task(), run_dir=tmp_path / "run", seed=3)
     run = result.run_dir
     config = yaml.safe_load((run / "config.yaml").read_text())
@@ -141,6 +145,7 @@ def test_ctrl_c_and_resume_give_the_same_numbers(whole_run: Path, make_task, tmp
         train(make_task(LETTERS, **CUT), run_dir=tmp_path / "cut")
     assert caught.value.exit_code == 130
     assert not (tmp_path / "cut" / "model").exists()
+    assert (tmp_path / "cut" / "curves.png").exists()
     resumed = resume(tmp_path / "cut")
     assert_same_runs(whole_run, resumed.run_dir)
     assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
