@@ -126,11 +126,26 @@ def unscored(rows: Sequence[Row]) -> Finding | None:
     )
 
 
+def sampler_gap(rows: Sequence[Row]) -> Finding | None:
+    """A token's probability is a tenth off from what it was sampled with.
+
+    Rounding to bfloat16 makes about 0.02 nats; a tenth is half of what the usual clip lets an update change.
+    """
+    gap = _mean(rows, "sampler_gap")
+    if gap is None or gap < 0.1:
+        return None
+    return (
+        f"log-probabilities in the loss are {gap:.2f} nats from those that tokens were sampled with",
+        "Try sampler_clip=2, which weights tokens against the difference, or precision=fp32; a gap this wide may also "
+        "mean that whatever samples has other weights or another temperature",
+    )
+
+
 GUARDS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
     guard.__name__: guard
     for guard in (
         *(reward_collapse, uniform_groups, entropy_collapse, length_explosion),
-        *(truncated, kl_explosion, unscored),
+        *(truncated, kl_explosion, unscored, sampler_gap),
     )
 }
 

@@ -12,6 +12,7 @@ from grpo_env.trainer.losses import (
     aggregate,
     clipped,
     denominators,
+    gap_weight,
     importance_ratio,
     kl_penalty,
     policy_loss,
@@ -231,6 +232,14 @@ def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
     whole = denominators(torch.tensor([3, 1]), mode, 10)
     parts = [aggregate(PER_TOKEN[row : row + 1], MASK[row : row + 1], mode, whole) for row in range(2)]
     assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, whole).item())
+
+
+def test_weights_against_the_sampler_gap() -> None:
+    old = torch.tensor([0.5, 0.1, 0.6, 1.0, 1.0], dtype=torch.float64).log().requires_grad_()
+    sampler = torch.tensor([0.4, 0.2, 0.2, 1.0, 0.0], dtype=torch.float64).log()
+    weights = gap_weight(old, sampler, 2.0)
+    assert weights.tolist() == pytest.approx([1.25, 0.5, 2.0, 1.0, 2.0], abs=1e-15)
+    assert not weights.requires_grad
 
 
 def test_masked_tokens_have_no_value_and_no_gradient_even_when_not_finite() -> None:

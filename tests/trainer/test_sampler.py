@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer import sampler
 from grpo_env.trainer.cache import decoding_cache
 from grpo_env.trainer.policy import Policy, load_policy
-from grpo_env.trainer.sampler import sample
+from grpo_env.trainer.sampler import Rollout, sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
@@ -32,6 +32,7 @@ def test_greedy_equals_generate(policy: Policy) -> None:
             pad_token_id=0,
         )
         assert rollout.ids == output[0, len(prompt) :].tolist()
+        assert rollout.logps == [0.0] * len(rollout.ids)  # at temperature 0 nothing else could have come
 
 
 def next_token_distribution(policy: Policy, ids: list[int], temperature: float) -> torch.Tensor:
@@ -59,6 +60,23 @@ def test_samples_come_from_the_policy(policy: Policy, temperature: float) -> Non
         assert deviation < degrees + 5 * (2 * degrees) ** 0.5
 
 
+def plain_logps(policy: Policy, rollout: Rollout, temperature: float) -> list[float]:
+    with torch.no_grad():
+        logits = policy.model(torch.tensor([rollout.prompt_ids + rollout.ids])).logits[0] / temperature
+    logp = torch.log_softmax(logits[len(rollout.prompt_ids) - 1 : -1], -1)
+    return logp[range(len(rollout.ids)), rollout.ids].tolist()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, temperature: float) -> None:
+    """However many rows have been dropped before."""
+    vars(policy)["end_ids"] = list(range(0, 280, 12))
+    rollouts = sample(policy, PROMPTS, 6, max_new_tokens=40, temperature=temperature)
+    assert len({len(rollout.ids) for rollout in rollouts}) > 5
+    for rollout in rollouts:
+        assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
+
+
 def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every third token ends a completion here, so rows finish all the time.
     ending = replace(policy)
@@ -68,6 +86,8 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
         monkeypatch.setattr(sampler, "DROP_AT", share)
         results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
+    for one, other in zip(*results, strict=True):
+        assert one.logps == pytest.approx(other.logps, abs=1e-5)
     lengths = {len(rollout.ids) for rollout in results[0]}
     assert len(lengths) > 5
     assert {rollout.finish for rollout in results[0]} == {"stop", "length"} or max(lengths) < 40

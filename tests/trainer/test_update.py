@@ -13,13 +13,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grpo_env import guards
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import collate, pack, token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.rollout import Judged
-from grpo_env.trainer.sampler import Rollout
+from grpo_env.trainer.sampler import Rollout, sample
 from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
 
 EXAMPLE = Example("e", "")
@@ -39,11 +40,15 @@ def policy(policy: Policy, request: pytest.FixtureRequest) -> Policy:
     return replace(policy, shares_prompts=request.param, has_head_apart=request.param)
 
 
+def sampler_logp(token: int) -> float:
+    return -0.1 * token  # as far from the model's as would be hard to overlook
+
+
 def judged(policy: Policy, rows=None, **score) -> list[Judged]:
     found = []
     for prompt, ids, reward in rows or ROWS:
         finish = "stop" if ids[-1] == 0 else "length"
-        rollout = Rollout(prompt, ids, policy.decode(ids), finish, [-0.1 * token for token in ids])
+        rollout = Rollout(prompt, ids, policy.decode(ids), finish, list(map(sampler_logp, ids)))
         status = "scored" if reward is not None else "error"
         found.append(Judged(EXAMPLE, rollout, Score(reward, status, **score)))
     return found
@@ -64,15 +69,21 @@ def gradient(policy: Policy, rows: list[Judged], config: TrainConfig, reference=
     return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
 
 
-def reinforce_gradient(policy: Policy, rows, advantages, weights, temperature: float = 1.0) -> torch.Tensor:
-    """sum of weight * -A * grad logp, row by row, float64, without any of the trainer's code."""
+def reinforce_gradient(
+    policy: Policy, rows, advantages, weights, temperature: float = 1.0, clip: float | None = None
+) -> torch.Tensor:
+    """sum of weight * -A * grad logp, row by row, float64, without any of the trainer's code.
+
+    With ``clip`` a token's weight has min(probability / the sampler's, clip) as another factor.
+    """
     model = copy.deepcopy(policy.model).double()
     loss = torch.zeros((), dtype=torch.float64)
     for (prompt, ids, _), advantage, weight in zip(rows, advantages, weights, strict=True):
         logits = model(torch.tensor([prompt + ids])).logits[0].double() / temperature
         for place, token in enumerate(ids):
             logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token]
-            loss = loss - weight * advantage * logp
+            gap = 1.0 if clip is None else min(math.exp(logp.item() - sampler_logp(token)), clip)
+            loss = loss - gap * weight * advantage * logp
     loss.backward()
     return torch.cat([w.grad.flatten() for w in model.parameters()])
 
@@ -224,6 +235,100 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
     once = replace(config, updates_per_step=1)
     stats = update(policy, make_optimizer(policy, once), None, collate(policy, judged(policy), once), once, 0)
     assert stats.clip_fraction == 0
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("tokens", [16, 4096])
+def test_gradient_of_truncated_importance_sampling(policy: Policy, temperature: float, tokens: int) -> None:
+    expected = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, 2.0)
+    config = replace(CONFIG, temperature=temperature, micro_batch_tokens=tokens, sampler_clip=2.0)
+    got = gradient(policy, judged(policy), config)
+    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+    for other in (None, 50.0):
+        without = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, other)
+        assert (got - without).norm() > 0.1 * got.norm()  # tokens are on both sides of the bound
+
+
+def test_weights_against_the_gap_leave_penalty_bonus_and_skipped_rows_as_they_are(policy: Policy) -> None:
+    reference = policy.snapshot()
+    reference["model.embed_tokens.weight"] *= 1.5
+    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    config = replace(CONFIG, kl_coef=0.1, entropy_coef=0.1)
+    plain, weighted = (gradient(policy, uniform, replace(config, sampler_clip=clip), reference) for clip in (None, 2.0))
+    assert plain.norm() > 1e-2
+    assert torch.equal(plain, weighted)
+
+    mixed = judged(policy, ROWS[:3]) + uniform[3:]
+    config = replace(CONFIG, sampler_clip=2.0)
+    skipped, passed = (gradient(policy, mixed, replace(config, kl_coef=coef)) for coef in (0.0, 0.1))
+    torch.testing.assert_close(skipped, passed, atol=1e-6, rtol=1e-4)
+
+
+def test_weights_against_the_gap_are_those_of_the_first_update(policy: Policy) -> None:
+    (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
+    config = replace(CONFIG, sampler_clip=1e6, clip_low=1.0, clip_high=1e6)
+    micro_batch_loss(policy, micro, config, 1.0)
+    old = micro.old_logp
+    with torch.no_grad():
+        for weight in policy.model.parameters():
+            weight.mul_(1.02)
+    loss, _ = micro_batch_loss(policy, micro, config, 1.0)
+    assert micro.old_logp is old
+    model = copy.deepcopy(policy.model).double()
+    expected = 0.0
+    for row, (prompt, ids) in enumerate(zip(micro.prompts, micro.ids, strict=True)):
+        length = int(micro.completion_mask[row].sum())
+        logits = model(torch.tensor([prompt + ids[:length].tolist()])).logits[0].double()
+        for place, token in enumerate(ids[:length].tolist()):
+            logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token].item()
+            # exp(old - sampler) * exp(logp - old): the whole way from the sampler to the policy.
+            expected -= micro.advantages[row, place].item() * math.exp(logp - sampler_logp(token))
+    assert loss.item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_sampler_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -> None:
+    model, found = copy.deepcopy(policy.model).double(), []
+    for prompt, ids, _ in ROWS:
+        logits = model(torch.tensor([prompt + ids])).logits[0].double()
+        for place, token in enumerate(ids):
+            logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token].item()
+            found.append(abs(logp - sampler_logp(token)))
+    start = policy.snapshot()
+    for updates, tokens in ((1, 4096), (3, 16)):
+        policy.model.load_state_dict(start, strict=False)
+        config = replace(CONFIG, updates_per_step=updates, micro_batch_tokens=tokens, learning_rate=1e-2)
+        stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
+        assert stats.sampler_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
+
+
+def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
+    rollouts = sample(sampler, [[40, 41, 42], [70]], 3, max_new_tokens=20, temperature=temperature)
+    rows = [Judged(EXAMPLE, rollout, Score(float(at % 3))) for at, rollout in enumerate(rollouts)]
+    (micro,) = collate(policy, rows, CONFIG).micro_batches
+    with torch.no_grad():
+        *_, total, tokens = micro_batch_loss(policy, micro, CONFIG, 1.0)[1].tolist()
+    return total / tokens
+
+
+def test_the_sampler_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
+    """Of the same computation, of one rounded to bfloat16, and of other distributions."""
+    rounded = replace(policy, autocast=torch.bfloat16)
+    same, small = (gap(policy, sampler, 1.0) for sampler in (policy, rounded))
+    assert same < 1e-5
+    assert small > 1e-4
+    wrong = gap(policy, policy, 0.7)
+    older = gap(policy, replace(policy, model=moved(policy.model)), 1.0)
+    for value, speaks in ((same, False), (small, False), (wrong, True), (older, True)):
+        assert (guards.sampler_gap([{"sampler_gap": value}] * 10) is not None) == speaks, value
+
+
+def moved(model: torch.nn.Module) -> torch.nn.Module:
+    model = copy.deepcopy(model)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight) * 0.03)
+    return model
 
 
 def test_gradient_norm_is_limited(policy: Policy) -> None:
@@ -392,6 +497,7 @@ def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
         {"surrogate": "reinforce"},
         {"ratio": "sequence"},
         {"dual_clip": 1.01},
+        {"sampler_clip": 2.0},
         {"entropy_coef": 0.1},
         {"kl_ratio": True},
     ],
