@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 import time
@@ -117,6 +118,16 @@ def asked(body: dict[str, Any]) -> tuple[dict[str, str], str]:
     match = re.search(r"(?:VERDICT|GRADE) (\w{6}):", last_line)
     assert match is not None
     return json.loads(block), match[1]
+
+
+@pytest.fixture(scope="session")
+def long_text() -> Callable[[str], str]:
+    """Repeats a text to a length above all limits of the verifiers, at which quadratic work takes minutes.
+
+    ``GRPO_ENV_LONG=1000000 pytest`` for other lengths.
+    """
+    length = int(os.environ.get("GRPO_ENV_LONG", "250000"))
+    return lambda unit: unit * (length // len(unit))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def test_letters_that_are_none(letters: str) -> None:
     "unit", ["A", "C) ", "(C", "1", "1,", "-", "²", "\\boxed{C}", "The answer is C. ", "\n", "option "]
 )
 @pytest.mark.parametrize("tag", ["<answer>{}</answer>", "{}"])
-def test_a_megabyte_is_judged(unit: str, tag: str) -> None:
-    completion = Completion(tag.format(unit * (1_000_000 // len(unit))))
+def test_a_long_text_is_judged(unit: str, tag: str, long_text: Callable[[str], str]) -> None:
+    completion = Completion(tag.format(long_text(unit)))
     for verifier in (Choice(), IntegerAnswer(Format(reasoning=None))):
         assert verifier(Example("x", answer="B"), completion).value == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,17 +143,16 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_megabyte_of_any_token_is_searched(token: str) -> None:
-    text = token * (1_000_000 // len(token))
+def test_a_long_text_of_any_token_is_searched(token: str, long_text: Callable[[str], str]) -> None:
+    text = long_text(token)
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
     assert isinstance(inside(text).answers, tuple)
 
 
 @given(tokens=st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4), lead=st.sampled_from(["", *TOKENS]))
 @settings(max_examples=25, deadline=None)
-def test_a_megabyte_of_any_tokens_is_searched(tokens: list[str], lead: str) -> None:
-    unit = "".join(tokens)
-    text = lead + unit * (1_000_000 // len(unit))
+def test_a_long_text_of_any_tokens_is_searched(tokens: list[str], lead: str, long_text: Callable[[str], str]) -> None:
+    text = lead + long_text("".join(tokens))
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
     assert isinstance(inside(text).answers, tuple)
 

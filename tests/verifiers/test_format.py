@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,6 +101,6 @@ def test_a_penalty_is_no_reward(penalty: float) -> None:
 @pytest.mark.parametrize(
     "unit", ["<think>", "</think>", "<answer>", "<think></think>", "<answer>a</answer>", "<", "\r\n", "\u200b"]
 )
-def test_a_megabyte_is_judged(unit: str) -> None:
+def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
     for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
-        assert 0 <= value(verifier, unit * (1_000_000 // len(unit))) <= 1
+        assert 0 <= value(verifier, long_text(unit)) <= 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,7 +135,7 @@ def test_no_steps_are_no_target() -> None:
     ["a", "数", "1. ", "- ", "Step 1\n", "1. a\n", "First, ", "首先", "First, we go. ", " ", "\n", "'a", "1,", "\u0301",
      "#*_ ", "第", "\\a"],
 )  # fmt: skip
-def test_a_megabyte_is_judged(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
+def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+    text = long_text(unit)
     assert 0 <= value(ReasoningSteps(EVERYTHING), text) <= 1
     assert 0 <= value(ReasoningLength(EVERYTHING), text) <= 1
