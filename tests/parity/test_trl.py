@@ -46,6 +46,7 @@ GROUP, LONGEST, LEARNING_RATE = 4, 26, 0.3
 REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # a uniform group between two others
 WIDE = {"clip_low": 0.2, "clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
 NARROW = {"clip_low": 0.02, "clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
+TRUNCATE = {"vllm_importance_sampling_mode": "token_truncate", "vllm_importance_sampling_clip_max": 1.05}
 Gradients = list[dict[str, Tensor]]
 
 
@@ -127,7 +128,7 @@ def theirs(judged: Sequence[Judged], folder: Path, rewards: Any = None, **argume
     def roll_out(prompts: list[str], _: Any) -> dict[str, Any]:
         assert [int(prompt) for prompt in prompts] == [row // GROUP for row in range(len(judged))]
         ids = {"prompt_ids": [one.prompt_ids for one in rollouts], "completion_ids": [one.ids for one in rollouts]}
-        return {**ids, "logprobs": None}
+        return {**ids, "logprobs": [one.logps for one in rollouts]}
 
     def reward_of(values: Sequence[float | None]) -> Any:
         def reward(**_: Any) -> list[float | None]:
@@ -162,6 +163,8 @@ def theirs(judged: Sequence[Judged], folder: Path, rewards: Any = None, **argume
         optimizers=(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)),
         rollout_func=roll_out,
     )
+    if "vllm_importance_sampling_mode" in arguments:  # needs vLLM for nothing but the samples, which are there
+        trainer.use_vllm, trainer._last_loaded_step = True, 0
     trainer.train()
     return optimizer.gradients, trainer
 
@@ -185,6 +188,9 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "entropy": ({"entropy_coef": 0.3}, {"entropy_coef": 0.3}),
     "temperature": ({"temperature": 0.7}, {"temperature": 0.7}),
     "truncated": ({"truncated": "mask"}, {"mask_truncated_completions": True}),
+    # The samples are of temperature 1.5, the loss of 1: a wide gap. TRL's own mode drops whole completions instead.
+    "sampler": ({"sampler_clip": 1.05}, TRUNCATE),
+    "sampler, kl": ({"sampler_clip": 1.05, "kl_coef": 0.5}, {**TRUNCATE, "beta": 0.5, "use_bias_correction_kl": False}),
 }
 
 
