@@ -47,8 +47,8 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
 
     import torch
 
+    from grpo_env.trainer.curriculum import take
     from grpo_env.trainer.policy import load_policy
-    from grpo_env.trainer.rollout import take
     from grpo_env.trainer.sampler import sample
 
     task, config = load(work)

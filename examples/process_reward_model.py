@@ -30,7 +30,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 from grpo_env import load_task
 from grpo_env.core import Completion, Example
 from grpo_env.trainer.policy import BUNDLED, load_policy
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.rollout import ask, roll_out
 from grpo_env.verifiers.blocks import reasoning_span
 from grpo_env.verifiers.process import EquationSteps
 from grpo_env.verifiers.segments import spans
@@ -61,7 +61,7 @@ def sampled(split: str, problems: int, samples: int) -> Iterator[Row]:
     examples = task.examples(split, problems)
     for at in range(0, len(examples), 16):
         judged = roll_out(
-            policy, task, task.verifier, examples[at : at + 16], samples, max_new_tokens=64, temperature=1.0, seed="0"
+            policy, ask(task, examples[at : at + 16]), samples, max_new_tokens=64, temperature=1.0, seed="0"
         )
         rows = (label(one.example, one.rollout.text) for one in judged)
         yield from (row for row in rows if row["steps"])

@@ -60,7 +60,7 @@ def _root(
 
 @app.command()
 def train(
-    task: Annotated[str, typer.Argument(help="A task's name or file.")] = DEFAULT_TASK,
+    task: Annotated[str, typer.Argument(help="A task's name or file, or a file that mixes several.")] = DEFAULT_TASK,
     overrides: Overrides = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Hub id or folder; default: the bundled model.")
@@ -72,7 +72,7 @@ def train(
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this run folder.")] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Train a model on a task by GRPO.
+    """Train a model on a task, or several, by GRPO.
 
     Settings come from the task's train section, then the --config file, then KEY=VALUE; `grpo_env settings`
     lists them.
@@ -85,8 +85,8 @@ def train(
 
         loop.resume(resume)
         return
+    from grpo_env.mixture import load_mixture
     from grpo_env.schema import read_yaml
-    from grpo_env.task import load_task
 
     if "=" in task:
         task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
@@ -94,7 +94,7 @@ def train(
     settings = {**(read_yaml(config) if config else {}), **settings}
     if model is not None:
         settings["model"] = model
-    loaded = load_task(task, keys)
+    loaded = load_mixture(task, keys)
     _quiet_libraries()
     from grpo_env.trainer import loop
 

@@ -22,12 +22,14 @@ def tasks(context: typer.Context) -> None:
         return
     from rich.table import Table
 
+    from grpo_env.mixture import parse_mixture
     from grpo_env.schema import parse_task, read_yaml
     from grpo_env.task import task_files
 
     table = Table("task", "description", "file", box=None, header_style="bold")
     for path in task_files():
-        spec = parse_task(read_yaml(path), str(path))
+        data = read_yaml(path)
+        spec = parse_mixture(data, str(path)) if "mixture" in data else parse_task(data, str(path))
         table.add_row(path.stem, spec.description, str(path))
     Console().print(table)
 

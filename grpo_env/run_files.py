@@ -20,8 +20,8 @@ from safetensors import SafetensorError
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line, read_records
+from grpo_env.mixture import Mixture
 from grpo_env.schema import read_yaml
-from grpo_env.task import Task
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -35,17 +35,17 @@ class RunFiles:
     writes: bool = True
 
     @classmethod
-    def make(cls, path: Path | None, task: Task, settings: Mapping[str, Any], machine: Mapping[str, Any]) -> Self:
-        """A new folder, ``runs/TASK-DATE-N`` unless named, with settings, task, and versions beside ``machine``.
+    def make(cls, path: Path | None, mixture: Mixture, settings: Mapping[str, Any], machine: Mapping[str, Any]) -> Self:
+        """A new folder, ``runs/TASK-DATE-N`` unless named, with settings, tasks, and versions beside ``machine``.
 
         Raises ``UsageError`` for a folder that exists: runs are never overwritten.
         """
-        run = cls(_new_folder(path, task.name))
+        run = cls(_new_folder(path, mixture.name))
         about = {name: version(name) for name in PACKAGES}
         about |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
         with writing(run.path):
             (run.path / "versions.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-            (run.path / "task.yaml").write_bytes(_yaml(task.resolved()))
+            (run.path / "task.yaml").write_bytes(_yaml(mixture.resolved()))
             replace(run.path / "config.yaml", _yaml(settings))  # last: it makes it a run
         return run
 

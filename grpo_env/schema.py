@@ -121,11 +121,14 @@ class CaseSpec(BaseModel):
     why: str = ""
 
 
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
 class TaskSpec(_Section):
     """A whole task file."""
 
     version: Literal[1]
-    task: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    task: str = Field(pattern=NAME)
     description: str = ""
     dataset: DatasetSpec
     format: Format = Format()

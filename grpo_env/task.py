@@ -112,6 +112,8 @@ def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> T
     """
     path = find_task(name)
     data = read_yaml(path)
+    if "mixture" in data:
+        raise UsageError(f"{path}: a mixture of tasks is for grpo_env train alone; give one of its tasks here")
     for key, value in (overrides or {}).items():
         if key == "dataset.path" and is_local(str(value), Path.cwd()):
             value = str(Path.cwd() / str(value))

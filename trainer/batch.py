@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .advantages import decoupled_advantages, outcome_advantages, process_advantages
 from .align import step_token, token_ends
@@ -150,11 +152,15 @@ def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConf
 
 
 def _parts(judged: Sequence[Judged]) -> tuple[Tensor, Tensor]:
-    """(B, K) values of the parts that count, 0 where one is unscored, and their weights."""
-    parts = [[part for part in one.score.parts if part.weight] for one in judged]
-    values = [[part.value or 0.0 for part in row] for row in parts]
-    weights = [[part.weight for part in row] for row in parts]
-    return torch.tensor(values, dtype=torch.float64), torch.tensor(weights, dtype=torch.float64)
+    """(B, K) values of all tasks' parts that count, 0 where unscored, and their weights, 0 in other tasks' rows."""
+    rows = [[part for part in one.score.parts if part.weight] for one in judged]
+    tasks = {one.task: len(row) for one, row in zip(judged, rows, strict=True)}
+    starts = dict(zip(tasks, accumulate(tasks.values(), initial=0), strict=False))
+    values, weights = (torch.zeros(len(judged), sum(tasks.values()), dtype=torch.float64) for _ in range(2))
+    for number, (one, row) in enumerate(zip(judged, rows, strict=True)):
+        for place, part in enumerate(row, start=starts[one.task]):
+            values[number, place], weights[number, place] = part.value or 0.0, part.weight
+    return values, weights
 
 
 def _steps(policy: Policy, judged: Sequence[Judged]) -> tuple[Tensor, Tensor, Tensor]:
@@ -177,6 +183,19 @@ def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
     if rollout.finish == "stop":
         return [*token_ends(policy.decode, rollout.ids[:-1]), len(rollout.text)]
     return token_ends(policy.decode, rollout.ids)
+
+
+def evened(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
+    """``count`` micro-batches, the last of nothing, that all take as many passes through the model.
+
+    One column would take a pass less than two, where prompts are shared.
+    """
+    ids = torch.zeros(1, 2, dtype=torch.long, device=device)
+    nothing = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())
+    even = [*micro_batches, *[nothing] * (count - len(micro_batches))]
+    for micro in (each for each in even if each.ids.shape[1] == 1):
+        vars(micro).update({name: pad(value, (0, 1)) for name, value in vars(micro).items() if torch.is_tensor(value)})
+    return even
 
 
 def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:

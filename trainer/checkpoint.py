@@ -12,29 +12,31 @@ import torch
 from torch import Tensor
 
 from grpo_env.errors import RunError
+from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.run_files import MODEL, SAMPLES, RunFiles, read_config, replace, sync, writing
-from grpo_env.task import Task, load_task
 
 from .config import TrainConfig
+from .curriculum import Pool
 from .policy import Policy
 from .rollout import Judged
+from .sharding import is_sharded, shares, whole, whole_model
 
 
 class RunFolder(RunFiles):
     """The folder of a run that trains."""
 
     @classmethod
-    def create(cls, path: Path | None, task: Task, config: TrainConfig) -> RunFolder:
+    def create(cls, path: Path | None, mixture: Mixture, config: TrainConfig) -> RunFolder:
         """A new folder, see ``RunFiles.make``."""
         model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
         machine = {"seed": config.seed, "threads": torch.get_num_threads()}
-        return cls.make(path, task, {**asdict(config), "model": model}, machine)
+        return cls.make(path, mixture, {**asdict(config), "model": model}, machine)
 
     @classmethod
-    def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Task, TrainConfig]:
-        """An existing run with its task and config. Raises ``UsageError`` if there is none."""
+    def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Mixture, TrainConfig]:
+        """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
-        return cls(path, writes), load_task(path / "task.yaml"), config
+        return cls(path, writes), load_mixture(path / "task.yaml"), config
 
     def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
         """Append completions to ``samples.jsonl``, with whole score trees and advantages.
@@ -47,6 +49,7 @@ class RunFolder(RunFiles):
             rows.append(
                 {
                     "step": step,
+                    "task": one.task,
                     "id": one.example.id,
                     "completion": one.rollout.text,
                     "finish": one.rollout.finish,
@@ -63,11 +66,16 @@ class RunFolder(RunFiles):
         reference: Mapping[str, Tensor] | None,
         step: int,
         keep: int,
+        pools: Sequence[Pool] = (),
     ) -> None:
         """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``.
 
         ``reference`` holds the weights of a reference that moves, ``None`` where it stays as it was.
         """
+        weights = {name: weight.detach() for name, weight in policy.trained.items()}
+        state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference, "weights": weights}
+        state["rates"] = [pool.rates for pool in pools]
+        state = whole(state, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -76,8 +84,6 @@ class RunFolder(RunFiles):
                 draft = final.with_name(f".{final.name}.new")
                 shutil.rmtree(draft, ignore_errors=True)
                 draft.mkdir(parents=True)
-                state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference}
-                state["weights"] = {name: weight.detach() for name, weight in policy.trained.items()}
                 torch.save(state, draft / "state.pt")
                 replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
                 # Nothing outlives, in a power cut, what was written before it.
@@ -92,7 +98,11 @@ class RunFolder(RunFiles):
         return sorted((self.path / "checkpoints").glob("step-*"))
 
     def load(
-        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None
+        self,
+        policy: Policy,
+        optimizer: torch.optim.Optimizer,
+        reference: dict[str, Tensor] | None,
+        pools: Sequence[Pool] = (),
     ) -> tuple[int, list[str]]:
         """Restore the newest sound checkpoint; returns its step, and a message for each corrupt one it passed over.
 
@@ -107,11 +117,14 @@ class RunFolder(RunFiles):
             try:
                 if _digest(path / "state.pt") != (path / "state.sha256").read_text():
                     raise ValueError("its checksum does not match")
-                state = torch.load(path / "state.pt", map_location=policy.device, weights_only=True)
+                where = "cpu" if is_sharded(policy) else policy.device
+                state = shares(policy, torch.load(path / "state.pt", map_location=where, weights_only=True))
                 policy.restore(state["weights"])
                 optimizer.load_state_dict(state["optimizer"])
                 if reference is not None:
                     reference.update(state["reference"])
+                for pool, rates in zip(pools, state.get("rates", ()), strict=False):
+                    pool.rates.update(rates)
             except Exception as error:  # torch.load raises whatever the damage leads to
                 why = str(error).split("\n")[0]
                 skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")
@@ -125,11 +138,12 @@ class RunFolder(RunFiles):
 
     def save_model(self, policy: Policy) -> None:
         """Write the model and tokenizer to ``model/``, as transformers loads them."""
+        weights = whole_model(policy, self.writes)
         if self.writes:
             draft = self.path / f".{MODEL}.tmp"
             with writing(self.path / MODEL):
                 shutil.rmtree(draft, ignore_errors=True)
-                policy.model.save_pretrained(draft)
+                policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)
                 draft.rename(self.path / MODEL)
 

@@ -74,6 +74,14 @@ class TrainConfig:
     """Multiply the KL estimate by the ratio: unbiased, gradient included, for samples of older weights."""
     reference_every: int = 0
     """Take the current model as the new reference every so many steps (iterative GRPO); 0: the first one stays."""
+    curriculum: Literal["schedule", "pass_rate"] | None = None
+    """Order of the examples: easy ones first, or by how often each was wrong; none: a new order every epoch."""
+    curriculum_by: str | None = None
+    """Under ``schedule``: the column that says how hard an example is; none: the data are in order of difficulty."""
+    curriculum_start: float = 0.2
+    """Under ``schedule``: share of the examples, the easiest, that the first step draws from."""
+    curriculum_steps: int = 50
+    """Under ``schedule``: steps until all examples are drawn from."""
     resample: str | None = None
     """Dynamic sampling: replace groups in which this part of the reward, such as accuracy, is the same for all."""
     resample_rounds: int = 3
@@ -152,6 +160,8 @@ class TrainConfig:
             raise UsageError("surrogate=reinforce has no ratio; leave ratio out")
         if self.normalise == "parts" and self.supervision == "process":
             raise UsageError("normalise=parts is about the outcome; use supervision=outcome or both")
+        if self.curriculum_by is not None and self.curriculum != "schedule":
+            raise UsageError("curriculum_by belongs to curriculum=schedule")
         if self.reference_every and not self.kl_coef:
             raise UsageError("reference_every needs a reference model: set kl_coef above 0")
         if self.group_size < 2:
@@ -191,6 +201,8 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("kl_coef", 0, math.inf),
     ("reference_every", 0, math.inf),
     ("updates_per_step", 1, math.inf),
+    ("curriculum_start", 0, 1),
+    ("curriculum_steps", 0, math.inf),
     ("resample_rounds", 0, math.inf),
     ("max_unscored_share", 0, 1),
     ("lora_rank", 0, math.inf),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -14,7 +14,7 @@ from grpo_env.task import Task, load_task
 
 from .config import TrainConfig
 from .policy import Policy, load_policy
-from .rollout import Judged, roll_out
+from .rollout import Judged, ask, roll_out
 
 # The settings of training that an evaluation shares.
 SETTINGS = ("model", "seed", "max_new_tokens", "temperature", "device", "precision", "prompts_per_step", "group_size")
@@ -27,7 +27,7 @@ def evaluate(
 
     As many rows go through the model at once as in a training step, so memory that suffices for one suffices here.
     """
-    verifier, group = task.verifier.at(step), max(1, samples)
+    group = max(1, samples)
     at_once = max(1, config.prompts_per_step * config.group_size // group)
     judged: list[Judged] = []
     # By prompt length, so that a chunk holds little padding; the order of the result is that of the examples.
@@ -35,9 +35,7 @@ def evaluate(
     for at in range(0, len(order), at_once):
         judged += roll_out(
             policy,
-            task,
-            verifier,
-            [examples[index] for index in order[at : at + at_once]],
+            ask(task, [examples[index] for index in order[at : at + at_once]], step),
             group,
             max_new_tokens=config.max_new_tokens,
             temperature=config.temperature if samples else 0.0,
@@ -47,30 +45,30 @@ def evaluate(
     return [one for index in range(len(examples)) for one in groups[index]]
 
 
-def summarise(judged: Sequence[Judged], metric: str) -> dict[str, float]:
+def summarise(judged: Sequence[Judged]) -> dict[str, float]:
     """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
 
-    Unscored completions are left out of each mean; ``unscored`` is the share without a reward.
+    Unscored completions are left out of each mean; ``unscored`` is the share without a reward. Of several tasks,
+    ``TASK/accuracy`` and ``TASK/reward`` are those of each.
     """
-    values: dict[str, list[float]] = {"reward": []}
+    values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
+    several = len({one.task for one in judged}) > 1
     for one in judged:
-        for part in one.score.parts:
-            values.setdefault(f"parts/{part.name}", []).extend([part.value] if part.value is not None else [])
-        values["reward"].extend([one.score.value] if one.score.value is not None else [])
-    right = metric_values(judged, metric)
+        found = {"accuracy": one.right, "reward": one.score.value}
+        found |= {f"parts/{part.name}": part.value for part in one.score.parts}
+        found |= {f"{one.task}/{name}": found[name] for name in ("accuracy", "reward") if several}
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
     return {
-        "accuracy": fmean(right) if right else math.nan,
-        **{name: fmean(found) if found else math.nan for name, found in values.items()},
+        **{name: fmean(scored) if (scored := _known(found)) else math.nan for name, found in values.items()},
         "length": fmean(len(one.rollout.ids) for one in judged),
         "truncated": fmean(one.rollout.finish == "length" for one in judged),
         "unscored": fmean(not one.score.scored for one in judged),
     }
 
 
-def metric_values(judged: Sequence[Judged], metric: str) -> list[float]:
-    """The task's metric of every completion that has it: not of unscored ones."""
-    found = (next((part.value for part in one.score.walk() if part.name == metric), None) for one in judged)
-    return [value for value in found if value is not None]
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def run_eval(
@@ -113,24 +111,24 @@ def run_eval(
         "temperature": config.temperature,
         "max_new_tokens": config.max_new_tokens,
         "seed": config.seed,
-        "greedy": summarise(greedy, task.metric),
-        "greedy_interval": accuracy_interval(greedy, task.metric),
-        "sampled": summarise(sampled, task.metric),
-        **_pass_at(sampled, task.metric, samples, config.seed),
+        "greedy": summarise(greedy),
+        "greedy_interval": accuracy_interval(greedy),
+        "sampled": summarise(sampled),
+        **_pass_at(sampled, samples, config.seed),
     }
 
 
-def accuracy_interval(judged: Sequence[Judged], metric: str) -> Interval:
+def accuracy_interval(judged: Sequence[Judged]) -> Interval:
     """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
-    values = metric_values(judged, metric)
+    values = _known(one.right for one in judged)
     if set(values) <= {0.0, 1.0}:
         return wilson(sum(values), len(values))
     return bootstrap(values)
 
 
-def _pass_at(judged: Sequence[Judged], metric: str, samples: int, seed: int) -> dict[str, Any]:
+def _pass_at(judged: Sequence[Judged], samples: int, seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
-    groups = [metric_values(judged[at : at + samples], metric) for at in range(0, len(judged), samples)]
+    groups = [_known(one.right for one in judged[at : at + samples]) for at in range(0, len(judged), samples)]
     result: dict[str, Any] = {}
     for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
         chances = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]

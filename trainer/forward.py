@@ -88,7 +88,7 @@ def shared_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, co
     last = torch.zeros_like(seen, dtype=torch.bool)
     last[:, -1] = True
     first = _states(policy, last, **_on_top(policy, prompt_ids, seen, positions, cache))
-    pieces = [(first[own], _only(completion_mask, slice(0, 1)))]
+    pieces = [(first[own[completion_mask[:, 0]]], _only(completion_mask, slice(0, 1)))]
     if ids.shape[1] > 1:
         cache.batch_select_indices(own)
         lengths = seen.sum(1)[own]

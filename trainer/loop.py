@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
+from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.run_files import MODEL
-from grpo_env.task import Task, load_task
+from grpo_env.task import Task
 
 from .batch import collate
 from .checkpoint import RunFolder
@@ -19,11 +20,11 @@ from .run import Result, Run, uninterrupted
 from .update import update
 
 
-def train(task: Task | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
-    """Train a model on a task.
+def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
+    """Train a model on a task, or on several.
 
     Args:
-        task: a task, or its name or file.
+        task: a task or a mixture, or its name or file.
         run_dir: a folder that does not exist yet; default ``runs/TASK-DATE-N``.
         settings: any field of ``TrainConfig``; they win over the task's ``train`` section.
 
@@ -31,10 +32,10 @@ def train(task: Task | str, *, run_dir: str | Path | None = None, **settings: An
         UsageError: wrong settings, an unusable model or task, a run folder that exists.
         RunError: the run cannot go on: too much unscored, a loss that is not finite, a full disk, Ctrl-C.
     """
-    task = load_task(task) if isinstance(task, str) else task
-    TrainConfig.from_mapping(task.defaults, f"{task.source}: train")
-    config = TrainConfig.from_mapping({**expand(task.defaults), **expand(settings)})
-    run = Run.load(task, config)
+    mixture = Mixture.of(task) if isinstance(task, Task) else load_mixture(task) if isinstance(task, str) else task
+    TrainConfig.from_mapping(mixture.defaults, f"{mixture.source}: train")
+    config = TrainConfig.from_mapping({**expand(mixture.defaults), **expand(settings)})
+    run = Run.load(mixture, config)
     run.create_folder(Path(run_dir) if run_dir else None)
     return learn(run, start=0)
 
@@ -44,23 +45,23 @@ def resume(run_dir: str | Path) -> Result:
 
     Raises ``UsageError`` for a folder that is no run and for a run that is finished; ``RunError`` as ``train`` does.
     """
-    folder, task, config = RunFolder.reopen(Path(run_dir))
+    folder, mixture, config = RunFolder.reopen(Path(run_dir))
     if (folder.path / MODEL).exists():
         raise UsageError(f"{run_dir}: this run is finished; its model is in {folder.path / MODEL}")
-    run = Run.load(task, config)
+    run = Run.load(mixture, config)
     return learn(run, start=run.reopen_folder(folder))
 
 
 def learn(run: Run, start: int) -> Result:
     """The loop. ``done`` counts finished updates, so that what is saved is always the end of a step."""
-    task, policy, config, done = run.task, run.policy, run.config, start
+    policy, config, done = run.policy, run.config, start
     run.introduce(start)
     try:
         for step in range(start, config.steps):
             run.evaluate_if_due(step)
             run.save_if_due(step)
             began = time.perf_counter()
-            judged, tried = fill_batch(policy, task, task.verifier.at(step), run.train_examples, config, step)
+            judged, tried = fill_batch(policy, run.pools, config, step)
             run.check(tried, step)
             sampled = time.perf_counter()
             batch = collate(policy, judged, run.config)

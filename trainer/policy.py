@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator, DistributedType
+from accelerate.utils import disable_fsdp_ram_efficient_loading
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -149,12 +150,10 @@ def load_policy(
     mode), or the ratio of the first update would not be 1. Raises ``UsageError`` for a model that does not load
     and for a device or precision that is not there.
     """
-    accelerator = Accelerator(cpu=device == "cpu")
-    if accelerator.distributed_type in (DistributedType.FSDP, DistributedType.DEEPSPEED):
-        raise UsageError(
-            f"accelerate is set up for {accelerator.distributed_type.value}, but weights are not sharded here: every "
-            "process holds the whole model; set up plain data parallelism, or see docs/scaling.md"
-        )
+    accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
+    if accelerator.distributed_type == DistributedType.DEEPSPEED:
+        raise UsageError("accelerate is set up for DeepSpeed; weights are sharded by FSDP2 here, see docs/scaling.md")
+    disable_fsdp_ram_efficient_loading()  # every process reads the file: transformers would give weights to one only
     found = accelerator.device.type
     if device not in ("auto", found):
         raise UsageError(f"device {device!r} is not available here; found {found!r}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
-from itertools import chain
-from typing import NamedTuple, TypeVar
+from itertools import accumulate, chain
+from typing import NamedTuple
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -16,36 +17,37 @@ from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_
 from grpo_env.task import Task
 
 from .config import TrainConfig
+from .curriculum import Pool
 from .policy import Policy
 from .sampler import Rollout, sample
 
-T = TypeVar("T")
+
+class Prompt(NamedTuple):
+    """An example to put to the model, and the verifier that judges the answers."""
+
+    task: Task
+    verifier: Verifier
+    example: Example
 
 
 class Judged(NamedTuple):
-    """One completion of one example, with its score."""
+    """One completion of one example, with its score; ``right`` is the task's metric, ``None`` where it is unscored."""
 
     example: Example
     rollout: Rollout
     score: Score
+    right: float | None = None
+    task: str = ""
 
 
-def take(examples: Sequence[Example], count: int, step: int, seed: int | str) -> list[Example]:
-    """The ``count`` examples of a step (0-based): every example once an epoch, in an order drawn anew for each.
-
-    A function of its arguments alone, so a resumed run goes on where it stopped.
-    """
-    places = (divmod(index, len(examples)) for index in range(step * count, (step + 1) * count))
-    return [examples[_order(seed, epoch, len(examples))[place]] for epoch, place in places]
-
-
-@lru_cache(maxsize=8)
-def _order(seed: int | str, epoch: int, size: int) -> list[int]:
-    return random.Random(f"{seed}/order/{epoch}").sample(range(size), size)
+def ask(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
+    """Examples of a task as prompts; its verifier's schedules are at ``step``."""
+    verifier = task.verifier.at(step)
+    return [Prompt(task, verifier, example) for example in examples]
 
 
 def fill_batch(
-    policy: Policy, task: Task, verifier: Verifier, examples: Sequence[Example], config: TrainConfig, step: int
+    policy: Policy, pools: Sequence[Pool], config: TrainConfig, step: int
 ) -> tuple[list[Judged], list[Judged]]:
     """The step's ``prompts_per_step`` groups, and all that were sampled to find them.
 
@@ -61,12 +63,9 @@ def fill_batch(
         if missing <= 0:
             break
         again = f"/{attempt}" if attempt else ""  # an order and random numbers of its own, whatever came before
-        wanted = take(examples, config.prompts_per_step, step, f"{config.seed}{again}")[: -(-missing // world) * world]
         rows = roll_out(
             policy,
-            task,
-            verifier,
-            wanted,
+            draw(pools, config.prompts_per_step, step, f"{config.seed}{again}")[: -(-missing // world) * world],
             size,
             max_new_tokens=config.max_new_tokens,
             temperature=config.temperature,
@@ -78,6 +77,22 @@ def fill_batch(
     return list(chain.from_iterable(tried[: config.prompts_per_step])), list(chain.from_iterable(tried))
 
 
+def draw(pools: Sequence[Pool], count: int, step: int, seed: str) -> list[Prompt]:
+    """The prompts of a step, each pool's in proportion to its weight.
+
+    One random number decides for all of them, so that every share is met within one prompt at every step, and on the
+    average exactly (systematic sampling: Madow and Madow 1944).
+    """
+    if len(pools) == 1:
+        return ask(pools[0].task, pools[0].take(count, step, seed), step)
+    start = random.Random(f"{seed}/tasks/{step}").random()
+    bounds = list(accumulate(pool.weight for pool in pools))
+    own = Counter(bisect(bounds, (start + place) / count * bounds[-1]) for place in range(count))
+    asked = [ask(pool.task, pool.take(count, step, seed)[: own[number]], step) for number, pool in enumerate(pools)]
+    prompts = list(chain.from_iterable(asked))
+    return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)  # so that processes and rounds get of each
+
+
 def _tells(group: Sequence[Judged], part: str | None) -> bool:
     """Whether scored completions of a group differ in a part's value. Without a part, every group counts."""
     return part is None or len({one.score.part(part).value for one in group if one.score.scored}) > 1
@@ -85,57 +100,64 @@ def _tells(group: Sequence[Judged], part: str | None) -> bool:
 
 def roll_out(
     policy: Policy,
-    task: Task,
-    verifier: Verifier,
-    examples: Sequence[Example],
+    prompts: Sequence[Prompt],
     group_size: int,
     *,
     max_new_tokens: int,
     temperature: float,
     seed: str,
 ) -> list[Judged]:
-    """Sample and score ``group_size`` completions of every example; a group's rows are adjacent.
+    """Sample and score ``group_size`` completions of every prompt; a group's rows are adjacent.
 
     A group is scored, in a thread of its own, when its completions have ended and others are still being sampled.
-    Processes share the examples, whole groups each, and all get the whole result. ``seed`` and an example's id fix
+    Processes share the prompts, whole groups each, and all get the whole result. ``seed`` and an example's id fix
     its samples, whatever else is sampled beside it and wherever.
     """
-    own = examples[own_share(policy.accelerator, len(examples))]
+    own = prompts[own_share(policy.accelerator, len(prompts))]
     groups: dict[int, Group] = {}
     scores: dict[int, Future[list[list[Score]]]] = {}
-    # Models and servers want many at once, and what a model says depends in its last bits on what is beside it.
-    together = any(isinstance(part, BatchVerifier) for part in verifier.within())
     scorer = ThreadPoolExecutor(1)
 
     def ended(number: int, found: list[Rollout]) -> None:
-        groups[number] = Group(own[number], [rollout.completion(task.format.prefill) for rollout in found])
-        if not together:
+        task, verifier, example = own[number]
+        groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in found])
+        if not _together(verifier):
             scores[number] = scorer.submit(judge_groups, verifier, [groups[number]])
 
     try:
         rollouts = sample(
             policy,
-            [policy.prompt_ids(example, task.format) for example in own],
+            [policy.prompt_ids(prompt.example, prompt.task.format) for prompt in own],
             group_size,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
-            seeds=[f"{seed}/{example.id}" for example in own],
+            seeds=[f"{seed}/{prompt.example.id}" for prompt in own],
             ended=ended,
         )
-        if together:
-            judgements = judge_groups(verifier, [groups[number] for number in range(len(own))])
-        else:
-            judgements = [scores[number].result()[0] for number in range(len(own))]
+        judgements = {number: future.result()[0] for number, future in scores.items()}
+        for verifier in {id(prompt.verifier): prompt.verifier for prompt in own}.values():
+            waiting = [n for n, prompt in enumerate(own) if prompt.verifier is verifier and n not in judgements]
+            judgements |= zip(waiting, judge_groups(verifier, [groups[n] for n in waiting]), strict=True)
     finally:
         scorer.shutdown(cancel_futures=True)
+    found = iter(rollouts)
     judged = [
-        Judged(example, rollout, score)
-        for example, rollout, score in zip(
-            (each for each in own for _ in range(group_size)), rollouts, chain.from_iterable(judgements), strict=True
-        )
+        Judged(example, next(found), score, metric_value(score, task.metric), task.name)
+        for number, (task, _, example) in enumerate(own)
+        for score in judgements[number]
     ]
     gathered: list[Judged] = gather_object(judged)
     return gathered
+
+
+def _together(verifier: Verifier) -> bool:
+    """Models and servers want many at once, and what a model says depends in its last bits on what is beside it."""
+    return any(isinstance(part, BatchVerifier) for part in verifier.within())
+
+
+def metric_value(score: Score, metric: str) -> float | None:
+    """The value of the part that is called ``metric``."""
+    return next((part.value for part in score.walk() if part.name == metric), None)
 
 
 def own_share(accelerator: Accelerator, count: int) -> slice:

@@ -16,22 +16,24 @@ from torch import Tensor
 
 from grpo_env.core import Example
 from grpo_env.curves import plot_curves
-from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.errors import RunError, UsageError
 from grpo_env.journal import Journal
+from grpo_env.mixture import Mixture
 from grpo_env.report import Report
 from grpo_env.run_files import CURVES, MODEL, SAMPLES
-from grpo_env.task import Task
 from grpo_env.track import check_tracker, start_tracker
 
 from .adapters import prepare_adapter
 from .batch import Batch
 from .checkpoint import RunFolder
 from .config import TrainConfig
+from .curriculum import Pool, check_task
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
 from .policy import Policy, load_policy
 from .rollout import Judged
 from .sampler import DivergedError
+from .sharding import is_sharded, shard
 from .update import UpdateStats, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -54,24 +56,24 @@ class InterruptedRunError(RunError):
 
 @dataclass
 class Run:
-    """A task and a config with the model, optimizer and examples that they name.
+    """Tasks and a config with the model, optimizer and examples that they name.
 
     ``reference`` holds the weights of the reference model, ``None`` where there is no KL penalty.
     """
 
-    task: Task
+    mixture: Mixture
     config: TrainConfig
     policy: Policy
     reference: dict[str, Tensor] | None
     optimizer: torch.optim.Optimizer
-    train_examples: Sequence[Example]
-    eval_examples: Sequence[Example]
+    pools: Sequence[Pool]
+    held_out: Sequence[Sequence[Example]]
     report: Report
     folder: RunFolder = field(init=False)
     journal: Journal = field(init=False)
 
     @classmethod
-    def load(cls, task: Task, config: TrainConfig) -> Run:
+    def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
         """Load everything; nothing is written yet. Raises ``UsageError``."""
         check_tracker(config.tracker)
         policy = load_policy(
@@ -82,40 +84,33 @@ class Run:
         )
         policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
         prepare_adapter(policy, config)
+        policy = shard(policy, config)
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
-        parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
-        if config.resample is not None and config.resample not in parts:
-            raise UsageError(
-                f"resample={config.resample}: no such part of the reward; {nearest(config.resample, parts)}"
-            )
-        if config.supervision != "outcome" and not any(part.process for part in parts.values()):
-            raise UsageError(
-                f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
-                "'process' weight; use supervision=outcome"
-            )
+        for task in mixture.tasks:
+            check_task(task, config)
         return cls(
-            task,
+            mixture,
             config,
             policy,
             policy.snapshot() if config.kl_coef > 0 else None,
             make_optimizer(policy, config),
-            task.examples("train"),
-            task.examples("eval", config.eval_examples),
+            [Pool(task, weight, config) for task, weight in mixture.members],
+            [task.examples("eval", config.eval_examples) for task in mixture.tasks],
             Report(config.steps, silent=not policy.accelerator.is_main_process),
         )
 
     def create_folder(self, path: Path | None) -> None:
         """Start a new run folder; the first process makes it and tells the others where."""
         main = bool(self.policy.accelerator.is_main_process)
-        made = [RunFolder.create(path, self.task, self.config).path if main else None]
+        made = [RunFolder.create(path, self.mixture, self.config).path if main else None]
         self.folder = RunFolder(broadcast_object_list(made)[0], main)
 
     def reopen_folder(self, folder: RunFolder) -> int:
         """Take up an existing run from its newest sound checkpoint; returns the step to go on with."""
         self.folder = RunFolder(folder.path, bool(self.policy.accelerator.is_main_process))
-        start, corrupt = self.folder.load(self.policy, self.optimizer, self.moving_reference)
+        start, corrupt = self.folder.load(self.policy, self.optimizer, self.moving_reference, self.pools)
         self.folder.forget_from(start)
         for message in corrupt:
             self.report.say(message, "red")
@@ -127,9 +122,13 @@ class Run:
         rows = config.prompts_per_step * config.group_size
         many = policy.accelerator.num_processes
         where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
+        where += " with a share of the weights each" if is_sharded(policy) else ""
         tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.journal = Journal(self.folder, self.report, tracker)
-        self.report.say(f"task       {self.task.name}: {len(self.train_examples)} examples, metric {self.task.metric}")
+        for pool in self.pools:
+            share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
+            task = pool.task
+            self.report.say(f"task       {task.name}: {len(pool.examples)} examples, metric {task.metric}{share}")
         trained = sum(weight.numel() for weight in policy.trained.values())
         size = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
         self.report.say(f"model      {policy.name}: {size}, {policy.precision} on {where}")
@@ -146,17 +145,24 @@ class Run:
         config, ends = self.config, step in (0, self.config.steps)
         if not ends and not (config.eval_every and step % config.eval_every == 0):
             return
-        judged = evaluate(self.policy, self.task, self.eval_examples, config, samples=0, step=step)
-        row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(judged, self.task.metric)}
+        greedy = self._held_out(0, step)
+        row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(greedy)}
         if config.eval_samples:
-            samples = config.eval_samples
-            sampled = evaluate(self.policy, self.task, self.eval_examples, config, samples=samples, step=step)
-            row |= {f"sampled_{name}": mean for name, mean in summarise(sampled, self.task.metric).items()}
-        row["accuracy_low"], row["accuracy_high"] = accuracy_interval(judged, self.task.metric)
+            sampled = summarise(self._held_out(config.eval_samples, step))
+            row |= {f"sampled_{name}": mean for name, mean in sampled.items()}
+        row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
         self.journal.write(row)
         if ends:
-            shown = [(one.example, one.rollout.text, one.score) for one in judged[:SHOWN]]
+            shown = [(one.example, one.rollout.text, one.score) for one in greedy[:SHOWN]]
             self.report.completions(f"completions {'after' if step else 'before'} training", shown)
+
+    def _held_out(self, samples: int, step: int) -> list[Judged]:
+        sets = zip(self.mixture.tasks, self.held_out, strict=True)
+        return [
+            one
+            for task, examples in sets
+            for one in evaluate(self.policy, task, examples, self.config, samples=samples, step=step)
+        ]
 
     def check(self, judged: Sequence[Judged], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
@@ -204,7 +210,7 @@ class Run:
         row = {
             "kind": "train",
             "step": step,
-            **summarise(tried, self.task.metric),
+            **summarise(tried),
             "groups_tried": len(tried) // self.config.group_size,
             "uniform_groups": batch.uniform_groups / (len(judged) // self.config.group_size),
             **asdict(stats),
@@ -215,6 +221,8 @@ class Run:
             "update_seconds": ended - sampled,
         }
         self.journal.write(row)
+        for pool in self.pools:
+            pool.learn(tried)
         self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
 
     def save_if_due(self, step: int) -> None:
@@ -224,7 +232,9 @@ class Run:
 
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates."""
-        self.folder.save(self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints)
+        self.folder.save(
+            self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints, self.pools
+        )
 
     def finish(self) -> Result:
         """Save model, last checkpoint and curves, and say what to do next."""
@@ -235,14 +245,14 @@ class Run:
         ends = [row for row in self.folder.metrics() if row["kind"] == "eval"]
         path = self.folder.path
         self.report.say(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
-        self.report.say(f"next       grpo_env eval {self.task.name} --model {path / MODEL}")
+        self.report.say(f"next       grpo_env eval {self.mixture.tasks[0].name} --model {path / MODEL}")
         return Result(path, ends[0], ends[-1])
 
     def stopped(self, done: int, error: BaseException) -> RunError:
         """Save what there is after ``done`` updates; returns the error that tells how to go on."""
-        path = self.folder.path
-        if isinstance(error, DivergedError):
-            return RunError(f"after {done} steps: {error}. Sound checkpoints: {path / 'checkpoints'}")
+        path, kind = self.folder.path, InterruptedRunError if isinstance(error, KeyboardInterrupt) else RunError
+        if isinstance(error, DivergedError) or is_sharded(self.policy):  # a share that stopped alone cannot be gathered
+            return kind(f"after {done} steps: {error or 'interrupted'}. Sound checkpoints: {path / 'checkpoints'}")
         with uninterrupted():
             try:
                 self.save(done)
@@ -260,7 +270,9 @@ class Run:
 
     def _plot(self) -> None:
         if self.folder.writes:
-            plot_curves(self.folder.metrics(), self.folder.path / CURVES, f"{self.task.name} ({self.folder.path.name})")
+            plot_curves(
+                self.folder.metrics(), self.folder.path / CURVES, f"{self.mixture.name} ({self.folder.path.name})"
+            )
 
 
 @contextmanager

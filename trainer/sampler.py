@@ -15,6 +15,7 @@ from grpo_env.errors import RunError, UsageError
 from .cache import decoding_cache
 from .forward import left_pad, next_logits
 from .policy import Policy
+from .sharding import gathered
 
 # Finished rows are dropped once they are this share of the rows in the cache: dropping copies the rest of it.
 DROP_AT = 0.125
@@ -84,7 +85,7 @@ def sample(
 
     policy.model.eval()
     try:
-        with torch.inference_mode(), policy.computing():
+        with gathered(policy), torch.inference_mode(), policy.computing():
             _decode(policy, prompts, group_size, max_new_tokens, temperature, draws, group_ended)
     finally:
         policy.model.train(was_training)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import torch
+from accelerate.utils import gather_object
 from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
@@ -16,11 +17,12 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError
 
-from .batch import Batch, MicroBatch
+from .batch import Batch, MicroBatch, evened
 from .config import TrainConfig
 from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
+from .sharding import is_sharded, whole
 
 T = TypeVar("T")
 
@@ -91,16 +93,19 @@ def update(
     weights = list(policy.trained.values())
     denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 6)
+    if is_sharded(policy):
+        most = max(gather_object([len(batch.micro_batches)]))
+        batch.micro_batches = evened(batch.micro_batches, most, policy.device)
     if reference is not None:
         fitting(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
     for _ in range(config.updates_per_step):
         sums = fitting(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
         for weight in weights:
             weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
-            if policy.accelerator.num_processes > 1:
+            if policy.accelerator.num_processes > 1 and not is_sharded(policy):
                 weight.grad = policy.accelerator.reduce(weight.grad, "sum")
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
-        norm = float(clip_grad_norm_(weights, config.max_grad_norm))
+        norm = float(whole(clip_grad_norm_(weights, config.max_grad_norm)))
         loss_value, *totals, tokens = sums.tolist()
         if not (math.isfinite(loss_value) and math.isfinite(norm)):
             optimizer.zero_grad()
@@ -125,10 +130,10 @@ def fitting(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
         except (MemoryError, RuntimeError) as error:
             if not (isinstance(error, MemoryError) or should_reduce_batch_size(error)):
                 raise
-            if all(len(micro.prompts) == 1 for micro in batch.micro_batches):
+            if is_sharded(policy) or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
                 raise RunError(
-                    "out of memory with one completion at a time; try gradient_checkpointing=true, precision=bf16 or "
-                    "a lower max_new_tokens"
+                    f"out of memory with {'these micro_batch_tokens' if is_sharded(policy) else 'one completion'} at a "
+                    "time; try gradient_checkpointing=true, precision=bf16 or a lower max_new_tokens"
                 ) from error
         # After the except block, which holds the failed attempt's tensors.
         clear_device_cache(garbage_collection=True)

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from grpo_env import Score, load_task
+from grpo_env.mixture import Mixture
 from grpo_env.task import Task
 from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages
 from grpo_env.trainer.batch import collate
@@ -73,7 +74,7 @@ def task() -> Task:
 @pytest.fixture(scope="module")
 def judged(task: Task) -> list[Judged]:
     """Three groups of four completions that the model itself wrote, some of them truncated."""
-    run = Run.load(task, config())
+    run = Run.load(Mixture.of(task), config())
     examples = run.train_examples
     prompts = [run.policy.prompt_ids(example, task.format) for example in examples]
     rollouts = sample(run.policy, prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5)
@@ -99,7 +100,7 @@ def config(**settings: Any) -> TrainConfig:
 
 def ours(task: Task, judged: Sequence[Judged], **settings: Any) -> tuple[Gradients, float, float]:
     """Gradients of both updates; loss and share of clipped tokens of the second."""
-    run = Run.load(task, config(**settings))
+    run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
     stats = update(run.policy, optimizer, run.reference, collate(run.policy, judged, run.config), run.config, 0)
     return optimizer.gradients, stats.loss, stats.clip_fraction

@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from grpo_env.errors import UsageError
+from grpo_env.mixture import Mixture
 from grpo_env.trainer.adapters import prepare_adapter
 from grpo_env.trainer.batch import collate
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.policy import Policy, load_model, load_policy
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.rollout import ask, roll_out
 from grpo_env.trainer.run import Run
 from grpo_env.trainer.update import add_reference, micro_batch_loss
 
@@ -67,14 +68,14 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
 ) -> None:
     """On every fast path that the trainer takes, against transformers and peft alone."""
     task = make_task()
-    run = Run.load(task, TrainConfig.from_mapping({**task.defaults, **LORA, "lora_target": "all-linear"}))
+    run = Run.load(Mixture.of(task), TrainConfig.from_mapping({**task.defaults, **LORA, "lora_target": "all-linear"}))
     assert run.policy.shares_prompts
     generator = torch.Generator().manual_seed(1)
     for weight in run.policy.trained.values():
         weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
     options = {"max_new_tokens": 6, "seed": "0"}
     examples = task.examples("train")[:2]
-    judged = roll_out(run.policy, task, task.verifier, examples, 4, temperature=1.0, **options)
+    judged = roll_out(run.policy, ask(task, examples), 4, temperature=1.0, **options)
     batch = collate(run.policy, judged, run.config)
     assert run.reference is not None
     add_reference(run.policy, run.reference, batch.micro_batches, run.config)
@@ -90,7 +91,7 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
             expected = torch.cat(token_logp(model, micro.prompts, rows))
             torch.testing.assert_close(found[micro.completion_mask], expected, atol=1e-5, rtol=1e-5)
     assert (micro.old_logp - micro.ref_logp).abs().max() > 0.1
-    (greedy, *_) = roll_out(run.policy, task, task.verifier, examples, 1, temperature=0.0, **options)
+    (greedy, *_) = roll_out(run.policy, ask(task, examples), 1, temperature=0.0, **options)
     prompt = torch.tensor([greedy.rollout.prompt_ids])
     plain = adapted.generate(input_ids=prompt, max_new_tokens=6, do_sample=False, pad_token_id=0)
     assert plain[0, prompt.shape[1] :].tolist() == greedy.rollout.ids

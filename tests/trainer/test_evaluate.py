@@ -14,9 +14,10 @@ from grpo_env import Completion, Example, Score, Verifier, verifier
 from grpo_env.errors import UsageError
 from grpo_env.intervals import bootstrap, pass_at_k, wilson
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.curriculum import take
 from grpo_env.trainer.evaluate import evaluate, run_eval, summarise
 from grpo_env.trainer.policy import Policy
-from grpo_env.trainer.rollout import Judged, take
+from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout
 
 
@@ -67,15 +68,17 @@ def test_bootstrap_agrees_with_the_normal_interval() -> None:
 
 def scored(value: float | None, status: str = "scored") -> Judged:
     part = Score(value, status, name="m")
-    return Judged(Example("e"), Rollout([1], [2, 3], "ab", "length", [0.0, 0.0]), Score(value, status, parts=(part,)))
+    return Judged(
+        Example("e"), Rollout([1], [2, 3], "ab", "length", [0.0, 0.0]), Score(value, status, parts=(part,)), value
+    )
 
 
 def test_unscored_completions_are_left_out_of_means() -> None:
-    means = summarise([scored(1.0), scored(0.0), scored(None, "error"), scored(0.5)], "m")
+    means = summarise([scored(1.0), scored(0.0), scored(None, "error"), scored(0.5)])
     assert means["accuracy"] == means["reward"] == means["parts/m"] == 0.5
     assert means["unscored"] == 0.25
     assert (means["length"], means["truncated"]) == (2.0, 1.0)
-    assert math.isnan(summarise([scored(None, "error")], "m")["accuracy"])
+    assert math.isnan(summarise([scored(None, "error")])["accuracy"])
 
 
 def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> None:

@@ -16,7 +16,7 @@ from grpo_env.trainer.batch import Batch, collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import load_policy
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.rollout import ask, roll_out
 from grpo_env.trainer.update import make_optimizer, update
 
 
@@ -29,7 +29,7 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
             layer.self_attn.attention_dropout = 0.5
         config = TrainConfig(group_size=4, gradient_checkpointing=recompute)
         options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
-        judged = roll_out(policy, task, task.verifier, task.examples("train")[:2], 4, **options)
+        judged = roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options)
         batch = collate(policy, judged, config)
         calls = count_calls(policy.model.model.layers[0].input_layernorm)
         norms.append(update(policy, make_optimizer(policy, config), None, batch, config, 0).grad_norm)
@@ -59,7 +59,7 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     """The weights after an update in which these backward passes run out of memory; its batch; and its passes."""
     policy = load_policy(str(model_folder), device="cpu")
     options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
-    batch = collate(policy, roll_out(policy, task, task.verifier, task.examples("train")[:2], 4, **options), CONFIG)
+    batch = collate(policy, roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options), CONFIG)
     assert [len(micro.prompts) for micro in batch.micro_batches] == [4, 4]
     passes = itertools.count(1)
 

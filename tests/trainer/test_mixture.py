@@ -1,0 +1,180 @@
+"""Several tasks in one run: shares of the prompts, metrics of each, and a file that says it all."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from grpo_env.core import Score
+from grpo_env.errors import RunError, UsageError
+from grpo_env.mixture import Mixture, load_mixture
+from grpo_env.task import load_task
+from grpo_env.trainer.batch import token_advantages
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.curriculum import Pool
+from grpo_env.trainer.evaluate import summarise
+from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.rollout import Judged, draw
+from grpo_env.trainer.sampler import Rollout
+
+
+@pytest.fixture
+def mixed(make_task, tmp_path: Path):
+    """A file with two tasks that differ in name and reward: one given by a file beside it, one in full."""
+
+    def make(first: float = 1.0, second: float = 3.0, **settings: object) -> Path:
+        vowels = make_task().resolved()
+        letters = make_task({"repetition": {"n": 1}}).resolved() | {"task": "letters"}
+        (tmp_path / "beside.yaml").write_text(yaml.safe_dump(vowels))
+        members = [{"use": "beside.yaml", "weight": first}, {"use": letters, "weight": second}]
+        train = {**vowels["train"], "prompts_per_step": 4, **settings}
+        file = tmp_path / "both.yaml"
+        file.write_text(yaml.safe_dump({"version": 1, "task": "both", "mixture": members, "train": train}))
+        return file
+
+    return make
+
+
+def rows(run: Path, kind: str) -> list[dict]:
+    return [row for row in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if row["kind"] == kind]
+
+
+def test_a_run_trains_on_all_and_reports_each(mixed, tmp_path: Path) -> None:
+    result = train(str(mixed()), run_dir=tmp_path / "run")
+    for row in [*rows(tmp_path / "run", "eval"), *rows(tmp_path / "run", "train")]:
+        low, high = sorted((row["vowels/accuracy"], row["letters/accuracy"]))
+        assert low <= row["accuracy"] <= high
+        assert {"vowels/reward", "letters/reward"} <= set(row)
+    assert result.after["accuracy"] == pytest.approx(
+        (result.after["vowels/accuracy"] + result.after["letters/accuracy"]) / 2
+    )  # as many held-out examples each
+    assert "parts/repetition" in result.after
+    samples = [json.loads(line) for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
+    assert {sample["task"] for sample in samples} <= {"vowels", "letters"}
+
+
+def test_it_goes_on_to_the_same_weights(mixed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run folder holds the tasks in full: their files are gone."""
+    file = mixed(curriculum="pass_rate")
+    train(str(file), run_dir=tmp_path / "whole")
+    monkeypatch.setattr("grpo_env.trainer.run.Run.check", stop_at(2))
+    with pytest.raises(RunError, match="stopped"):
+        train(str(file), run_dir=tmp_path / "parted")
+    monkeypatch.undo()
+    file.unlink()
+    (tmp_path / "beside.yaml").unlink()
+    resume(tmp_path / "parted")
+    states = [
+        torch.load(tmp_path / name / "checkpoints/step-000003/state.pt", weights_only=True)
+        for name in ("whole", "parted")
+    ]
+    assert states[0]["rates"] == states[1]["rates"]
+    assert any(states[0]["rates"])
+    assert all(states[0]["weights"][name].equal(weight) for name, weight in states[1]["weights"].items())
+
+
+def stop_at(last: int):
+    def check(_: object, __: object, step: int) -> None:
+        if step == last:
+            raise RunError("stopped")
+
+    return check
+
+
+@pytest.mark.parametrize("count", [4, 10, 16])
+def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
+    tasks = [make_task(), *(make_task({"repetition": {"n": 1}}) for _ in range(2))]
+    pools = [Pool(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
+    total: Counter[int] = Counter()
+    for step in range(200):
+        prompts = draw(pools, count, step, "0")
+        assert len(prompts) == count
+        found = Counter(next(n for n, task in enumerate(tasks) if task is prompt.task) for prompt in prompts)
+        for number, weight in enumerate((5.0, 2.0, 0.5)):
+            assert abs(found[number] - count * weight / 7.5) < 1
+        total += found
+        assert draw(pools, count, step, "0") == prompts
+    for number, weight in enumerate((5.0, 2.0, 0.5)):
+        assert total[number] / (200 * count) == pytest.approx(weight / 7.5, abs=0.02)
+
+
+def test_each_task_is_judged_by_its_own_verifier_and_schedules(make_task) -> None:
+    pools = [Pool(make_task(), 1.0, TrainConfig()), Pool(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig())]
+    for task, verifier, _ in draw(pools, 6, 0, "0"):
+        assert verifier == task.verifier.at(0)
+
+
+def test_one_task_is_taken_as_if_there_were_no_mixture(make_task) -> None:
+    task = make_task()
+    pool = Pool(task, 7.0, TrainConfig())
+    assert [prompt.example for prompt in draw([pool], 3, 5, "1")] == pool.take(3, 5, "1")
+    assert Mixture.of(task).resolved() == task.resolved()
+
+
+def test_means_of_each_task_stand_beside_those_of_all() -> None:
+    judged = [
+        Judged(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
+        for task, reward, right in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
+    ]
+    means = summarise(judged)
+    assert (means["accuracy"], means["one/accuracy"], means["two/accuracy"]) == (0.5, 1.0, pytest.approx(1 / 3))
+    assert (means["reward"], means["one/reward"], means["two/reward"]) == (0.4375, 1.0, 0.25)
+    assert not any("/" in name for name in summarise(judged[1:]))
+
+
+def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:
+    """Each group by itself is as it would be alone, up to the scale of the batch that comes last."""
+    values = {"one": [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], "two": [(0.0,), (3.0,), (1.0,)]}
+    weights = {"one": (1.0, 0.5), "two": (2.0,)}
+
+    def judged(*tasks: str) -> list[Judged]:
+        return [
+            Judged(
+                None,
+                Rollout([1], [2], "a", "stop", [0.0]),
+                Score(0.0, parts=tuple(Score(v, weight=w) for v, w in zip(row, weights[task], strict=True))),
+                task=task,
+            )
+            for task in tasks
+            for row in values[task]
+        ]
+
+    config = replace(TrainConfig(), group_size=3, normalise="parts")
+    both = token_advantages(policy, judged("one", "two"), config)[:, 0]
+    for part, task in ((both[:3], "one"), (both[3:], "two")):
+        alone = token_advantages(policy, judged(task), config)[:, 0]
+        torch.testing.assert_close(part / part.norm(), alone / alone.norm())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mixture": []}, "mixture"),
+        ({"mixture": [{"use": "arithmetic", "weight": 0}]}, r"mixture\.0\.weight"),
+        ({"mixture": [{"use": "arithmetic", "wieght": 1}]}, "wieght"),
+        ({"mixture": [{"use": "arithmetics"}]}, "did you mean 'arithmetic'"),
+        ({"mixture": [{"use": "arithmetic"}, {"use": "arithmetic"}]}, "two tasks are called 'arithmetic'"),
+        ({"verifiers": {}}, "verifiers"),
+        ({"train": {"stepz": 1}}, "both.yaml: train: unknown setting 'stepz'"),
+    ],
+)
+def test_a_wrong_file_is_one_clear_error(tmp_path: Path, change: dict, message: str) -> None:
+    file = tmp_path / "both.yaml"
+    spec = {"version": 1, "task": "both", "mixture": [{"use": "arithmetic"}], **change}
+    file.write_text(yaml.safe_dump(spec))
+    with pytest.raises(UsageError, match=message):
+        train(str(file), run_dir=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_commands_ask_for_one_of_its_tasks(mixed) -> None:
+    with pytest.raises(UsageError, match="give one of its tasks here"):
+        load_task(str(mixed()))
+    with pytest.raises(UsageError, match="changed in their own files"):
+        load_mixture(str(mixed()), {"dataset.path": "x.jsonl"})
