@@ -1,9 +1,10 @@
-"""Two processes learn exactly what one learns."""
+"""Two processes learn exactly what one learns, whether each has all weights or a share of them."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,21 +12,29 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import Accelerator, DistributedType
 from transformers import AutoModelForCausalLM
 
+from grpo_env.errors import UsageError
+from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume
+from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.sharding import shard
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates.
 SCRIPT = """
-import os, signal
+import os, shutil, signal
 import torch
 from grpo_env import load_task, train
+from grpo_env.trainer.loop import resume
+from grpo_env.trainer.loop import resume
 from grpo_env.trainer.run import Run
 torch.set_num_threads(1)
 def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
     train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=5, save_every=1,
-          supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2, micro_batch_tokens=300, device="cpu")
+          keep_checkpoints=5, supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2,
+          micro_batch_tokens=300, device="cpu")
 def die_at(last):
     save = Run.save_if_due
     def save_or_die(self, step):
@@ -36,12 +45,12 @@ def die_at(last):
 """
 
 
-def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
+def two_processes(folder: Path, *lines: str, **environment: str) -> subprocess.CompletedProcess[str]:
     script = folder / "script.py"
     script.write_text("\n".join([SCRIPT, *lines]))
     return subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -84,3 +93,58 @@ def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: P
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
     assert_equal(one, tmp_path / "two")
+
+
+FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
+# Go on with the first steps of a run of one process, then once more with the last of its own.
+GO_ON = """
+def go_on(run, then):
+    resume(run)
+    if os.environ["RANK"] == "0":
+        shutil.copytree(run, then, ignore=shutil.ignore_patterns("model", "step-000005"))
+    torch.distributed.barrier()
+    resume(then)
+"""
+
+
+def test_shares_of_the_weights_equal_one_process(one: Path, tmp_path: Path) -> None:
+    two, then = tmp_path / "two", tmp_path / "then"
+    shutil.copytree(one, two, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+    done = two_processes(tmp_path, GO_ON, f"go_on({str(two)!r}, {str(then)!r})", **FSDP2)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("cpu, 2 processes with a share of the weights each") == 2
+    assert_equal(one, two)
+    states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in (two, then)]
+    torch.testing.assert_close(*states, rtol=0, atol=0)
+    sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, two, then)}
+    assert len(sizes) == 1  # weights that layers share are written once
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment", "message"),
+    [
+        ({}, {"FSDP_VERSION": "1"}, "FSDP needs fsdp_version: 2 in the accelerate config"),
+        ({}, {"FSDP_RESHARD_AFTER_FORWARD": "false"}, "fsdp_reshard_after_forward: true"),
+        ({}, {"FSDP_OFFLOAD_PARAMS": "true"}, "fsdp_offload_params: false"),
+        ({}, {"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "gradient_checkpointing=true instead of"),
+        ({"optimizer": "adamw_8bit"}, {}, "FSDP needs optimizer=adamw"),
+        ({"lora_rank": 2}, {}, "a model that is trained whole"),
+    ],
+)
+def test_what_does_not_go_with_shares(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
+) -> None:
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    for name, value in {**FSDP2, **environment}.items():
+        monkeypatch.setenv(name, value)
+    config = TrainConfig(**settings)
+    next(policy.model.parameters()).requires_grad_(not config.lora_rank)  # as peft leaves it
+    with pytest.raises(UsageError, match=message):
+        shard(policy, config)
+
+
+def test_deepspeed_is_refused(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # accelerate asks for it from environment variables, and only where there is a GPU.
+    monkeypatch.setattr(Accelerator, "distributed_type", DistributedType.DEEPSPEED)
+    with pytest.raises(UsageError, match="set up for DeepSpeed; weights are sharded by FSDP2 here"):
+        load_policy(str(model_folder), device="cpu")
