@@ -3,6 +3,7 @@
 import random
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -134,6 +135,13 @@ class TestTeachers:
             assert tokenizer.decode(before) == f"<|user|>{problem['question']}<|end|><|assistant|>"
 
 
+@pytest.fixture
+def _short_evaluation(monkeypatch):
+    """A model that has learnt nothing never ends by itself."""
+    monkeypatch.setattr("grpo_env.tasks.pretrain.run_eval", partial(run_eval, max_new_tokens=4))
+
+
+@pytest.mark.usefixtures("_short_evaluation")
 def test_the_same_seed_makes_the_same_folder(tmp_path, capsys):
     phases = [replace(CLEAN, steps=2, rows=4), replace(CARELESS, steps=1, rows=4)]
     for name, seed in (("one", 5), ("two", 5), ("other", 6)):
@@ -143,7 +151,8 @@ def test_the_same_seed_makes_the_same_folder(tmp_path, capsys):
     assert "after careless, greedy: accuracy" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("_short_evaluation")
 def test_a_few_steps_of_the_clean_teacher_lower_the_loss(tmp_path, capsys):
-    pretrain(tmp_path / "model", 0, [replace(CLEAN, steps=30, rows=8)], held_out=1)
+    pretrain(tmp_path / "model", 0, [replace(CLEAN, steps=30, rows=4)], held_out=1)
     # An even guess over the vocabulary costs ln(381) = 5.9.
     assert float(re.search(r"30/30  loss (\S+)", capsys.readouterr().out)[1]) < 3

@@ -259,7 +259,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_programs_end(name: str, mode: Any) -> None:
     program, ended = HOSTILE[name]
-    seconds = 0.4 if ended == "timeout" else 30
+    seconds = 0.2 if ended == "timeout" else 30
     runs = list(run(program, [Run("program")], Limits(seconds, memory=256 * 2**20), isolation=mode))
     assert [ran.ended for ran in runs] == [ended], runs
     assert len(runs[0].error) <= 4000
@@ -267,7 +267,7 @@ def test_hostile_programs_end(name: str, mode: Any) -> None:
 
 def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
     program = "import time\nnumber = input()\nprint(number)\nif number == '1': time.sleep(99)"
-    ran = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(1.5), isolation=mode))
+    ran = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(0.8), isolation=mode))
     assert [(one.output, one.ended) for one in ran] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
 
 
@@ -279,7 +279,7 @@ def test_stopping_early_ends_what_runs(mode: Any) -> None:
 
 
 def test_the_deadline_fails_what_is_not_run(mode: Any) -> None:
-    verifier = PythonTests(timeout=1.0, deadline=1.5, isolation=mode)
+    verifier = PythonTests(timeout=0.6, deadline=0.9, isolation=mode)
     tests = ["assert f(0) == 1", *["assert f(1) == 1"] * 7]
     completion = Completion("```python\ndef f(n):\n    while n: pass\n    return 1\n```")
     score = verifier(Example("x", info={"tests": tests}), completion)
