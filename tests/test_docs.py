@@ -11,6 +11,7 @@ import yaml
 
 from grpo_env.catalogue import failed_cases
 from grpo_env.files import read_records
+from grpo_env.mixture import parse_mixture
 from grpo_env.registry import load_file
 from grpo_env.scoring import Fields, Tally, score_records
 from grpo_env.task import load_task, make_task
@@ -50,6 +51,9 @@ def no_shouting(tmp_path_factory):
 @pytest.mark.parametrize("block", yaml_blocks())
 def test_every_piece_of_yaml_is_a_task_or_a_part_of_one(block, tmp_path):
     data = yaml.safe_load(block)
+    if "mixture" in data:
+        parse_mixture(data, "page.yaml")
+        return
     if not data.keys() & BASE.keys():
         data = {"verifiers": {**BASE["verifiers"], **data}}
     make_task({**BASE, **data}, "page.yaml", tmp_path)

@@ -77,7 +77,7 @@ class TrainConfig:
     curriculum: Literal["schedule", "pass_rate"] | None = None
     """Order of the examples: easy ones first, or by how often each was wrong; none: a new order every epoch."""
     curriculum_by: str | None = None
-    """Under ``schedule``: the column that says how hard an example is; none: the data are in order of difficulty."""
+    """Under ``schedule``: column, path or template with a number, larger for harder; none: data in that order."""
     curriculum_start: float = 0.2
     """Under ``schedule``: share of the examples, the easiest, that the first step draws from."""
     curriculum_steps: int = 50

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import cycle, islice
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
+from grpo_env.scoring import select
 from grpo_env.task import Task
 
 from .config import TrainConfig
@@ -36,7 +37,7 @@ class Pool:
         self._config = config
         self.examples = task.examples("train")
         if config.curriculum == "schedule" and config.curriculum_by is not None:
-            self.examples.sort(key=lambda example: _difficulty(example, config.curriculum_by or "", task.source))
+            self.examples.sort(key=partial(_difficulty, task, config.curriculum_by))
 
     def take(self, count: int, step: int, seed: str) -> list[Example]:
         """The ``count`` examples of a step (0-based): a function of its arguments, and of ``rates`` where they count.
@@ -98,11 +99,15 @@ def _order(seed: int | str, epoch: int, size: int) -> list[int]:
     return random.Random(f"{seed}/order/{epoch}").sample(range(size), size)
 
 
-def _difficulty(example: Example, column: str, source: str) -> float:
-    value = example.info.get(column)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def _difficulty(task: Task, selector: str, example: Example) -> float:
+    value = select(example.info, selector, task)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or math.isnan(number):
         raise UsageError(
-            f"{source}: curriculum_by={column}: example {example.id} has {value!r} there; a number is needed, the "
-            "larger the harder"
+            f"{task.source}: curriculum_by={selector}: example {example.id} has {value!r} there; a number is needed, "
+            "the larger the harder"
         )
-    return value
+    return number

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grpo_env.core import Example, Score
+from grpo_env.core import Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.curriculum import MASTERED, Pool
@@ -21,7 +21,7 @@ RATE = TrainConfig(curriculum="pass_rate")
 
 def pool(config: TrainConfig, levels: list[object]) -> Pool:
     examples = [Example(str(number), info={"level": level}) for number, level in enumerate(levels)]
-    task = SimpleNamespace(name="t", source="t.yaml", examples=lambda split: list(examples))
+    task = SimpleNamespace(name="t", source="t.yaml", format=Format(), examples=lambda split: list(examples))
     return Pool(task, 1.0, config)
 
 
@@ -38,13 +38,18 @@ def test_without_a_column_the_data_are_in_order() -> None:
     assert {example.id for at in range(40) for example in found.take(1, 0, str(at))} == {"0", "1"}
 
 
+def test_difficulty_may_be_a_template() -> None:
+    found = pool(replace(SCHEDULE, curriculum_by="{{ row.level | length }}"), ["aaa", "a", "aaaa", "aa"])
+    assert [example.info["level"] for example in found.examples] == ["a", "aa", "aaa", "aaaa"]
+
+
 def test_a_step_has_no_example_twice_while_there_are_enough() -> None:
     for config in (SCHEDULE, RATE, TrainConfig()):
         assert len({example.id for example in pool(config, list(range(8))).take(8, 10, "0")}) == 8
         assert len(pool(config, [1, 2]).take(5, 0, "0")) == 5
 
 
-@pytest.mark.parametrize("level", [None, "3", True])
+@pytest.mark.parametrize("level", [None, "hard", True, float("nan")])
 def test_a_difficulty_that_is_no_number_is_named(level: object) -> None:
     with pytest.raises(UsageError, match=r"t\.yaml: curriculum_by=level: example 1 has .*a number is needed"):
         pool(SCHEDULE, [1, level])
