@@ -117,8 +117,10 @@ class RunFolder(RunFiles):
             try:
                 if _digest(path / "state.pt") != (path / "state.sha256").read_text():
                     raise ValueError("its checksum does not match")
-                where = "cpu" if is_sharded(policy) else policy.device
-                state = shares(policy, torch.load(path / "state.pt", map_location=where, weights_only=True))
+                shared = is_sharded(policy)  # then each process reads of the file what is its own
+                where = "cpu" if shared else policy.device
+                state = torch.load(path / "state.pt", map_location=where, mmap=shared, weights_only=True)
+                state = shares(policy, state)
                 policy.restore(state["weights"])
                 optimizer.load_state_dict(state["optimizer"])
                 if reference is not None:

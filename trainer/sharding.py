@@ -36,17 +36,17 @@ def shard(policy: Policy, config: TrainConfig) -> Policy:
     if policy.accelerator.num_processes == 1 or not parse_flag_from_env("ACCELERATE_USE_FSDP"):
         return policy
     asked = FullyShardedDataParallelPlugin()
-    for fits, needed in (
-        (asked.fsdp_version == 2, "fsdp_version: 2 in the accelerate config"),
-        (asked.reshard_after_forward is True, "fsdp_reshard_after_forward: true in the accelerate config"),
-        (not parse_flag_from_env("FSDP_OFFLOAD_PARAMS"), "fsdp_offload_params: false in the accelerate config"),
-        (not asked.activation_checkpointing, "gradient_checkpointing=true instead of fsdp_activation_checkpointing"),
-        (policy.accelerator.parallelism_config is None, "an accelerate config without parallelism_config"),
-        (config.optimizer == "adamw", "optimizer=adamw"),
-        (all(weight.requires_grad for weight in policy.model.parameters()), "a model that is trained whole, not LoRA"),
-    ):
-        if not fits:
-            raise UsageError(f"FSDP needs {needed}; see docs/scaling.md")
+    needs = {
+        "fsdp_version: 2": asked.fsdp_version == 2,
+        "fsdp_reshard_after_forward: true": asked.reshard_after_forward is True,
+        "fsdp_offload_params: false": not parse_flag_from_env("FSDP_OFFLOAD_PARAMS"),
+        "gradient_checkpointing=true, not fsdp_activation_checkpointing": not asked.activation_checkpointing,
+        "no parallelism_config": policy.accelerator.parallelism_config is None,
+        "optimizer=adamw": config.optimizer == "adamw",
+        "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
+    }
+    if missing := [need for need, met in needs.items() if not met]:
+        raise UsageError(f"accelerate is set up for FSDP, which needs {', '.join(missing)}; see docs/scaling.md")
     model, precision = policy.model, MixedPrecisionPolicy(policy.autocast, torch.float32)
     layers = [layer for layer in model.modules() if isinstance(layer, GradientCheckpointingLayer)]
     for part in (*layers, model):

@@ -54,6 +54,7 @@ def two_processes(folder: Path, *lines: str, **environment: str) -> subprocess.C
         capture_output=True,
         text=True,
         check=False,
+        timeout=500,  # processes that disagree wait for each other
     )
 
 
@@ -123,12 +124,12 @@ def test_shares_of_the_weights_equal_one_process(one: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("settings", "environment", "message"),
     [
-        ({}, {"FSDP_VERSION": "1"}, "FSDP needs fsdp_version: 2 in the accelerate config"),
+        ({}, {"FSDP_VERSION": "1"}, "accelerate is set up for FSDP, which needs fsdp_version: 2"),
         ({}, {"FSDP_RESHARD_AFTER_FORWARD": "false"}, "fsdp_reshard_after_forward: true"),
         ({}, {"FSDP_OFFLOAD_PARAMS": "true"}, "fsdp_offload_params: false"),
-        ({}, {"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "gradient_checkpointing=true instead of"),
-        ({"optimizer": "adamw_8bit"}, {}, "FSDP needs optimizer=adamw"),
-        ({"lora_rank": 2}, {}, "a model that is trained whole"),
+        ({}, {"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "gradient_checkpointing=true, not fsdp_activation"),
+        ({"optimizer": "adamw_8bit"}, {}, "FSDP, which needs optimizer=adamw; see"),
+        ({"lora_rank": 2}, {}, "training of all weights, not of an adapter"),
     ],
 )
 def test_what_does_not_go_with_shares(
