@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from grpo_env.report import task_accuracies
+
 Row = Mapping[str, Any]
 
 
@@ -18,13 +20,15 @@ def plot_curves(rows: Sequence[Row], path: Path, title: str) -> None:
     rewards, accuracy, length = figure.subplots(1, 3)
     figure.suptitle(title)
 
-    names = [name for name in (train[0] if train else {}) if name.startswith("parts/")]
+    names = list(dict.fromkeys(name for row in train for name in row if name.startswith("parts/")))
     for name in names:
         _smooth_line(rewards, train, name, label=name.removeprefix("parts/"))
     _smooth_line(rewards, train, "reward", label="reward", color="black", linewidth=2)
     rewards.set_title("rewards while training")
 
-    for name, label in (("accuracy", "greedy"), ("sampled_accuracy", "sampled")):
+    tasks = dict.fromkeys(name for row in held_out for name in task_accuracies(row))
+    labels = {"accuracy": "greedy", "sampled_accuracy": "sampled"}
+    for name, label in (labels | {name: name.removesuffix("/accuracy") for name in tasks}).items():
         points = [(row["step"], row[name]) for row in held_out if row.get(name) is not None]
         if points:
             accuracy.plot(*zip(*points, strict=True), marker="o", label=label)

@@ -142,7 +142,9 @@ def evaluation_line(row: Row) -> str:
     low, high = row["accuracy_low"], row["accuracy_high"]
     line = f"held-out after {row['step']} steps: greedy accuracy {row['accuracy']:.3f} (95% {low:.3f} to {high:.3f})"
     sampled = row.get("sampled_accuracy")
-    return line if sampled is None else f"{line}, sampled {sampled:.3f}"
+    line = line if sampled is None else f"{line}, sampled {sampled:.3f}"
+    known = [(name.removesuffix("/accuracy"), row[name]) for name in task_accuracies(row) if row[name] is not None]
+    return f"{line}; greedy by task: {', '.join(f'{task} {mean:.3f}' for task, mean in known)}" if known else line
 
 
 def trend(values: Sequence[float], width: int = TREND) -> str:
@@ -171,7 +173,12 @@ def _place(row: Row) -> tuple[int, bool]:
 
 
 def _rewards(row: Row) -> list[str]:
-    return [name for name in row if name == "reward" or name.startswith("parts/")]
+    return [name for name in row if name == "reward" or name.startswith("parts/")] + task_accuracies(row)
+
+
+def task_accuracies(row: Row) -> list[str]:
+    """Names of the accuracies of single tasks, where a run has several."""
+    return [name for name in row if name.endswith("/accuracy") and not name.startswith(("parts/", "sampled_"))]
 
 
 def _says_anything(row: Row, name: str) -> bool:

@@ -66,6 +66,16 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
     assert [line.split(" |")[0] for line in lines[2:]] == ["step 4/5", "step 5/5"]  # 3 s later; and always the last
 
 
+def test_several_tasks_are_told_apart() -> None:
+    each = {"sums/accuracy": 0.75, "letters/accuracy": None, "sums/reward": 0.9, "sampled_sums/accuracy": 0.1}
+    text = spoken([eval_row(0) | each, train_row(1, **each), eval_row(5) | {"sums/accuracy": 0.875}], terminal=False)
+    assert "sampled 0.250; greedy by task: sums 0.750\n" in text
+    assert "parts" not in text
+    assert "| sums/accuracy 0.750 |" in text
+    assert "letters" not in text
+    assert "sums 0.875" in text
+
+
 def test_a_table_in_a_terminal() -> None:
     said = spoken([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
     for text in ("step 4/5", "elapsed 0:05", "left 0:01", "length, tokens", "entropy, nats", "1,234", "0: 0.500"):

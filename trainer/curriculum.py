@@ -100,14 +100,15 @@ def _order(seed: int | str, epoch: int, size: int) -> list[int]:
 
 
 def _difficulty(task: Task, selector: str, example: Example) -> float:
-    value = select(example.info, selector, task)
+    at = f"{task.source}: curriculum_by={selector}"
+    try:
+        value = select(example.info, selector, task)
+    except UsageError as error:
+        raise UsageError(f"{at}: example {example.id}: {error}") from error
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(value, bool) or math.isnan(number):
-        raise UsageError(
-            f"{task.source}: curriculum_by={selector}: example {example.id} has {value!r} there; a number is needed, "
-            "the larger the harder"
-        )
+        raise UsageError(f"{at}: example {example.id} has {value!r} there; a number is needed, the larger the harder")
     return number

@@ -18,8 +18,8 @@ Surrogate = Literal["ppo", "cispo", "reinforce"]
 RatioLevel = Literal["token", "sequence"]
 Estimator = Literal["k1", "k2", "k3"]
 
-# Logits in one float32 softmax: 2**24 of them take 64 MB, whatever the vocabulary.
-CHUNK = 2**24
+# Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
+CHUNK = 2**23
 
 
 def token_logp(
@@ -48,7 +48,8 @@ def token_logp(
 def _softmax_chunk(
     states: Tensor, head: Callable[[Tensor], Tensor], ids: Tensor, temperature: float, entropy_gradient: bool
 ) -> tuple[Tensor, Tensor]:
-    everything = torch.log_softmax(head(states).float() / temperature, dim=-1)
+    logits = head(states).float()
+    everything = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
     logp = everything.gather(-1, ids[..., None]).squeeze(-1)
     with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
         entropy = -(everything.exp() * everything).nan_to_num(0.0).sum(-1)

@@ -153,7 +153,9 @@ class Run:
         row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
         self.journal.write(row)
         if ends:
-            shown = [(one.example, one.rollout.text, one.score) for one in greedy[:SHOWN]]
+            each = [[one for one in greedy if one.task == task.name] for task in self.mixture.tasks]
+            first = [one for found in each for one in found[: -(-SHOWN // len(each))]]
+            shown = [(one.example, one.rollout.text, one.score) for one in first]
             self.report.completions(f"completions {'after' if step else 'before'} training", shown)
 
     def _held_out(self, samples: int, step: int) -> list[Judged]:
