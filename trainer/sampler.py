@@ -65,6 +65,9 @@ def sample(
         UsageError: prompt and completion together exceed the model's positions.
         DivergedError: the model's output is not finite.
     """
+    if not prompts:  # there are fewer than processes
+        with gathered(policy):
+            return []
     longest = max(map(len, prompts))
     if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
         raise UsageError(

@@ -21,7 +21,8 @@ from grpo_env.trainer.loop import resume
 from grpo_env.trainer.policy import Policy, load_policy
 from grpo_env.trainer.sharding import shard
 
-# Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates.
+# Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
+# is held out, so one of two processes has none.
 SCRIPT = """
 import os, shutil, signal
 import torch
@@ -32,7 +33,7 @@ from grpo_env.trainer.run import Run
 torch.set_num_threads(1)
 def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
-    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=5, save_every=1,
+    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=1, save_every=1,
           keep_checkpoints=5, supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2,
           micro_batch_tokens=300, device="cpu")
 def die_at(last):
