@@ -122,7 +122,7 @@ def asked(body: dict[str, Any]) -> tuple[dict[str, str], str]:
 
 @pytest.fixture(scope="session")
 def long_text() -> Callable[[str], str]:
-    """Repeats a text to a length above all limits of the verifiers, at which quadratic work takes minutes.
+    """Repeats a text to a length above all limits of the verifiers, where quadratic work takes half a minute or more.
 
     ``GRPO_ENV_LONG=1000000 pytest`` for other lengths.
     """
