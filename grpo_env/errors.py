@@ -22,6 +22,10 @@ class RunError(GrpoEnvError):
     """The work failed: a diverged run, a corrupt checkpoint, a full disk. Exit code 1."""
 
 
+class DivergedError(RunError):
+    """The model's output is not finite: its weights are of no use any more."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that helps with an unknown name: the nearest known one, else all of them."""
     names = sorted(known)

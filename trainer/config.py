@@ -33,6 +33,8 @@ class TrainConfig:
     """Longest completion, in tokens; a longer one is truncated."""
     temperature: float = 1.0
     """Of sampling and of the log-probabilities alike. Top-p and top-k do not exist: samples are from the policy."""
+    sampler: Literal["own", "paged"] = "own"
+    """``paged`` samples by transformers' continuous batching, from a copy of the weights: see ``sampler_clip``."""
 
     supervision: Literal["outcome", "process", "both"] = "outcome"
     """What the advantages come from: the reward of the whole completion, of its steps, or their sum."""

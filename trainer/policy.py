@@ -32,7 +32,8 @@ class Policy:
 
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
     Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
-    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time.
+    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time. ``paged`` samples are
+    transformers' own (see ``paged``).
     """
 
     name: str
@@ -42,6 +43,7 @@ class Policy:
     autocast: torch.dtype | None = None
     shares_prompts: bool = False
     has_head_apart: bool = False
+    paged: bool = False
 
     @property
     def device(self) -> torch.device:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grpo_env.core import Example
 from grpo_env.curves import plot_curves
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.journal import Journal
 from grpo_env.mixture import Mixture
 from grpo_env.report import Report
@@ -32,7 +32,6 @@ from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
 from .policy import Policy, load_policy
 from .rollout import Judged
-from .sampler import DivergedError
 from .sharding import is_sharded, shard
 from .update import UpdateStats, learning_rate, make_optimizer
 
@@ -84,7 +83,7 @@ class Run:
         )
         policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
         prepare_adapter(policy, config)
-        policy = shard(policy, config)
+        policy = replace(shard(policy, config), paged=config.sampler == "paged")
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")

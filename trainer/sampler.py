@@ -10,19 +10,16 @@ import torch
 from torch import Tensor
 
 from grpo_env.core import Completion, Finish
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import DivergedError, UsageError
 
 from .cache import decoding_cache
 from .forward import left_pad, next_logits
+from .paged import decode_in_pages
 from .policy import Policy
 from .sharding import gathered
 
 # Finished rows are dropped once they are this share of the rows in the cache: dropping copies the rest of it.
 DROP_AT = 0.125
-
-
-class DivergedError(RunError):
-    """The model's output is not finite: its weights are of no use any more."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +55,13 @@ def sample(
 
     The random numbers of a group, one a token, are drawn beforehand from a generator that starts from its own one of
     ``seeds`` (default: its place): neither the other prompts of the batch nor the rows that have finished change a
-    group's completions, and a resumed run needs no generator state. ``ended`` is called with a group's number and its
-    completions as soon as the last of them has ended.
+    group's completions, and a resumed run needs no generator state. Of a ``paged`` policy, one generator draws for all
+    groups. ``ended`` is called with a group's number and its completions as soon as the last of them has ended.
 
     Raises:
         UsageError: prompt and completion together exceed the model's positions.
         DivergedError: the model's output is not finite.
+        RunError: the policy is ``paged``, and transformers cannot sample from it so.
     """
     if not prompts:  # there are fewer than processes
         with gathered(policy):
@@ -74,11 +72,8 @@ def sample(
             f"a prompt of {longest} tokens and max_new_tokens={max_new_tokens} exceed the {policy.max_positions} "
             f"positions of {policy.name}"
         )
-    draws = None
-    if temperature > 0:
-        seeds = seeds if seeds is not None else [str(place) for place in range(len(prompts))]
-        groups = [_draws(seed, max_new_tokens, group_size) for seed in seeds]
-        draws = torch.cat(groups, 1).to(policy.device)
+    seeds = seeds if seeds is not None else [str(place) for place in range(len(prompts))]
+    decode = decode_in_pages if policy.paged else _decode
     ends, was_training = set(policy.end_ids), policy.model.training
     found: dict[int, list[Rollout]] = {}
 
@@ -89,7 +84,7 @@ def sample(
     policy.model.eval()
     try:
         with gathered(policy), torch.inference_mode(), policy.computing():
-            _decode(policy, prompts, group_size, max_new_tokens, temperature, draws, group_ended)
+            decode(policy, prompts, group_size, max_new_tokens, temperature, seeds, group_ended)
     finally:
         policy.model.train(was_training)
     return [rollout for number in range(len(prompts)) for rollout in found[number]]
@@ -113,7 +108,7 @@ def _decode(
     group_size: int,
     max_new_tokens: int,
     temperature: float,
-    draws: Tensor | None,
+    seeds: Sequence[str],
     ended: Callable[[int, list[list[int]], list[list[float]]], None],
 ) -> None:
     """Calls ``ended`` for every group: its number, and of each row, with whatever follows its end token, tokens and
@@ -123,6 +118,8 @@ def _decode(
     ids, seen = left_pad(prompts, device)
     width = ids.shape[1]
     lengths = seen.sum(1).repeat_interleave(group_size)
+    draws = [_draws(seed, max_new_tokens, group_size) for seed in seeds] if temperature > 0 else None
+    drawn = None if draws is None else torch.cat(draws, 1).to(device)
     cache = decoding_cache(policy.model)
     logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
     if group_size > 1:
@@ -136,7 +133,7 @@ def _decode(
     alive = torch.ones(rows, dtype=torch.bool, device=device)
     unfinished = [group_size] * len(prompts)
     for t in range(max_new_tokens):
-        chosen, chance = _choose(logits, temperature, None if draws is None else draws[t, active])
+        chosen, chance = _choose(logits, temperature, None if drawn is None else drawn[t, active])
         tokens[active, t], chances[active, t] = chosen, chance
         ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
         alive &= ~ending

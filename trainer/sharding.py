@@ -43,6 +43,7 @@ def shard(policy: Policy, config: TrainConfig) -> Policy:
         "gradient_checkpointing=true, not fsdp_activation_checkpointing": not asked.activation_checkpointing,
         "no parallelism_config": policy.accelerator.parallelism_config is None,
         "optimizer=adamw": config.optimizer == "adamw",
+        "sampler=own": config.sampler == "own",
         "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
     if missing := [need for need, met in needs.items() if not met]:
