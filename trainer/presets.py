@@ -71,6 +71,8 @@ PEERS = {
     "entropy_coeff": "entropy_coef",
     "clip_ratio_c": "dual_clip",
     "delta": "dual_clip",
+    "use_transformers_continuous_batching": "sampler",
+    "use_transformers_paged": "sampler",
     "vllm_importance_sampling_clip_max": "sampler_clip",
     "vllm_importance_sampling_cap": "sampler_clip",
     "tis_imp_ratio_cap": "sampler_clip",
