@@ -84,7 +84,7 @@ def whole(state: T, keep: bool = True) -> T:
     """
 
     def gather(share: DTensor) -> Tensor | None:
-        tensor = share.detach().full_tensor()
+        tensor = share.full_tensor().detach()
         return tensor.cpu() if keep else None
 
     result: T = tree_map_only(DTensor, gather, state)
