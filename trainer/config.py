@@ -122,7 +122,7 @@ class TrainConfig:
     micro_batch_tokens: int = 4096
     """Token positions per forward and backward pass, padding included: memory against speed, for the same gradient."""
     share_prompts: bool = True
-    """Compute a group's prompt once in the loss, where the model's family can; without gradient checkpointing."""
+    """Compute a group's prompt once in the loss, and no padding, where the model's family can."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -1,8 +1,8 @@
 """What the model says of completion tokens: with each prompt computed once for all its completions, or plainly.
 
-A group's rows begin with the same prompt. Its keys and values are computed once, and the completions go through the
-model on top of them; autograd flows through the cached keys and values, and adds up what all completions ask of the
-prompt. The gradient is that of the plain path, where every row carries its own copy of the prompt.
+A group's rows begin with the same prompt. It goes through the model once, in one row with all completions, and they see
+its keys and values; autograd adds up what all of them ask of it. The gradient is that of the plain path, where every
+completion is a row, with its own copy of the prompt, and with padding.
 
 What comes out are the states below the LM head, where a model's head can be applied apart, so that nobody needs the
 logits of all tokens at once; they are many times larger.
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 
+from .attention import Layout
 from .policy import Policy
 
 Piece = tuple[Tensor, Tensor]  # states (n, D), and a mask (rows, T) that is True at the n tokens they predict
@@ -35,11 +36,8 @@ def completion_states(
         completion_mask: (rows, T) True where there is a token.
     """
     with policy.computing():
-        if (
-            policy.shares_prompts and not policy.model.is_activation_checkpointing
-        ):  # it drops the cache without an error
-            return shared_prompts(policy, prompts, ids, completion_mask)
-        return own_prompts(policy, prompts, ids, completion_mask)
+        way = packed if policy.shares_prompts else own_prompts
+        return way(policy, prompts, ids, completion_mask)
 
 
 def logits_of(policy: Policy, states: Tensor) -> Tensor:
@@ -77,27 +75,29 @@ def own_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, compl
     return [(_states(policy, predicts, input_ids=whole, use_cache=False), completion_mask)]
 
 
-def shared_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
-    """The fast path: distinct prompts first, then all completions on top of their prompt's keys and values."""
-    distinct = {tuple(prompt): None for prompt in prompts}
+def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
+    """The fast path: each distinct prompt and all completions in one row, without padding; see ``attention``."""
+    distinct = list(dict.fromkeys(map(tuple, prompts)))
     place = {prompt: index for index, prompt in enumerate(distinct)}
     own = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=ids.device)
-    prompt_ids, seen = left_pad([list(prompt) for prompt in distinct], ids.device)
-    cache = DynamicCache(config=policy.model.config)
-    positions = (seen.cumsum(1) - 1).clamp(min=0)
-    last = torch.zeros_like(seen, dtype=torch.bool)
-    last[:, -1] = True
-    first = _states(policy, last, **_on_top(policy, prompt_ids, seen, positions, cache))
-    pieces = [(first[own[completion_mask[:, 0]]], _only(completion_mask, slice(0, 1)))]
-    if ids.shape[1] > 1:
-        cache.batch_select_indices(own)
-        lengths = seen.sum(1)[own]
-        seen = torch.cat([seen[own], seen.new_ones(len(prompts), ids.shape[1] - 1)], 1)
-        positions = lengths[:, None] + torch.arange(ids.shape[1] - 1, device=ids.device)
-        rest = completion_mask[:, 1:]
-        states = _states(policy, rest, **_on_top(policy, ids[:, :-1], seen, positions, cache))
-        pieces.append((states, _only(completion_mask, slice(1, None))))
-    return pieces
+    given = completion_mask[:, 1:]  # a last token predicts nothing
+    lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
+    layout = Layout.of(lengths, given.sum(1), own)
+    tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[:, :-1][given]])
+    predicts = torch.ones_like(tokens, dtype=torch.bool)
+    predicts[: int(lengths.sum())] = False
+    predicts[lengths.cumsum(0) - 1] = True
+    states = _states(
+        policy,
+        predicts[None],
+        input_ids=tokens[None],
+        position_ids=layout.positions[None],
+        attention_mask=predicts.new_ones(1, 1, 1, 1),  # with four dimensions it is left as it is
+        use_cache=False,
+        layout=layout,
+    )
+    first, rest = states[: len(distinct)][own[completion_mask[:, 0]]], states[len(distinct) :]
+    return [(first, _only(completion_mask, slice(0, 1))), (rest, _only(completion_mask, slice(1, None)))]
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:

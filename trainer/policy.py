@@ -21,7 +21,7 @@ from transformers.utils import logging as transformers_logging
 from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 
-from .attention import attend_by_products
+from .attention import attend_here
 
 BUNDLED = Path(__file__).parent / "bundled"
 
@@ -164,7 +164,7 @@ def load_policy(
     use_bf16 = precision == "bf16" or (precision == "auto" and found == "cuda" and torch.cuda.is_bf16_supported())
     model, tokenizer = load_model(name)
     model.to(accelerator.device)
-    attend_by_products(model)
+    attend_here(model)
     if gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
     model.eval()

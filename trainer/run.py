@@ -81,7 +81,7 @@ class Run:
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
         )
-        policy = with_fast_paths(policy, share_prompts=config.share_prompts and not config.gradient_checkpointing)
+        policy = with_fast_paths(policy, share_prompts=config.share_prompts)
         prepare_adapter(policy, config)
         policy = replace(shard(policy, config), paged=config.sampler == "paged")
         processes = policy.accelerator.num_processes
@@ -135,7 +135,7 @@ class Run:
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
         )
-        if config.share_prompts and not (policy.shares_prompts or config.gradient_checkpointing):
+        if config.share_prompts and not policy.shares_prompts:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 

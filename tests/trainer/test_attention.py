@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from grpo_env.trainer import attention
-from grpo_env.trainer.attention import NAME, attend, attend_by_products
+from grpo_env.trainer.attention import NAME, attend, attend_here
 from grpo_env.trainer.forward import completion_states
 from grpo_env.trainer.policy import load_policy
 
@@ -86,15 +86,15 @@ def test_whole_models_say_the_same(monkeypatch: pytest.MonkeyPatch, family: str)
     monkeypatch.setattr(attention, "_fused", lambda *_: False)
     policy = tiny(family)
     results = []
-    for switch in (lambda _: None, attend_by_products):
-        switch(policy.model)
-        for shared in (False, True):
-            policy.model.zero_grad()
-            each = replace(policy, shares_prompts=shared, has_head_apart=True)
-            logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
-            logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
-            results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
-    assert policy.model.config._attn_implementation == ("eager" if family == "gemma2" else NAME)
+    for own, shared in ((False, False), (True, False), (True, True)):
+        if own:
+            attend_here(policy.model)
+        policy.model.zero_grad()
+        each = replace(policy, shares_prompts=shared, has_head_apart=True)
+        logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
+        logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
+        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+    assert policy.model.config._attn_implementation == NAME
     for logits, gradient in results[1:]:
         torch.testing.assert_close(logits, results[0][0], atol=1e-5, rtol=1e-5)
         assert (gradient - results[0][1]).norm() < 1e-5 * results[0][1].norm()

@@ -11,9 +11,9 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer import sampler
-from grpo_env.trainer.attention import attend_by_products
+from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.forward import completion_states, logits_of, shared_prompts, with_fast_paths
+from grpo_env.trainer.forward import completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
 
@@ -67,14 +67,16 @@ def whole(policy: Policy, pieces: list[tuple[torch.Tensor, torch.Tensor]]) -> to
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     """In float32 to five digits; most families compute some of their layers in float32 whatever their weights."""
-    plain = tiny(family)
-    policy = with_fast_paths(plain, share_prompts=True)
-    assert policy.shares_prompts
-    assert policy.has_head_apart
+    policy = tiny(family)
     weight = torch.randn(*MASK.shape, 64, generator=torch.Generator().manual_seed(1))
     results = []
-    for each in (plain, policy):
-        logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
+    for fast in (False, True):
+        if fast:
+            attend_here(policy.model)
+            policy = with_fast_paths(policy, share_prompts=True)
+            assert policy.shares_prompts
+            assert policy.has_head_apart
+        logits = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
         policy.model.zero_grad()
         (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
         results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
@@ -85,12 +87,12 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str) -> None:
     policy = tiny(family)
-    attend_by_products(policy.model)
+    attend_here(policy.model)
     vars(policy)["end_ids"] = []
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     groups = {}
     with torch.inference_mode():
-        sampler._decode(policy, prompts, 2, 6, 0.0, None, groups.__setitem__)
+        sampler._decode(policy, prompts, 2, 6, 0.0, None, lambda number, rows, _: groups.update({number: rows}))
     for prompt, row in ((prompts[number], row) for number, rows in groups.items() for row in rows):
         logits = policy.model(torch.tensor([prompt + row]), use_cache=False).logits[0, len(prompt) - 1 : -1]
         assert logits.argmax(-1).tolist() == row
@@ -109,9 +111,10 @@ def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
     seen: list[int] = []
     layer = policy.model.get_submodule("model.layers.0.mlp")
     hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
-    shared_prompts(policy, PROMPTS, IDS, MASK)
+    packed(policy, PROMPTS, IDS, MASK)
     hook.remove()
-    assert seen == [3 * 7, 6 * 7]  # three distinct prompts of at most seven tokens, then six completions of at most 8
+    # Three distinct prompts, and of each completion all tokens but the last: no padding.
+    assert seen == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
 
 
 def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
@@ -130,10 +133,9 @@ def test_the_run_says_when_it_cannot_share(
     assert "this model cannot share it" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("change", [{"share_prompts": False}, {"gradient_checkpointing": True}])
-def test_the_switches_turn_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, change) -> None:
+def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
-    monkeypatch.setattr("grpo_env.trainer.forward.shared_prompts", lambda *_: called.append(1))
-    train(make_task(steps=1), run_dir=tmp_path / "run", **change)
+    monkeypatch.setattr("grpo_env.trainer.forward.packed", lambda *_: called.append(1))
+    train(make_task(steps=1), run_dir=tmp_path / "run", share_prompts=False)
     assert called == []
     assert TrainConfig().share_prompts
