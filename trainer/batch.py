@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from .advantages import decoupled_advantages, outcome_advantages, process_advantages
 from .align import step_token, token_ends
@@ -186,16 +185,10 @@ def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
 
 
 def evened(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
-    """``count`` micro-batches, the last of nothing, that all take as many passes through the model.
-
-    One column would take a pass less than two, where prompts are shared.
-    """
-    ids = torch.zeros(1, 2, dtype=torch.long, device=device)
+    """The micro-batches, and some of nothing, so that there are ``count``."""
+    ids = torch.zeros(1, 1, dtype=torch.long, device=device)
     nothing = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())
-    even = [*micro_batches, *[nothing] * (count - len(micro_batches))]
-    for micro in (each for each in even if each.ids.shape[1] == 1):
-        vars(micro).update({name: pad(value, (0, 1)) for name, value in vars(micro).items() if torch.is_tensor(value)})
-    return even
+    return [*micro_batches, *[nothing] * (count - len(micro_batches))]
 
 
 def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:

@@ -46,12 +46,12 @@ def die_at(last):
 """
 
 
-def two_processes(folder: Path, *lines: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     script = folder / "script.py"
     script.write_text("\n".join([SCRIPT, *lines]))
     return subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -80,12 +80,48 @@ def assert_equal(one: Path, other: Path) -> None:
         torch.testing.assert_close(left, right, atol=1e-5, rtol=1e-4)
 
 
-def test_two_processes_equal_one(one: Path, tmp_path: Path) -> None:
-    done = two_processes(tmp_path, f"run({str(tmp_path / 'two')!r})")
+@pytest.fixture(scope="module")
+def two(one: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of three runs of two processes, and what they said.
+
+    ``whole``: each has all weights. ``shares``: each has a share of them; goes on with the first steps of ``one``.
+    ``then``: goes on with the first steps of ``shares``.
+    """
+    folder = tmp_path_factory.mktemp("two")
+    shutil.copytree(one, folder / "shares", ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+    done = two_processes(folder, f"os.chdir({str(folder)!r})", THREE_RUNS)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "cpu, 2 processes" in done.stderr
-    assert done.stderr.count("saved      ") == 1  # only the first process talks
-    assert_equal(one, tmp_path / "two")
+    assert done.stderr.count("saved      ") == 3  # only the first process talks
+    return folder, done.stderr
+
+
+FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
+THREE_RUNS = f"""
+run("whole")
+os.environ.update({FSDP2})
+resume("shares")
+if os.environ["RANK"] == "0":
+    shutil.copytree("shares", "then", ignore=shutil.ignore_patterns("model", "step-000005"))
+torch.distributed.barrier()
+resume("then")
+"""
+
+
+def test_two_processes_equal_one(one: Path, two: tuple[Path, str]) -> None:
+    folder, said = two
+    assert said.count("cpu, 2 processes\n") == 1
+    assert_equal(one, folder / "whole")
+
+
+def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
+    folder, said = two
+    assert said.count("cpu, 2 processes with a share of the weights each\n") == 2
+    assert_equal(one, folder / "shares")
+    runs = [folder / "shares", folder / "then"]
+    states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
+    torch.testing.assert_close(*states, rtol=0, atol=0)
+    sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, *runs)}
+    assert len(sizes) == 1  # weights that layers share are written once
 
 
 def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: Path, tmp_path: Path) -> None:
@@ -95,31 +131,6 @@ def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: P
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
     assert_equal(one, tmp_path / "two")
-
-
-FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
-# Go on with the first steps of a run of one process, then once more with the last of its own.
-GO_ON = """
-def go_on(run, then):
-    resume(run)
-    if os.environ["RANK"] == "0":
-        shutil.copytree(run, then, ignore=shutil.ignore_patterns("model", "step-000005"))
-    torch.distributed.barrier()
-    resume(then)
-"""
-
-
-def test_shares_of_the_weights_equal_one_process(one: Path, tmp_path: Path) -> None:
-    two, then = tmp_path / "two", tmp_path / "then"
-    shutil.copytree(one, two, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
-    done = two_processes(tmp_path, GO_ON, f"go_on({str(two)!r}, {str(then)!r})", **FSDP2)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("cpu, 2 processes with a share of the weights each") == 2
-    assert_equal(one, two)
-    states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in (two, then)]
-    torch.testing.assert_close(*states, rtol=0, atol=0)
-    sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, two, then)}
-    assert len(sizes) == 1  # weights that layers share are written once
 
 
 @pytest.mark.parametrize(
