@@ -1,13 +1,14 @@
 """Attention where torch's own does not do: of packed rows, and by plain matrix products where those are faster.
 
-The fused kernel for a CPU is made for long sequences. The one query of a decoding step, and short sequences in
-bfloat16, take it several times as long as products do. Those keep every weight for the backward pass, though, so long
+The fused kernel for a CPU is made for long sequences. The one query of a decoding step takes it several times as long
+as products do, and so do short sequences in bfloat16. Products keep every weight for the backward pass, though, so long
 sequences stay with it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -24,62 +25,55 @@ SHORT = 256
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """One row that holds P prompts and R completions one after the other, without padding between them.
+    """One row that holds P prompts and then R completions, one after the other, without padding between them.
 
-    ``prompts`` (P, Lp) and ``completions`` (R, T) are the places of their tokens, 0 beyond their ``prompt_lengths``
-    (P,) and ``lengths`` (R,); ``own`` (R,) is each completion's prompt.
+    ``own`` (R,) is each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True where they have a
+    token, when they are taken out of the row and padded on the right.
     """
 
-    prompt_lengths: Tensor
-    lengths: Tensor
     own: Tensor
     prompts: Tensor
     completions: Tensor
     _masks: dict[int | None, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, prompt_lengths: Tensor, lengths: Tensor, own: Tensor) -> Layout:
-        """Prompts first, then completions, in order."""
-        ends = torch.cat([prompt_lengths, lengths]).cumsum(0)
-        places = []
-        for counts, last in ((prompt_lengths, ends[: len(prompt_lengths)]), (lengths, ends[len(prompt_lengths) :])):
-            steps = torch.arange(int(counts.max()), device=counts.device)
-            places.append(((last - counts)[:, None] + steps).where(steps < counts[:, None], 0))
-        return cls(prompt_lengths, lengths, own, *places)
-
     @property
     def positions(self) -> Tensor:
         """(N,) each token's position behind the start of its prompt."""
-        (_, completion), prompt = self._offsets(), torch.arange(self.prompts.shape[1], device=self.own.device)
-        return torch.cat([prompt.expand_as(self.prompts)[self._real(0)], completion[self._real(1)]])
+        prompt, completion = self._offsets()
+        return torch.cat([prompt.expand_as(self.prompts)[self.prompts], completion[self.completions]])
 
     def masks(self, window: int | None) -> tuple[Tensor, Tensor]:
-        """(P, 1, Lp, Lp) and (R, 1, T, Lp + T): what each token sees, at most the last ``window`` positions."""
+        """(1, 1, Lp, Lp) and (R, 1, T, Lp + T): what each token sees, at most the last ``window`` positions."""
         if window not in self._masks:
             prompt, completion = self._offsets()
             keys = torch.cat([prompt.expand(len(self.own), -1), completion], 1)
-            real = torch.cat([self._real(0)[self.own], torch.ones_like(completion, dtype=torch.bool)], 1)
-            found = []
-            for back in (prompt[:, :, None] - prompt[:, None], completion[:, :, None] - keys[:, None]):
-                found.append((back >= 0) & (back < (window or torch.inf)))
-            self._masks[window] = found[0][:, None], (found[1] & real[:, None])[:, None]
+            real = torch.cat([self.prompts[self.own], torch.ones_like(self.completions)], 1)
+            back = prompt[:, :, None] - prompt[:, None], completion[:, :, None] - keys[:, None]
+            seen = [(steps >= 0) & (steps < (window or torch.inf)) for steps in back]
+            self._masks[window] = seen[0][:, None], (seen[1] & real[:, None])[:, None]
         return self._masks[window]
 
     def _offsets(self) -> tuple[Tensor, Tensor]:
-        prompt = torch.arange(self.prompts.shape[1], device=self.own.device)[None]
-        steps = torch.arange(self.completions.shape[1], device=self.own.device)
-        return prompt, self.prompt_lengths[self.own][:, None] + steps
+        prompt, steps = (torch.arange(one.shape[1], device=one.device) for one in (self.prompts, self.completions))
+        return prompt[None], self.prompts.sum(1)[self.own][:, None] + steps
 
-    def _real(self, which: int) -> Tensor:
-        places, counts = ((self.prompts, self.prompt_lengths), (self.completions, self.lengths))[which]
-        return torch.arange(places.shape[1], device=places.device) < counts[:, None]
+    @cached_property
+    def _places(self) -> list[Tensor]:
+        return [mask.flatten().nonzero()[:, 0] for mask in (self.prompts, self.completions)]
 
-    def join(self, prompts: Tensor, completions: Tensor) -> Tensor:
-        """(1, N, ...) of (P, Lp, ...) and (R, T, ...), as they stand in the row."""
-        parts = ((prompts, self._real(0)), (completions, self._real(1)))
-        return torch.cat([part.flatten(0, 1).index_select(0, real.flatten().nonzero()[:, 0]) for part, real in parts])[
-            None
-        ]
+    def parted(self, states: Tensor) -> list[Tensor]:
+        """(P, heads, Lp, size) and (R, heads, T, size) of (1, heads, N, size), 0 where there is no token."""
+        flat, parts = states[0].transpose(0, 1), []
+        for mask, places in zip((self.prompts, self.completions), self._places, strict=True):
+            own, flat = flat.split([len(places), len(flat) - len(places)])
+            padded = own.new_zeros(mask.numel(), *own.shape[1:]).index_copy_(0, places, own)
+            parts.append(padded.view(*mask.shape, *own.shape[1:]).transpose(1, 2))
+        return parts
+
+    def joined(self, *parts: Tensor) -> Tensor:
+        """(1, N, heads, size) of (P, Lp, heads, size) and (R, T, heads, size)."""
+        both = zip(parts, self._places, strict=True)
+        return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])[None]
 
 
 def attend(
@@ -123,22 +117,15 @@ def attend(
 
 def _packed(module: Any, states: tuple[Tensor, ...], layout: Layout, window: int | None, how: dict[str, Any]) -> Tensor:
     """(1, N, heads, size): each prompt on itself, each completion on its prompt and itself."""
-
-    def cut(state: Tensor, places: Tensor) -> Tensor:
-        flat = state[0].transpose(0, 1).index_select(0, places.flatten())
-        return flat.view(*places.shape, *flat.shape[1:]).transpose(1, 2)
-
-    prompts = [cut(state, layout.prompts) for state in states]
-    query, *held = (cut(state, layout.completions) for state in states)
+    parts = [layout.parted(state) for state in states]
+    prompts, (query, *held) = ([part[which] for part in parts] for which in (0, 1))
     key, value = (torch.cat([x.index_select(0, layout.own), y], 2) for x, y in zip(prompts[1:], held, strict=True))
-    masks = layout.masks(window)
-    return layout.join(
-        attend(module, *prompts, masks[0], **how)[0], attend(module, query, key, value, masks[1], **how)[0]
-    )
+    first, rest = layout.masks(window)
+    return layout.joined(attend(module, *prompts, first, **how)[0], attend(module, query, key, value, rest, **how)[0])
 
 
 def _fused(length: int, keys: int, device: torch.device) -> bool:
-    return device.type != "cpu" or (length > 1 and (keys > SHORT or not torch.is_autocast_enabled("cpu")))
+    return device.type != "cpu" or (length > 1 and keys > SHORT)
 
 
 AttentionInterface.register(NAME, attend)

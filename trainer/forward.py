@@ -82,7 +82,7 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
     own = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=ids.device)
     given = completion_mask[:, 1:]  # a last token predicts nothing
     lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
-    layout = Layout.of(lengths, given.sum(1), own)
+    layout = Layout(own, torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None], given)
     tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[:, :-1][given]])
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False

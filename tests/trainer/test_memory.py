@@ -85,7 +85,7 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
     assert batch.fits == 8 + 6
     start = load_policy(str(model_folder), device="cpu").snapshot()
     for name, weight in plain.items():
-        assert (weight - halved[name]).norm() < 1e-5 * (weight - start[name]).norm(), name
+        assert (weight - halved[name]).norm() < 1e-4 * (weight - start[name]).norm(), name
     with pytest.raises(RunError, match="out of memory with one completion at a time"):
         updated(model_folder, task, failing=range(100))
 
