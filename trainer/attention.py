@@ -65,7 +65,7 @@ class Layout:
         """(P, heads, Lp, size) and (R, heads, T, size) of (1, heads, N, size), 0 where there is no token."""
         flat, parts = states[0].transpose(0, 1), []
         for mask, places in zip((self.prompts, self.completions), self._places, strict=True):
-            own, flat = flat.split([len(places), len(flat) - len(places)])
+            own, flat = flat[: len(places)], flat[len(places) :]
             padded = own.new_zeros(mask.numel(), *own.shape[1:]).index_copy_(0, places, own)
             parts.append(padded.view(*mask.shape, *own.shape[1:]).transpose(1, 2))
         return parts
@@ -117,11 +117,12 @@ def attend(
 
 def _packed(module: Any, states: tuple[Tensor, ...], layout: Layout, window: int | None, how: dict[str, Any]) -> Tensor:
     """(1, N, heads, size): each prompt on itself, each completion on its prompt and itself."""
-    parts = [layout.parted(state) for state in states]
-    prompts, (query, *held) = ([part[which] for part in parts] for which in (0, 1))
-    key, value = (torch.cat([x.index_select(0, layout.own), y], 2) for x, y in zip(prompts[1:], held, strict=True))
-    first, rest = layout.masks(window)
-    return layout.joined(attend(module, *prompts, first, **how)[0], attend(module, query, key, value, rest, **how)[0])
+    queries, keys, values = (layout.parted(state) for state in states)
+    key, value = (torch.cat([held[0].index_select(0, layout.own), held[1]], 2) for held in (keys, values))
+    seen = layout.masks(window)
+    first, _ = attend(module, queries[0], keys[0], values[0], seen[0], **how)
+    rest, _ = attend(module, queries[1], key, value, seen[1], **how)
+    return layout.joined(first, rest)
 
 
 def _fused(length: int, keys: int, device: torch.device) -> bool:

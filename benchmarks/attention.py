@@ -1,0 +1,63 @@
+"""Attention on one core: torch's fused kernel beside the trainer's matrix products, on the same states.
+
+    python benchmarks/attention.py
+
+Prints milliseconds (best of many, by turns) for a decoding step and for a forward and backward pass of short sequences.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import torch
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from grpo_env.trainer.attention import attend
+
+# rows, heads, key and value heads, queries, keys, size, type: the bundled model, then SmolLM2-135M
+CASES = [
+    (64, 4, 4, 1, 50, 32, torch.float32),
+    (64, 9, 3, 1, 60, 64, torch.bfloat16),
+    (64, 9, 3, 1, 130, 64, torch.bfloat16),
+    (64, 4, 4, 34, 59, 32, torch.float32),
+    (16, 9, 3, 63, 88, 64, torch.bfloat16),
+    (16, 9, 3, 63, 228, 64, torch.bfloat16),
+]
+
+
+def milliseconds(*ways: Callable[[], object], rounds: int = 15) -> list[float]:
+    """The best time of each way, taken by turns."""
+    best = [float("inf")] * len(ways)
+    for _ in range(rounds):
+        for number, way in enumerate(ways):
+            start = time.perf_counter()
+            way()
+            best[number] = min(best[number], time.perf_counter() - start)
+    return [1000 * seconds for seconds in best]
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    print("| rows | heads | queries | keys | size | type | pass | fused | products | ratio |\n" + "|---" * 10 + "|")
+    for rows, heads, held, queries, keys, size, dtype in CASES:
+        shapes = ((heads, queries), (held, keys), (held, keys))
+        states = [torch.randn(rows, *shape, size, dtype=dtype, requires_grad=queries > 1) for shape in shapes]
+        mask = torch.arange(keys) <= torch.arange(queries)[:, None] + keys - queries
+        module = SimpleNamespace(is_causal=True, num_key_value_groups=heads // held)
+        given = (*states, mask.expand(rows, 1, queries, keys))
+
+        def run(way: Callable[..., tuple[torch.Tensor, None]], module: object = module, given: tuple = given) -> None:
+            found, _ = way(module, *given)
+            if found.requires_grad:
+                found.sum().backward()
+
+        fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attend))
+        what = "forward" if queries == 1 else "forward, backward"
+        print(f"| {rows} | {heads}/{held} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")
+        print(f"| {fused:.2f} | {products:.2f} | {fused / products:.1f} x |")
+
+
+if __name__ == "__main__":
+    main()
