@@ -252,17 +252,18 @@ class Run:
     def stopped(self, done: int, error: BaseException) -> RunError:
         """Save what there is after ``done`` updates; returns the error that tells how to go on."""
         path, kind = self.folder.path, InterruptedRunError if isinstance(error, KeyboardInterrupt) else RunError
-        if isinstance(error, DivergedError) or is_sharded(self.policy):  # a share that stopped alone cannot be gathered
-            return kind(f"after {done} steps: {error or 'interrupted'}. Sound checkpoints: {path / 'checkpoints'}")
+        why = str(error) or "interrupted"
+        again = f"grpo_env train --resume {path}"
+        if isinstance(error, DivergedError) or is_sharded(self.policy):  # no process can gather shares by itself
+            return kind(f"after {done} steps: {why}. From the last checkpoint, go on with: {again}")
         with uninterrupted():
             try:
                 self.save(done)
             except RunError as unsaved:
                 if str(unsaved) == str(error):
                     return unsaved
-                return RunError(f"{error or 'interrupted'}; and the state could not be saved: {unsaved}")
+                return RunError(f"{why}; and the state could not be saved: {unsaved}")
             self._plot()
-        again = f"grpo_env train --resume {path}"
         if isinstance(error, KeyboardInterrupt):
             return InterruptedRunError(
                 f"interrupted; {done} of {self.config.steps} steps are saved. Go on with: {again}"

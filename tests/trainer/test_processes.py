@@ -17,9 +17,11 @@ from transformers import AutoModelForCausalLM
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.loop import resume
+from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.run import InterruptedRunError
 from grpo_env.trainer.sharding import shard
+from grpo_env.trainer.update import UpdateStats, update
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
 # is held out, so one of two processes has none.
@@ -27,7 +29,6 @@ SCRIPT = """
 import os, shutil, signal
 import torch
 from grpo_env import load_task, train
-from grpo_env.trainer.loop import resume
 from grpo_env.trainer.loop import resume
 from grpo_env.trainer.run import Run
 torch.set_num_threads(1)
@@ -131,6 +132,21 @@ def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: P
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
     assert_equal(one, tmp_path / "two")
+
+
+def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.is_sharded", lambda policy: True)
+    steps = iter(range(4))
+
+    def interrupted_at_step_3(*args: Any) -> UpdateStats:
+        if next(steps) == 3:
+            raise KeyboardInterrupt
+        return update(*args)
+
+    monkeypatch.setattr("grpo_env.trainer.loop.update", interrupted_at_step_3)
+    with pytest.raises(InterruptedRunError, match=r"after 3 steps: interrupted.* go on with: grpo_env"):
+        train(make_task(steps=4, save_every=2), run_dir=tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-000002"]
 
 
 @pytest.mark.parametrize(
