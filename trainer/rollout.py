@@ -87,7 +87,7 @@ def draw(pools: Sequence[Pool], count: int, step: int, seed: str) -> list[Prompt
         return ask(pools[0].task, pools[0].take(count, step, seed), step)
     start = random.Random(f"{seed}/tasks/{step}").random()
     bounds = list(accumulate(pool.weight for pool in pools))
-    own = Counter(bisect(bounds, (start + place) / count * bounds[-1]) for place in range(count))
+    own = Counter(bisect(bounds[:-1], (start + place) / count * bounds[-1]) for place in range(count))
     asked = [ask(pool.task, pool.take(count, step, seed)[: own[number]], step) for number, pool in enumerate(pools)]
     prompts = list(chain.from_iterable(asked))
     return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)  # so that processes and rounds get of each
