@@ -29,7 +29,7 @@ class MixtureSpec(BaseModel):
     version: Literal[1]
     task: str = Field(pattern=NAME)
     description: str = ""
-    mixture: tuple[MemberSpec, ...] = Field(min_length=1)
+    mixture: list[MemberSpec] = Field(min_length=1)
     train: dict[str, Any] = {}
 
 
@@ -85,11 +85,15 @@ def load_mixture(name: str | Path, overrides: Mapping[str, Any] | None = None) -
     spec = parse_mixture(data, str(path))
     members = []
     for index, member in enumerate(spec.mixture):
+        where = f"{path}: mixture.{index}.use"
         if isinstance(member.use, dict):
-            task = make_task(member.use, f"{path}: mixture.{index}.use", path.parent)
+            task = make_task(member.use, where, path.parent)
         else:
             beside = path.parent / member.use
-            task = load_task(beside if beside.is_file() else member.use)
+            try:
+                task = load_task(beside if beside.is_file() else member.use)
+            except UsageError as error:
+                raise UsageError(f"{where}: {error}") from error
         members.append((task, member.weight))
     names = [task.name for task, _ in members]
     for task_name in names:
