@@ -122,7 +122,5 @@ def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: P
 
 
 def test_an_unknown_part_is_named(make_task, tmp_path) -> None:
-    with pytest.raises(
-        UsageError, match=r"resample=vowels: no such part of the reward .*did you mean 'test_vowels'"
-    ):
+    with pytest.raises(UsageError, match=r"resample=vowels: no such part of the reward .*did you mean 'test_vowels'"):
         train(make_task(), run_dir=tmp_path / "run", resample="vowels")
