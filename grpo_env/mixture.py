@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grpo_env.errors import UsageError
 from grpo_env.schema import NAME, explain, read_yaml
-from grpo_env.task import Task, find_task, load_task, make_task
+from grpo_env.task import Task, find_task, load_task, make_task, task_from
 
 
 class MemberSpec(BaseModel):
@@ -79,7 +79,7 @@ def load_mixture(name: str | Path, overrides: Mapping[str, Any] | None = None) -
     path = find_task(name)
     data = read_yaml(path)
     if "mixture" not in data:
-        return Mixture.of(load_task(name, overrides))
+        return Mixture.of(task_from(data, path, overrides))
     for key in overrides or {}:
         raise UsageError(f"{key}: {path} is a mixture; keys of its tasks are changed in their own files")
     spec = parse_mixture(data, str(path))

@@ -111,7 +111,11 @@ def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> T
     ``UsageError``.
     """
     path = find_task(name)
-    data = read_yaml(path)
+    return task_from(read_yaml(path), path, overrides)
+
+
+def task_from(data: dict[str, Any], path: Path, overrides: Mapping[str, Any] | None = None) -> Task:
+    """A task from what its file holds, with ``overrides`` as in ``load_task``. Raises ``UsageError``."""
     if "mixture" in data:
         raise UsageError(f"{path}: a mixture of tasks is for grpo_env train alone; give one of its tasks here")
     for key, value in (overrides or {}).items():
