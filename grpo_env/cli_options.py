@@ -45,7 +45,7 @@ def task_keys(overrides: list[str] | None) -> dict[str, Any]:
 
 
 def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """``key=value`` arguments as task keys and training settings. Values are YAML."""
+    """``key=value`` arguments as task keys and training settings. Values are YAML, or begin with a template."""
     import yaml
 
     from grpo_env.schema import SECTIONS
@@ -57,7 +57,8 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
         if not equals or not key:
             raise UsageError(f"{override!r}: expected KEY=VALUE, e.g. steps=20")
         try:
-            value = yaml.safe_load(text)
+            # In YAML that is a mapping whose key is a mapping, which cannot be.
+            value = text if text.startswith(("{{", "{%")) else yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise UsageError(f"{override!r}: the value is not valid YAML") from error
         (keys if key.split(".")[0] in SECTIONS and key != "train" else settings)[key] = value

@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from grpo_env.cli import main
+from grpo_env.cli_options import split_overrides
 
 SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
 ROWS = [
@@ -191,3 +192,15 @@ def test_settings_lists_every_field_with_its_meaning():
         (line,) = [line for line in lines if line and line[0] == field.name]
         assert line[1] == str(field.default)
         assert line[2]
+
+
+def test_values_are_yaml_or_begin_with_a_template() -> None:
+    given = [
+        "steps=20",
+        "dataset.limit={train: 5}",
+        "curriculum_by={{ equations | length }}",
+        "dataset.id={% if a %}b{% endif %}",
+    ]
+    keys, settings = split_overrides(given)
+    assert keys == {"dataset.limit": {"train": 5}, "dataset.id": "{% if a %}b{% endif %}"}
+    assert settings == {"steps": 20, "curriculum_by": "{{ equations | length }}"}
