@@ -11,9 +11,10 @@ import typer
 from rich.console import Console
 
 from grpo_env import __version__
-from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk, task_keys
+from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk
 from grpo_env.cli_runs import plot, watch
-from grpo_env.cli_tasks import tasks_app
+from grpo_env.cli_scores import score
+from grpo_env.cli_tasks import check, tasks_app
 from grpo_env.cli_verifiers import verifiers_app
 from grpo_env.errors import GrpoEnvError, UsageError
 
@@ -28,6 +29,8 @@ app = typer.Typer(
 )
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
+app.command()(score)
+app.command()(check)
 app.command()(watch)
 app.command()(plot)
 
@@ -122,57 +125,6 @@ def evaluate(
     keys, settings = split_overrides(overrides)
     result = run_eval(load_task(task, keys), model=model, samples=samples, limit=limit, **settings)
     print(json.dumps(result, indent=2))
-
-
-@app.command()
-def score(
-    task: Annotated[str, typer.Argument(help="A task's name or file.")],
-    file: Annotated[Path, typer.Argument(help="Completions: .jsonl, .json, .csv or .parquet.")],
-    overrides: Overrides = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write here; default: standard output.")] = None,
-    completion: Annotated[
-        list[str] | None,
-        typer.Option(help="Column, dotted path or template of the completion; several are one group."),
-    ] = None,
-    answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column, path or template of the row's id.")] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="Column or path of a known verdict (true/false) to compare the metric with."),
-    ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one for each core.")] = 0,
-    verifiers: VerifierFiles = None,
-) -> None:
-    """Score saved completions: one JSON line for each, a summary on stderr."""
-    from grpo_env.scoring import Fields
-    from grpo_env.summary import score_file
-    from grpo_env.task import load_task
-
-    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()))
-    tally = score_file(load_task(task, task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
-    if tally.bad_rows:
-        raise typer.Exit(1)
-
-
-@app.command()
-def check(
-    task: Annotated[str, typer.Argument(help="A task's name or file.")],
-    overrides: Overrides = None,
-    verifiers: VerifierFiles = None,
-) -> None:
-    """Check a task without a model: its cases hold, its data loads, its gold answers can be judged."""
-    from grpo_env.check import failed_cases
-    from grpo_env.task import load_task
-
-    loaded = load_task(task, task_keys(overrides))
-    failed = list(failed_cases(loaded))
-    for line in failed:
-        talk.print(line, style="red", markup=False, soft_wrap=True)
-    talk.print(f"{len(loaded.spec.cases)} cases, {len(failed)} values wrong")
-    for split in loaded.spec.dataset.split:
-        talk.print(f"{split}: {len(loaded.examples(split)):,} examples")
-    if failed:
-        raise typer.Exit(1)
 
 
 @app.command("settings")

@@ -22,6 +22,6 @@ def plot(
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture, a .png file.")] = Path("compare.png"),
 ) -> None:
     """Compare runs in one picture: accuracy and reward against steps and against seconds."""
-    from grpo_env.compare import compare
+    from grpo_env.plot import compare
 
     compare(runs, output, talk)

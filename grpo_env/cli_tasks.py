@@ -1,4 +1,4 @@
-"""``grpo_env tasks``: list tasks, show one, start a new one."""
+"""``grpo_env tasks`` and ``check``: list tasks, show one, start a new one, check one."""
 
 from __future__ import annotations
 
@@ -59,3 +59,23 @@ def new(file: Annotated[Path, typer.Argument(help="The file to write, ending in 
     template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
     write_new(file, template.replace("TASK_NAME", file.stem))
     talk.print(f"Wrote {file}. Next: grpo_env tasks show {file}")
+
+
+def check(
+    task: Annotated[str, typer.Argument(help="A task's name or file.")],
+    overrides: Overrides = None,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Check a task without a model: its cases hold, its data loads, its gold answers can be judged."""
+    from grpo_env.check import failed_cases
+    from grpo_env.task import load_task
+
+    loaded = load_task(task, task_keys(overrides))
+    failed = list(failed_cases(loaded))
+    for line in failed:
+        talk.print(line, style="red", markup=False, soft_wrap=True)
+    talk.print(f"{len(loaded.spec.cases)} cases, {len(failed)} values wrong")
+    for split in loaded.spec.dataset.split:
+        talk.print(f"{split}: {len(loaded.examples(split)):,} examples")
+    if failed:
+        raise typer.Exit(1)

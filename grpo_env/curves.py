@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grpo_env.report import task_accuracies
+from grpo_env.live import task_accuracies
 
 Row = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grpo_env.guards import warnings
-from grpo_env.report import Report
+from grpo_env.live import Report
 from grpo_env.run_files import RunFiles
 from grpo_env.track import finish_tracker, track
 

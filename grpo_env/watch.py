@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.report import Report
+from grpo_env.live import Report
 from grpo_env.run_files import read_config
 
 POLL = 0.5  # seconds between two looks at a file

@@ -63,7 +63,7 @@ def test_verifiers_import_only_the_core(path):
         assert top in sys.stdlib_module_names or (top == "grpo_env" and rest[0] in STDLIB_ONLY), module
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "grpo_env").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "grpo_env").rglob("*.py")), ids=lambda path: path.name)
 def test_the_package_reaches_verifiers_and_trainer_only_by_name(path):
     for module in imports(path):
         assert not module.startswith(("grpo_env.verifiers", "grpo_env.trainer", "grpo_env.tasks")), module

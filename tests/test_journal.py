@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from grpo_env.journal import Journal
-from grpo_env.report import Report
+from grpo_env.live import Report
 from grpo_env.run_files import RunFiles
 
 from .test_report import train_row

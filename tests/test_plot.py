@@ -11,7 +11,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from grpo_env.compare import Seen, compare, draw, grouped, mean
+from grpo_env.plot import Seen, compare, draw, grouped, mean
 from grpo_env.curves import plot_curves, running_mean
 from grpo_env.errors import UsageError
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from grpo_env import Example, Score
-from grpo_env.report import Report, clock, trend
+from grpo_env.live import Report, clock, trend
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:

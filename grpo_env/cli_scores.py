@@ -1,0 +1,40 @@
+"""``grpo_env score`` and what is done with the scores."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grpo_env.cli_options import Overrides, VerifierFiles, talk, task_keys
+
+
+def score(
+    task: Annotated[str, typer.Argument(help="A task's name or file.")],
+    file: Annotated[Path, typer.Argument(help="Completions: .jsonl, .json, .csv or .parquet.")],
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write here; default: standard output.")] = None,
+    completion: Annotated[
+        list[str] | None,
+        typer.Option(help="Column, dotted path or template of the completion; several are one group."),
+    ] = None,
+    answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column, path or template of the row's id.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Column or path of a known verdict (true/false) to compare the metric with."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one for each core.")] = 0,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Score saved completions: one JSON line for each, a summary on stderr."""
+    from grpo_env.scoring import Fields
+    from grpo_env.summary import score_file
+    from grpo_env.task import load_task
+
+    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()))
+    tally = score_file(load_task(task, task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
+    if tally.bad_rows:
+        raise typer.Exit(1)
