@@ -11,9 +11,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from grpo_env.plot import Seen, compare, draw, grouped, mean
 from grpo_env.curves import plot_curves, running_mean
 from grpo_env.errors import UsageError
+from grpo_env.plot import Seen, compare, draw, grouped, mean
 
 
 def make_run(folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float | None = 0.5, **settings: Any) -> Seen:

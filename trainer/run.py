@@ -18,8 +18,8 @@ from grpo_env.core import Example
 from grpo_env.curves import plot_curves
 from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.journal import Journal
-from grpo_env.mixture import Mixture
 from grpo_env.live import Report
+from grpo_env.mixture import Mixture
 from grpo_env.run_files import CURVES, MODEL, SAMPLES
 from grpo_env.track import check_tracker, start_tracker
 

@@ -17,9 +17,9 @@ from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
-from grpo_env.plot import Seen
 from grpo_env.curves import plot_curves
 from grpo_env.errors import RunError, UsageError
+from grpo_env.plot import Seen
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
