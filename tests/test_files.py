@@ -53,17 +53,17 @@ def test_a_csv_row_with_too_few_or_too_many_cells_is_a_bad_row(tmp_path):
     path.write_text("a,b\n1,2\n1\n1,2,3\n4,5\n")
     records = list(read_records(path))
     assert [record.row for record in records] == [{"a": "1", "b": "2"}, None, None, {"a": "4", "b": "5"}]
-    assert records[1].problem == "expected 2 columns"
+    assert records[1].problem == "expected 2 columns, found 1"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.txt", b"", "unknown kind of file"),
+        ("x.txt", b"some text", "unknown kind of file"),
         ("x.json", b"{", "not valid JSON"),
-        ("x.json", b"{}", "expected a JSON list"),
+        ("x.json", b"{\n}", "expected a JSON list"),
         ("x.parquet", b"no", "not a valid Parquet file"),
-        ("x.csv", b"a,b\n\xff,1\n", "not valid CSV"),
+        ("x.csv", b"a,\xff\n1,1\n", "not valid UTF-8"),
     ],
 )
 def test_a_file_that_is_wrong_as_a_whole_is_a_usage_error(tmp_path, name, content, reason):

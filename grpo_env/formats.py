@@ -1,0 +1,108 @@
+"""Layouts of completion files: which tool wrote a file, told by its rows alone, and where the gold answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grpo_env import shapes
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.shapes import Row
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The rows of one tool. Picklable.
+
+    ``name`` is for the user. A row with all ``columns`` is of this layout; ``shape`` puts it into ours. ``gold`` is
+    the path to the gold answer in the shaped row, where the file has one; ``gold_last``: the task's own template
+    comes before it. ``joins``: the rows hold completions alone, and the task's dataset the rest. ``filter``: lm-eval
+    writes a completion once for each of its filters; rows of any other filter than this repeat what was read.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    shape: Callable[[Row], dict[str, Any]]
+    gold: tuple[str, ...] = ()
+    gold_last: bool = False
+    joins: bool = False
+    filter: str | None = None
+
+    def row(self, row: Row) -> dict[str, Any] | None:
+        """A row of the file in our shape (see ``grpo_env.shapes``); ``None`` where it repeats another's completions.
+
+        Raises ``UsageError`` for a row that holds none.
+        """
+        if self.filter is not None and row.get("filter") != self.filter:
+            return None
+        for column in self.columns:
+            if column not in row:
+                raise UsageError(f"no column {column!r}, which every row of a file of {self.name} has")
+        try:
+            return self.shape(row)
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
+            raise UsageError(f"the row is not as {self.name} have it ({type(error).__name__}: {error})") from error
+
+    def joined(self, row: Row, examples: Mapping[str, Example]) -> dict[str, Any]:
+        """A shaped row with the columns and the prompt of the example that has its id. Raises ``UsageError``."""
+        example = examples.get(row["id"])
+        if example is None:
+            raise UsageError(
+                f"no example of the task has the id {row['id']!r}; they have ids such as {_some(examples)}"
+            )
+        info = {key: value for key, value in example.info.items() if key not in ("completion", "completions")}
+        return {**info, "prompt": example.prompt, **row}
+
+    def answer(self, row: Row, template: Callable[[Row], str | None]) -> Any:
+        """The gold of a shaped (and joined) row: the file's own where it has one, else what the task's template makes.
+
+        Raises the ``UsageError`` of ``template`` where there is neither.
+        """
+        own: Any = row if self.gold else None
+        for key in self.gold:
+            own = own.get(key) if isinstance(own, Mapping) else None
+        if own is not None and not self.gold_last:
+            return own
+        with suppress(UsageError) if own is not None else nullcontext():
+            return template(row)
+        return own
+
+
+OURS = Layout("grpo_env rows", (), shapes.grpo_env)
+
+# The first that fits all rows counts, so the one with more to tell it by comes before the one with less.
+LAYOUTS = (
+    Layout("grpo_env scores", ("id", "completion", "total", "parts", "text"), shapes.scores, gold=("own_gold",)),
+    Layout("grpo_env training samples", ("step", "task", "id", "completion", "score"), shapes.samples, joins=True),
+    Layout("lm-eval samples", ("doc_id", "doc", "resps", "target"), shapes.lm_eval, gold=("target",), gold_last=True),
+    Layout("verifiers results", ("example_id", "completion", "reward"), shapes.verifiers, gold=("answer",)),
+    Layout("OpenAI batch output", ("custom_id", "response"), shapes.openai, joins=True),
+    Layout("verl dump", ("input", "output", "gts", "score"), shapes.verl_dump, gold=("gts",)),
+    Layout(
+        "verl generation", ("responses", "reward_model"), shapes.verl_generation, gold=("reward_model", "ground_truth")
+    ),
+    Layout("TRL completions", ("step", "prompt", "completion", "advantage"), shapes.trl),
+)
+
+
+def recognise(rows: Sequence[Row]) -> Layout:
+    """The layout of a file by its first rows: the one whose columns they all have, or our own."""
+    for layout in LAYOUTS if rows else ():
+        if all(column in row for row in rows for column in layout.columns):
+            return replace(layout, filter=rows[0].get("filter")) if layout.shape is shapes.lm_eval else layout
+    return OURS
+
+
+def no_match(ids: Sequence[str], examples: Mapping[str, Example]) -> str:
+    """What to say where none of a file's ids is one of the task's examples."""
+    return (
+        f"none of the file's ids (such as {_some(ids)}) is the id of an example of the task (such as {_some(examples)})"
+        "; name the column that holds them, dataset.id='{{ column }}', or score with the other split"
+    )
+
+
+def _some(ids: Sequence[str] | Mapping[str, Any]) -> str:
+    return ", ".join(repr(id) for id in list(ids)[:2])
