@@ -38,3 +38,30 @@ def score(
     tally = score_file(load_task(task, task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
     if tally.bad_rows:
         raise typer.Exit(1)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
+    b: Annotated[Path, typer.Argument(help="Another scoring of the same completions.")],
+    part: Annotated[
+        str | None, typer.Option(help="Compare this part (or total) alone; default: metric, total, all parts.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write all disagreements here, .jsonl.")] = None,
+    show: Annotated[int, typer.Option(min=0, help="Print so many disagreements.")] = 10,
+    fail_on_change: Annotated[
+        bool, typer.Option("--fail-on-change", help="End with exit code 1 if anything differs.")
+    ] = False,
+) -> None:
+    """What two scorings of the same completions disagree on, with McNemar's test."""
+    from grpo_env.scores.compare_view import compare_files, described, shown
+
+    result, first = compare_files(a, b, part, out, show, talk)
+    for line in described(result):
+        print(line)
+    for found in first:
+        print("", *shown(found, result.main), sep="\n")
+    hidden = result.parts[result.main].changed - len(first)
+    if hidden:
+        print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes them all"))
+    if fail_on_change and not result.same:
+        raise typer.Exit(1)
