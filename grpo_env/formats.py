@@ -43,7 +43,7 @@ class Layout:
                 raise UsageError(f"no column {column!r}, which every row of a file of {self.name} has")
         try:
             return self.shape(row)
-        except (TypeError, AttributeError, KeyError, ValueError) as error:
+        except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
             raise UsageError(f"the row is not as {self.name} have it ({type(error).__name__}: {error})") from error
 
     def joined(self, row: Row, examples: Mapping[str, Example]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Layout:
             raise UsageError(
                 f"no example of the task has the id {row['id']!r}; they have ids such as {_some(examples)}"
             )
-        info = {key: value for key, value in example.info.items() if key not in ("completion", "completions")}
+        info = {key: value for key, value in example.info.items() if key not in _COMPLETIONS}
         return {**info, "prompt": example.prompt, **row}
 
     def answer(self, row: Row, template: Callable[[Row], str | None]) -> Any:
@@ -73,14 +73,17 @@ class Layout:
 
 OURS = Layout("grpo_env rows", (), shapes.grpo_env)
 
+_COMPLETIONS = {"completion", "completions"}
+
 # The first that fits all rows counts, so the one with more to tell it by comes before the one with less.
 LAYOUTS = (
     Layout("grpo_env scores", ("id", "completion", "total", "parts", "text"), shapes.scores, gold=("own_gold",)),
     Layout("grpo_env training samples", ("step", "task", "id", "completion", "score"), shapes.samples, joins=True),
-    Layout("lm-eval samples", ("doc_id", "doc", "resps", "target"), shapes.lm_eval, gold=("target",), gold_last=True),
+    Layout("lm-eval samples", ("doc_id", "doc", "resps", "target"), shapes.lm_eval, gold=("own_gold",), gold_last=True),
     Layout("verifiers results", ("example_id", "completion", "reward"), shapes.verifiers, gold=("answer",)),
+    Layout("verifiers traces", ("traces", "task", "env"), shapes.verifiers_trace, gold=("answer",)),
     Layout("OpenAI batch output", ("custom_id", "response"), shapes.openai, joins=True),
-    Layout("verl dump", ("input", "output", "gts", "score"), shapes.verl_dump, gold=("gts",)),
+    Layout("verl dump", ("input", "output", "score", "step"), shapes.verl_dump, gold=("gts",)),
     Layout(
         "verl generation", ("responses", "reward_model"), shapes.verl_generation, gold=("reward_model", "ground_truth")
     ),
@@ -91,7 +94,9 @@ LAYOUTS = (
 def recognise(rows: Sequence[Row]) -> Layout:
     """The layout of a file by its first rows: the one whose columns they all have, or our own."""
     for layout in LAYOUTS if rows else ():
-        if all(column in row for row in rows for column in layout.columns):
+        # A row with completions of our name that the layout does not know of is one of ours with such columns beside.
+        others = _COMPLETIONS - set(layout.columns)
+        if all(row.keys() >= set(layout.columns) and row.keys().isdisjoint(others) for row in rows):
             return replace(layout, filter=rows[0].get("filter")) if layout.shape is shapes.lm_eval else layout
     return OURS
 

@@ -19,8 +19,13 @@ Row = Mapping[str, Any]
 
 
 def grpo_env(row: Row) -> dict[str, Any]:
-    """Our own rows stay as they are."""
-    return dict(row)
+    """Our own rows stay as they are, but for the reasoning that a server split off a chat's last message."""
+    one = row.get("completion")
+    chats = row["completions"] if isinstance(row.get("completions"), list) else [one]
+    reasoning = [chat[-1].get("reasoning_content") if _is_chat(chat) else None for chat in chats]
+    if "reasoning_content" in row or not any(reasoning):
+        return dict(row)
+    return {**row, "reasoning_content": reasoning}
 
 
 def scores(row: Row) -> dict[str, Any]:
@@ -54,12 +59,11 @@ def verl_generation(row: Row) -> dict[str, Any]:
 def openai(row: Row) -> dict[str, Any]:
     """A line of an OpenAI batch's output, of ``vllm run-batch``'s, or a saved response. Choices are one group."""
     response = row.get("response") or {}
-    body = response.get("body") or response
-    status = response.get("status_code", 200)
-    error = row.get("error") or (body.get("error") if isinstance(body, Mapping) else body)
-    if error or status != 200:
-        why = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
-        raise UsageError(f"the request failed: status {status}, {why or 'no reason given'}")
+    body = response.get("body") or (response if "choices" in response else {})
+    status = response.get("status_code")
+    error = row.get("error") or body.get("error")
+    if error or status not in (200, None) or not response:
+        raise UsageError(f"the request failed: {f'status {status}, ' if status else ''}{_reason(error)}")
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise UsageError("the response has no choices (expected the body of a chat completion)")
@@ -88,15 +92,13 @@ def lm_eval(row: Row) -> dict[str, Any]:
     if isinstance(prompt, list) and len(prompt) == 1:
         with suppress(ValueError, TypeError):
             prompt = json.loads(prompt[0])
-    return _shaped({**row, **doc}, resps[0], id=str(row["doc_id"]), prompt=prompt)
+    return _shaped({**row, **doc}, resps[0], id=str(row["doc_id"]), prompt=prompt, own_gold=row["target"])
 
 
 def verifiers(row: Row) -> dict[str, Any]:
     """verifiers 0.1, ``state_to_output``: a row is one rollout."""
-    error = row.get("error")
-    if error:
-        why = error.get("error_chain_str") or error.get("error") if isinstance(error, Mapping) else error
-        raise UsageError(f"the rollout failed: {why}")
+    if row.get("error"):
+        raise UsageError(f"the rollout failed: {_reason(row['error'])}")
     completion = row["completion"]
     one_turn = not isinstance(completion, list) or len(completion) == 1
     tokens = (row.get("token_usage") or {}).get("output_tokens") if one_turn else None
@@ -108,6 +110,27 @@ def verifiers(row: Row) -> dict[str, Any]:
         group=str(row["example_id"]),
         finish_reason=None if truncated is None else ["length" if truncated else "stop"],
         num_tokens=None if tokens is None else [int(tokens)],
+    )
+
+
+def verifiers_trace(row: Row) -> dict[str, Any]:
+    """verifiers 0.4, ``write_episode``: a row is one episode; its agent's last reply is the completion."""
+    if len(row["traces"]) != 1:
+        raise UsageError(f"an episode of {len(row['traces'])} traces; expected one agent's")
+    trace = row["traces"][0]
+    nodes, calls, task = trace.get("nodes") or [], trace.get("calls") or [], trace["task"]
+    replies = [index for index, node in enumerate(nodes) if node.get("sampled")]
+    errors = trace.get("errors")
+    if not replies or (errors and not trace.get("ok")):
+        raise UsageError(f"the rollout failed: {_reason(errors[-1] if errors else None)}")
+    return _chats(
+        {**row, **task["data"]},
+        [[nodes[replies[-1]]["message"]]],
+        id=str(task["data"].get("idx", task.get("key", row.get("id")))),
+        prompt=[node["message"] for node in nodes[: replies[0]]],
+        group=task.get("hash"),
+        finish_reason=[calls[-1].get("finish_reason")] if calls else None,
+        num_tokens=[calls[0]["usage"]["completion_tokens"]] if len(calls) == 1 and calls[0].get("usage") else None,
     )
 
 
@@ -125,7 +148,7 @@ def _said(completion: Any) -> tuple[str, str | None]:
     """Text and reasoning of a completion: of the last message of the assistant where it is a chat."""
     if isinstance(completion, str):
         return completion, None
-    if not isinstance(completion, list) or not all(isinstance(message, Mapping) for message in completion):
+    if not _is_chat(completion):
         raise UsageError(f"a completion must be text or chat messages, found {type(completion).__name__}")
     message: Row = next((one for one in reversed(completion) if one.get("role") == "assistant"), {})
     # The name of DeepSeek and older vLLM, then that of newer vLLM.
@@ -135,6 +158,18 @@ def _said(completion: Any) -> tuple[str, str | None]:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     # No content: the model only reasoned, called a tool, or refused.
     return str(content or message.get("refusal") or ""), reasoning if isinstance(reasoning, str) else None
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(message, Mapping) for message in value)
+
+
+def _reason(error: Any) -> str:
+    """What an error says, in the words of OpenAI, vLLM (an error within an error) or verifiers."""
+    while isinstance(error, Mapping):
+        keys = ("error_chain_str", "message", "error", "code", "type")
+        error = next((error[key] for key in keys if error.get(key)), None)
+    return str(error)[:500] if error else "no reason given"
 
 
 def _texts(value: Any) -> bool:

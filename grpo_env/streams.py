@@ -17,6 +17,7 @@ COMPRESSED = (".gz", ".zst")
 STDIN: Literal["-"] = "-"
 HEAD = 1 << 16  # bytes looked at to tell what a stream holds
 BLOCK = 1 << 18
+STEP = 1 << 12
 
 
 class DamagedError(Exception):
@@ -102,14 +103,15 @@ class _Decoder(io.RawIOBase):
     """A decompressor whose many errors are one, ``DamagedError``."""
 
     def __init__(self, source: Any) -> None:
-        self._source = source
+        self._readinto = getattr(source, "readinto1", source.readinto)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            return int(self._source.readinto(buffer))
+            # Little at a time: what a decompressor has read when it comes upon the damage is lost.
+            return int(self._readinto(memoryview(buffer)[:STEP]))
         except (EOFError, OSError, zlib.error) as error:
             raise DamagedError(f"the compressed data ends early or is damaged ({error})") from error
 
