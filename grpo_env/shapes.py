@@ -37,7 +37,7 @@ def scores(row: Row) -> dict[str, Any]:
 
 def samples(row: Row) -> dict[str, Any]:
     """``samples.jsonl`` of a training run: a row is one completion (trainer/checkpoint.py)."""
-    return _shaped(row, [row["completion"]], finish_reason=[row.get("finish")], group=f"{row['step']}/{row['id']}")
+    return _chats(row, [row["completion"]], finish_reason=[row.get("finish")], group=f"{row['step']}/{row['id']}")
 
 
 def trl(row: Row) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def verifiers(row: Row) -> dict[str, Any]:
         [completion],
         id=str(row["example_id"]),
         group=str(row["example_id"]),
-        finish_reason=None if truncated is None else ["length" if truncated else "stop"],
-        num_tokens=None if tokens is None else [int(tokens)],
+        finish_reason=[None if truncated is None else "length" if truncated else "stop"],
+        num_tokens=[None if tokens is None else int(tokens)],
     )
 
 
@@ -136,12 +136,13 @@ def verifiers_trace(row: Row) -> dict[str, Any]:
 
 def _chats(row: Row, completions: Sequence[Any], **ours: Any) -> dict[str, Any]:
     texts, reasoning = zip(*map(_said, completions), strict=True) if completions else ((), ())
-    return _shaped(row, list(texts), reasoning_content=list(reasoning) if any(reasoning) else None, **ours)
+    return _shaped(row, list(texts), reasoning_content=list(reasoning), **ours)
 
 
 def _shaped(row: Row, completions: list[str], **ours: Any) -> dict[str, Any]:
     others = {key: value for key, value in row.items() if key not in ("completion", "completions")}
-    return {**others, "completions": completions, **{key: value for key, value in ours.items() if value is not None}}
+    found = {key: value for key, value in ours.items() if value is not None and value != [None] * len(completions)}
+    return {**others, "completions": completions, **found}
 
 
 def _said(completion: Any) -> tuple[str, str | None]:
@@ -156,8 +157,10 @@ def _said(completion: Any) -> tuple[str, str | None]:
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    # No content: the model only reasoned, called a tool, or refused.
-    return str(content or message.get("refusal") or ""), reasoning if isinstance(reasoning, str) else None
+    content = content or message.get("refusal") or ""  # none: the model only reasoned, or called a tool
+    if not isinstance(content, str):
+        raise UsageError(f"the content of a message must be text, found {type(content).__name__}")
+    return content, reasoning if isinstance(reasoning, str) else None
 
 
 def _is_chat(value: Any) -> bool:
