@@ -61,7 +61,7 @@ def openai(row: Row) -> dict[str, Any]:
     response = row.get("response") or {}
     body = response.get("body") or (response if "choices" in response else {})
     status = response.get("status_code")
-    error = row.get("error") or body.get("error")
+    error = row.get("error") or (body.get("error") if isinstance(body, Mapping) else body)
     if error or status not in (200, None) or not response:
         raise UsageError(f"the request failed: {f'status {status}, ' if status else ''}{_reason(error)}")
     choices = body.get("choices")
@@ -72,7 +72,7 @@ def openai(row: Row) -> dict[str, Any]:
     return _chats(
         row,
         [choice["text"] if "text" in choice else [choice["message"]] for choice in choices],
-        id=row.get("custom_id"),
+        id=str(row["custom_id"]),
         finish_reason=[choice.get("finish_reason") for choice in choices],
         num_tokens=[tokens] if len(choices) == 1 else None,  # the usage is a sum over the choices
         token_ids=token_ids if all(token_ids) else None,
@@ -151,7 +151,7 @@ def _said(completion: Any) -> tuple[str, str | None]:
         return completion, None
     if not _is_chat(completion):
         raise UsageError(f"a completion must be text or chat messages, found {type(completion).__name__}")
-    message: Row = next((one for one in reversed(completion) if one.get("role") == "assistant"), {})
+    message: Row = next((one for one in reversed(completion) if one.get("role", "assistant") == "assistant"), {})
     # The name of DeepSeek and older vLLM, then that of newer vLLM.
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     content = message.get("content")
