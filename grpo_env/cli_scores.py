@@ -65,3 +65,36 @@ def compare(
         print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes them all"))
     if fail_on_change and not result.same:
         raise typer.Exit(1)
+
+
+def export(
+    kind: Annotated[str, typer.Argument(help="sft, dpo, prm, inspect or rewards.")],
+    scores: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .jsonl, for training also .parquet.")],
+    part: Annotated[str | None, typer.Option(help="The part to go by; default: the task's metric.")] = None,
+    min_value: Annotated[
+        float | None, typer.Option(help="sft: least value of that part (1); dpo: the same for the chosen one.")
+    ] = None,
+    min_total: Annotated[float | None, typer.Option(help="sft: least total.")] = None,
+    per_prompt: Annotated[
+        int | None, typer.Option(min=0, help="sft: most completions, dpo: most pairs (1) of a prompt; 0: all.")
+    ] = None,
+    margin: Annotated[float | None, typer.Option(min=0, help="dpo: least difference of the totals.")] = None,
+    min_step: Annotated[float | None, typer.Option(help="prm: least value of a good step (0.5).")] = None,
+    truncated: Annotated[
+        bool | None, typer.Option("--truncated", help="sft, dpo, prm: take completions that were cut off, too.")
+    ] = None,
+) -> None:
+    """Turn scores into what trains or audits a model.
+
+    sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labelled steps (TRL stepwise).
+    inspect: Inspect's precomputed_scores. rewards: {"prompt_id", "rewards"} for each group.
+    """
+    from grpo_env.scores.export import described, export_file, make_kind
+    from grpo_env.scores.rows import read_scores
+
+    given = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
+    given |= {"min_step": min_step, "truncated": truncated}
+    chosen = make_kind(kind, {name: value for name, value in given.items() if value is not None})
+    counts = export_file(read_scores(scores), chosen, out)
+    talk.print(f"{counts.written:,} rows of {kind} in {out}; {described(counts)}", markup=False, soft_wrap=True)

@@ -13,7 +13,7 @@ from grpo_env.errors import UsageError
 from .matching import match
 from .paired import MeanDifference, mcnemar
 from .rows import ScoreRow
-from .verdicts import Verdict, group, metric, named, verdicts, where
+from .verdicts import Verdict, group, metric, named, total, verdicts, where
 
 EQUAL = 1e-9  # closer than this, relative to their size, values are the same: as in trainer/advantages.py
 SHOWN_ALONE = 3
@@ -165,8 +165,9 @@ def compare(
             name: pair for name, pair in found.items() if result.parts.setdefault(name, PartComparison()).add(*pair)
         }
         result.changed += bool(differing)
-        if left["total"] is not None and right["total"] is not None:
-            totals.append((left["total"], right["total"]))
+        before, after = total(left), total(right)
+        if before is not None and after is not None:
+            totals.append((before, after))
         if differing:
             yield Disagreement(left, right, differing)
     _close_group(result, totals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -11,27 +11,29 @@ from typing import IO, Any
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line
 
+from .export_kinds import Column
+
 BATCH = 1000  # rows of Parquet that are held before they are written
 
 Write = Callable[[dict[str, Any]], None]
+Columns = Callable[[Mapping[str, Any]], Mapping[str, Column]]
 
 
 @contextmanager
-def new_rows(out: Path, schema: Any = None) -> Iterator[Write]:
-    """A function that writes one row. ``schema`` (pyarrow) is what Parquet needs; without it only JSONL can be had.
+def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns = lambda row: {}) -> Iterator[Write]:
+    """A function that writes one row. ``columns`` says what Parquet's columns are, given the first row.
 
     Raises ``UsageError`` if ``out`` exists or has another suffix, ``RunError`` if it cannot be written. Nothing is
     left behind if the block raises.
     """
-    kinds = (".jsonl",) if schema is None else (".jsonl", ".parquet")
-    if out.suffix not in kinds:
-        raise UsageError(f"{out}: the name must end in {' or '.join(kinds)}")
+    if out.suffix not in suffixes:
+        raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
     if out.exists():
         raise UsageError(f"{out}: exists already; give another name with --out")
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
-            with _jsonl(file) if out.suffix == ".jsonl" else _parquet(file, schema) as write:
+            with _jsonl(file) if out.suffix == ".jsonl" else _parquet(file, columns) as write:
                 yield write
             file.flush()
             os.fsync(file.fileno())
@@ -53,22 +55,38 @@ def _jsonl(file: IO[bytes]) -> Iterator[Write]:
 
 
 @contextmanager
-def _parquet(file: IO[bytes], schema: Any) -> Iterator[Write]:
+def _parquet(file: IO[bytes], columns: Columns) -> Iterator[Write]:
     import pyarrow
     import pyarrow.parquet
 
+    text = pyarrow.string()
+    types = {
+        "text": text,
+        "texts": pyarrow.list_(text),
+        "flags": pyarrow.list_(pyarrow.bool_()),
+        "chat": pyarrow.list_(pyarrow.struct({"role": text, "content": text})),
+    }
     waiting: list[dict[str, Any]] = []
+    writer: Any = None
 
     def flush() -> None:
-        if waiting:
-            writer.write_batch(pyarrow.RecordBatch.from_pylist(waiting, schema))
-            waiting.clear()
+        nonlocal writer
+        if not waiting:
+            return
+        if writer is None:
+            named = columns(waiting[0])
+            writer = pyarrow.parquet.ParquetWriter(file, pyarrow.schema({key: types[named[key]] for key in named}))
+        writer.write_batch(pyarrow.RecordBatch.from_pylist(waiting, writer.schema))
+        waiting.clear()
 
     def write(row: dict[str, Any]) -> None:
         waiting.append(row)
         if len(waiting) >= BATCH:
             flush()
 
-    with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+    try:
         yield write
         flush()
+    finally:
+        if writer is not None:
+            writer.close()

@@ -29,8 +29,13 @@ def verdicts(row: ScoreRow) -> dict[str, Verdict]:
 
     Raises ``UsageError`` for what ``grpo_env score`` does not write.
     """
-    total = Verdict(_number(row, row["total"]), row["status"], explanation=row.get("explanation") or "")
-    return {TOTAL: total, **dict(_walk(row, row["parts"], ""))}
+    whole = Verdict(total(row), row["status"], explanation=row.get("explanation") or "")
+    return {TOTAL: whole, **dict(_walk(row, row["parts"], ""))}
+
+
+def total(row: ScoreRow) -> float | None:
+    """The reward, or ``None`` if unscored. Raises ``UsageError``."""
+    return _number(row, row.get("total"))
 
 
 def metric(row: ScoreRow) -> str:
