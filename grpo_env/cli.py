@@ -13,7 +13,7 @@ from rich.console import Console
 from grpo_env import __version__
 from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk
 from grpo_env.cli_runs import plot, watch
-from grpo_env.cli_scores import compare, export, score
+from grpo_env.cli_scores import compare, export, report, score
 from grpo_env.cli_tasks import check, tasks_app
 from grpo_env.cli_verifiers import verifiers_app
 from grpo_env.errors import GrpoEnvError, UsageError
@@ -30,6 +30,7 @@ app = typer.Typer(
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
 app.command()(score)
+app.command()(report)
 app.command()(compare)
 app.command()(export)
 app.command()(check)

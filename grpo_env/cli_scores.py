@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from grpo_env.cli_options import Overrides, VerifierFiles, talk, task_keys
+from grpo_env.cli_options import Overrides, VerifierFiles, talk, task_keys, write_new
+from grpo_env.errors import UsageError
 
 
 def score(
@@ -38,6 +39,33 @@ def score(
     tally = score_file(load_task(task, task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
     if tally.bad_rows:
         raise typer.Exit(1)
+
+
+def report(
+    scores: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    png: Annotated[
+        Path | None, typer.Option("--png", metavar="FOLDER", help="Draw the charts into this folder too.")
+    ] = None,
+) -> None:
+    """What a reward pays: one HTML page of a scores file, with warnings in plain words."""
+    from grpo_env.scores.advice import findings
+    from grpo_env.scores.charts import charts
+    from grpo_env.scores.png import write_pngs
+    from grpo_env.scores.readings import headline
+    from grpo_env.scores.report import make_report
+    from grpo_env.scores.spans import visible
+
+    if out.exists():  # before the work; writing looks again
+        raise UsageError(f"{out}: exists already; give another name with --out")
+    made = make_report(scores)
+    written = write_pngs(charts(made).items(), png) if png else []
+    write_new(out, made.html)
+    talk.print(headline(made), markup=False, soft_wrap=True)
+    for finding in findings(made):
+        talk.print(f"warning: {visible(finding.seen)}. {finding.advice}.", markup=False, soft_wrap=True, style="yellow")
+    for file in (out, *written):
+        talk.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
 
 def compare(

@@ -141,6 +141,11 @@ class Score:
     def __str__(self) -> str:
         return "\n".join(self._lines(indent=0))
 
+    def _repr_html_(self) -> str:
+        from grpo_env.scores.notebook import show  # late: only notebooks ask, and it needs more than this module may
+
+        return show(self)
+
     def _lines(self, indent: int) -> Iterator[str]:
         value = "unscored" if self.value is None else f"{self.value:.4g}"
         weight = f" x {self.weight:g}" if indent else ""
@@ -158,6 +163,11 @@ class Group(NamedTuple):
 
     example: Example
     completions: Sequence[Completion]
+
+    def _repr_html_(self) -> str:
+        from grpo_env.scores.notebook import show_group
+
+        return show_group(self)
 
 
 class Case(NamedTuple):
