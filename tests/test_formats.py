@@ -3,6 +3,7 @@
 import json
 import pickle
 from contextlib import suppress
+from functools import partial
 
 import pandas
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.files import read_records
-from grpo_env.formats import LAYOUTS, OURS, no_match, recognise
+from grpo_env.formats import LAYOUTS, OURS, recognise
 from grpo_env.task import load_task
 
 RIGHT = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
@@ -96,6 +97,29 @@ def test_trl_completions(tmp_path, task, chat):
     assert verdicts(task, layout, rows) == [[1], [0], [1]]
 
 
+def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
+    data = [{"question": "Nine times two?", "answer": "#### 18"}, {"question": "Two times nine?", "answer": "#### 18"}]
+    examples = [task.example(row, f"test/{index}", "row") for index, row in enumerate(data)]
+    # What a file makes of the messages: more columns, all of them empty.
+    prompts = [[{**message._asdict(), "tool_calls": None} for message in example.prompt] for example in examples]
+    rows = [{"step": 1, "prompt": prompt, "completion": said(RIGHT), "advantage": 0.0} for prompt in prompts]
+    gold = partial(task.answer, where="row")
+    layout = recognise(rows, gold)
+    assert layout.joins
+    assert not recognise([{**row, "answer": "#### 18"} for row in rows], gold).joins
+    index = layout.index(examples)
+    joined = [layout.joined(layout.row(row), index) for row in rows]
+    assert [row["id"] for row in joined] == ["test/0", "test/1"]
+    assert verdicts(task, layout, joined) == [[1], [1]]
+    for prompt in ([*prompts[0], *said("18")], "Nine times two?", None, [None], [1]):
+        with pytest.raises(UsageError, match="no example of the task has the prompt of this row"):
+            layout.joined({**rows[0], "prompt": prompt}, index)
+    assert "log_extra" in layout.no_match(index)
+    # The same question with another answer: neither can be the gold.
+    unclear = layout.index([*examples, task.example({**data[0], "answer": "#### 19"}, "test/2", "row")])
+    assert [example.id for example in unclear.values()] == ["test/1"]
+
+
 def test_a_trl_group_is_one_prompt_at_one_step():
     layout = recognise([{"step": 1, "prompt": "p", "completion": "c", "advantage": 0.0}])
     groups = [layout.row({"step": step, "prompt": "p", "completion": "c", "advantage": 0})["group"] for step in (1, 2)]
@@ -166,14 +190,15 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
 
     data = {"question": "Nine times two?", "answer": "9*2=18 #### 18", "completion": "the dataset's own column"}
     examples = {f"test/{index}": task.example(data, f"test/{index}", "row") for index in range(2)}
-    joined = [layout.joined(row, examples) for row in shaped[:2]]
+    index = layout.index(examples.values())
+    joined = [layout.joined(row, index) for row in shaped[:2]]
     assert joined[0]["prompt"] == examples["test/0"].prompt
     assert joined[0]["question"] == "Nine times two?"
     assert "completion" not in joined[0]
     assert verdicts(task, layout, joined) == [[1], [1, 0]]
-    with pytest.raises(UsageError, match=r"id 'test/2'; they have ids such as 'test/0', 'test/1'"):
-        layout.joined(shaped[2], examples)
-    assert "dataset.id='{{ column }}'" in no_match(["request-1", "request-2"], examples)
+    with pytest.raises(UsageError, match=r"id 'test/2'; its ids are such as 'test/0' and 'test/1'"):
+        layout.joined(shaped[2], index)
+    assert "dataset.id='{{ column }}'" in layout.no_match(index)
 
 
 @pytest.mark.parametrize(
