@@ -38,8 +38,8 @@ def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
         raise UsageError(f"unknown kind of export {name!r}; {nearest(name, KINDS)}")
     known = {one.name for one in fields(cast(Any, KINDS[name]))}
     for option in options.keys() - known:
-        flag = option.replace("_", "-")
-        raise UsageError(f"--{flag} is no option of export {name}; it has: {', '.join(sorted(known))}")
+        flags = [f"--{one.replace('_', '-')}" for one in (option, *sorted(known))]
+        raise UsageError(f"{flags[0]} is no option of export {name}; it has: {', '.join(flags[1:])}")
     return KINDS[name](**options)
 
 

@@ -6,7 +6,7 @@ Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, ClassVar
@@ -95,10 +95,11 @@ class Dpo(Kind):
         usable = [row for row in _usable(rows, self.truncated, left_out) if _is_scored(row, left_out)]
         worst_first = sorted(usable, key=_known)
         best_first = filter(self._may_be_chosen, sorted(usable, key=_known, reverse=True))
+        pairs: Iterable[tuple[ScoreRow, ScoreRow]]
         pairs = ((best, worst) for best in best_first for worst in worst_first if self._prefers(best, worst))
         if self.per_prompt:
-            pairs = iter(nlargest(self.per_prompt, pairs, key=lambda pair: _known(pair[0]) - _known(pair[1])))
-        used = set()
+            pairs = nlargest(self.per_prompt, pairs, key=lambda pair: _known(pair[0]) - _known(pair[1]))
+        used: set[str] = set()
         for pair in pairs:
             used.update(row["text"] for row in pair)
             chosen, rejected = (_answer(row, row["text"]) for row in pair)
