@@ -8,15 +8,19 @@ from typing import Annotated
 
 import typer
 
-from grpo_env.cli_options import Overrides, VerifierFiles, talk, task_keys, write_new
+from grpo_env.cli_options import VerifierFiles, talk, task_keys, write_new
 from grpo_env.errors import UsageError
 
 
 def score(
     task: Annotated[str, typer.Argument(help="A task's name or file.")],
-    file: Annotated[Path, typer.Argument(help="Completions: .jsonl, .json, .csv or .parquet.")],
-    overrides: Overrides = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write here; default: standard output.")] = None,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE... [KEY=VALUE]...", help="Completions (- is standard input), and task keys."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write here, .jsonl or .parquet; default: standard output.")
+    ] = None,
     completion: Annotated[
         list[str] | None,
         typer.Option(help="Column, dotted path or template of the completion; several are one group."),
@@ -27,16 +31,42 @@ def score(
         list[str] | None,
         typer.Option(help="Column or path of a known verdict (true/false) to compare the metric with."),
     ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column, path or template: neighbours with the same value are one group.")
+    ] = None,
+    split: Annotated[
+        str, typer.Option(help="Split of the task's data that completions without their question belong to.")
+    ] = "eval",
+    advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would give.")] = False,
+    no_text: Annotated[bool, typer.Option("--no-text", help="Leave prompts and completions out.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Start anew instead of going on with an interrupted run.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one for each core.")] = 0,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Score saved completions: one JSON line for each, a summary on stderr."""
-    from grpo_env.scoring import Fields
-    from grpo_env.summary import score_file
+    """Score saved completions: one row for each, a summary on stderr."""
+    from grpo_env.scoring import Fields, Options, score_files
     from grpo_env.task import load_task
 
-    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()))
-    tally = score_file(load_task(task, task_keys(overrides)), file, out, fields, workers or os.cpu_count() or 1, talk)
+    if split not in ("train", "eval"):
+        raise UsageError(f"--split {split}: expected train or eval")
+    # A file's name may hold "=" as well.
+    overrides = [each for each in files if "=" in each and not Path(each).exists()]
+    paths = [Path(each) for each in files if each not in overrides]
+    if not paths:
+        raise UsageError("no file to score; - is standard input")
+    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
+    options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
+    tally = score_files(
+        load_task(task, task_keys(overrides)),
+        paths,
+        out,
+        options,
+        workers=workers or os.cpu_count() or 1,
+        restart=restart,
+        talk=talk,
+    )
     if tally.bad_rows:
         raise typer.Exit(1)
 

@@ -172,7 +172,7 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
     def run(workers):
         found = []
         for result in score_records(task, Fields(), read_records(path), workers):
-            found += [{**output_row(result, 0), "seconds": 0}] if result.scores else [result.problem]
+            found += [{**output_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
         return found
 
     alone, together = run(1), run(2)
@@ -184,7 +184,7 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
 
 def test_an_output_row_holds_everything_needed_to_weigh_again(task):
     text = "2+2=4\n2+3=6\n#### 5"
-    row = output_row(one(task, {"answer": "5", "completion": text}), 0)
+    row = output_row(task, one(task, {"answer": "5", "completion": text}), 0)
     assert json.loads(json.dumps(row)) == row
     assert row["total"] == sum(part["weight"] * part["value"] for part in row["parts"].values())
     assert row["parts"]["accuracy"]["weighted"] == 2.0

@@ -1,0 +1,22 @@
+"""Scores files of completions: rows in, rows out, in order, on all cores, with no row able to stop the rest.
+
+``score_files`` is the command ``grpo_env score``; ``score_records`` gives the scores themselves.
+"""
+
+from .fields import Fields, select
+from .judge import Scored, score_records, score_rows
+from .output import output_row
+from .run import Options, score_files
+from .tally import Tally
+
+__all__ = [
+    "Fields",
+    "Options",
+    "Scored",
+    "Tally",
+    "output_row",
+    "score_files",
+    "score_records",
+    "score_rows",
+    "select",
+]

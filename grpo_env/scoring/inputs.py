@@ -1,0 +1,75 @@
+"""The files that are scored: what each one is, and its rows from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.files import Line, Record, parse, read_lines
+from grpo_env.formats import Layout, recognise
+from grpo_env.streams import COMPRESSED, is_stdin
+from grpo_env.task import Task
+
+from .fields import Fields
+from .reader import Reader
+
+FIRST_ROWS = 32  # by which the layout of a file is told
+
+
+class Input:
+    """A file, or standard input (``-``), and the ``layout`` that its first rows have.
+
+    ``gold`` finds a row's gold answer, if it has one. Raises ``UsageError``.
+    """
+
+    def __init__(self, path: Path, gold: Callable[[Mapping[str, Any]], Any]) -> None:
+        self.path = path
+        self.seekable = not is_stdin(path)
+        if self.seekable and not path.is_file():
+            raise UsageError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
+        rows = read_lines(path)
+        first = list(islice(rows, FIRST_ROWS))
+        self._rest = None if self.seekable else chain(first, rows)  # a pipe is read once
+        self._first = [row for row in (parse(line).row for line in first) if row is not None]
+        self.layout: Layout = recognise(self._first, gold)
+        plain = self.seekable and path.suffix not in COMPRESSED and all(isinstance(row, Line) for row in first)
+        self.bytes = path.stat().st_size if plain else None
+
+    @property
+    def name(self) -> str:
+        """For messages and for the output."""
+        return str(self.path) if self.seekable else "standard input"
+
+    def rows(self) -> Iterator[Line | Record]:
+        """All rows; those of standard input once."""
+        return iter(read_lines(self.path) if self._rest is None else self._rest)
+
+    def identity(self) -> dict[str, Any]:
+        """What tells that the file is still the same."""
+        about = self.path.stat()
+        return {"bytes": about.st_size, "modified": about.st_mtime_ns}
+
+    def reader(self, task: Task, fields: Fields, examples: Iterable[Example]) -> Reader:
+        """What reads its rows, joined to the task's examples if need be. Raises ``UsageError`` if no row finds one."""
+        if not self.layout.joins:
+            return Reader(task, fields, self.layout)
+        index = self.layout.index(examples)
+        shaped = [row for row in map(self._shaped, self._first) if row is not None]
+        if shaped and not any(self._joined(row, index) for row in shaped):
+            raise UsageError(f"{self.name}: {self.layout.no_match(index)}")
+        return Reader(task, fields, self.layout, index)
+
+    def _shaped(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        with suppress(UsageError):
+            return self.layout.row(row)
+        return None
+
+    def _joined(self, row: Mapping[str, Any], index: Mapping[str, Example]) -> bool:
+        with suppress(UsageError):
+            return bool(self.layout.joined(row, index))
+        return False

@@ -1,0 +1,138 @@
+"""``grpo_env score``: files in, one file of scores out, on all cores, going on where an interrupted run stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from grpo_env import __version__
+from grpo_env.errors import UsageError
+from grpo_env.schema import Split
+from grpo_env.task import Task
+
+from .chunks import Chunk, cut
+from .fields import Fields
+from .inputs import Input
+from .job import Job
+from .mend import mend
+from .parquet import write_parquet
+from .partial import Partial, Stream
+from .reader import gold_of
+from .show import progress, show_tally
+from .tally import Tally
+from .workers import on_all
+
+SHOWN_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class Options:
+    """How files are scored. ``text`` and ``advantages`` say what rows hold beside the verdicts.
+
+    ``split`` is the one of the task's dataset to which completions without their question are joined.
+    """
+
+    fields: Fields = field(default_factory=Fields)
+    text: bool = True
+    advantages: bool = False
+    split: Split = "eval"
+
+
+def score_files(
+    task: Task,
+    files: Sequence[Path],
+    out: Path | None = None,
+    options: Options | None = None,
+    *,
+    workers: int = 1,
+    restart: bool = False,
+    talk: Console,
+) -> Tally:
+    """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
+
+    ``talk`` is told what the files are, of problems and of progress. A run that is interrupted leaves its work beside
+    ``out``, and the same call goes on with it; ``restart`` throws it away. Raises ``UsageError``, ``RunError``.
+    """
+    options = options or Options()
+    if out is not None and out.suffix not in (".jsonl", ".parquet"):
+        raise UsageError(f"{out}: --out ends in .jsonl or .parquet")
+    if len(set(files)) < len(files):
+        raise UsageError(f"{next(file for file in files if files.count(file) > 1)}: is given twice")
+    inputs = [Input(file, partial(gold_of, task, options.fields)) for file in files]
+    for one in inputs:
+        talk.print(f"{one.name}: {one.layout.name}", markup=False)
+    examples = task.examples(options.split) if any(one.layout.joins for one in inputs) else []
+    readers = tuple(one.reader(task, options.fields, examples) for one in inputs)
+    job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
+    whole = all(one.seekable for one in inputs)  # standard input cannot be read again
+    identity = _identity(task, inputs, options) if whole else None
+    with Stream() if out is None else Partial(out, identity, restart=restart) as output:
+        if output.chunks:
+            talk.print(f"going on after {output.tally.rows:,} rows that an interrupted run has done")
+        try:
+            _score(job, inputs, output, workers, talk)
+        except BaseException:
+            if identity is not None and output.chunks:
+                talk.print(f"{output.tally.rows:,} rows are done; the same command goes on after them", style="yellow")
+            raise
+        rejected = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
+    if rejected is not None:
+        talk.print(f"{rejected}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True)
+    return output.tally
+
+
+def _score(job: Job, inputs: Sequence[Input], output: Stream | Partial, workers: int, talk: Console) -> None:
+    """All that ``output`` does not have yet."""
+    start, earlier = time.perf_counter(), output.tally.completions
+    chunks = (
+        chunk
+        for number, (one, reader) in enumerate(zip(inputs, job.readers, strict=True))
+        for chunk in cut(number, one.rows(), reader.key)
+    )
+    known = sum(chunk.size for chunk in islice(chunks, output.chunks))
+    total = None if any(one.bytes is None for one in inputs) else sum(one.bytes or 0 for one in inputs) - known
+    sizes: deque[int] = deque()  # of chunks that are being scored
+
+    def handed_out() -> Iterator[Chunk]:
+        for chunk in chunks:
+            sizes.append(chunk.size)
+            yield chunk
+
+    shown = 0
+    with progress(total, talk) as advance:
+        for done in on_all(job, handed_out(), workers, partial(mend, job)):
+            output.add(done)
+            for reject in done.rejects[: SHOWN_PROBLEMS - shown]:
+                talk.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
+                shown += 1
+            advance(sizes.popleft(), done.tally.completions)
+    show_tally(output.tally, job.task, talk, time.perf_counter() - start, output.tally.completions - earlier)
+
+
+def _identity(task: Task, inputs: Sequence[Input], options: Options) -> dict[str, Any]:
+    """Everything that the output depends on."""
+    return {
+        "grpo_env": __version__,
+        "task": task.resolved(),
+        "code": {type(one).__qualname__: _code(type(one)) for one in task.verifier.within()},
+        "options": asdict(options),
+        "inputs": {one.name: one.identity() for one in inputs},
+    }
+
+
+def _code(verifier: type) -> str:
+    """A fingerprint of the file that a verifier is in; empty for one that is in none."""
+    try:
+        return hashlib.sha256(Path(inspect.getfile(verifier)).read_bytes()).hexdigest()[:16]
+    except (TypeError, OSError):
+        return ""
