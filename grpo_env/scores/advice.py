@@ -103,9 +103,9 @@ def uniform_groups(report: Report) -> Iterator[Finding]:
 
 def cut(report: Report) -> Iterator[Finding]:
     """One of twenty completions was cut."""
-    if report.cut > 0.05 * report.completions:
+    if report.cut > 0.05 * report.finish_known:
         yield Finding(
-            f"{_share(report.cut, report.completions)} of the completions were cut at the length limit",
+            f"{_share(report.cut, report.finish_known)} of the completions were cut at the length limit",
             "What a cut text would have answered is not known, and it is judged as wrong. Raise the limit "
             "(max_new_tokens), or pay brevity (overlong)",
         )

@@ -105,7 +105,12 @@ def charts(report: Report) -> dict[str, list[Chart]]:
         found["steps"].append(Lines(title, profile, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale))
         number = {"reward": Series(steps.reward_by_number.xs, steps.reward_by_number.ys)}
         found["steps"].append(Lines(f"{steps.part}: reward by number of steps", number, "steps"))
-    return {name: drawn for name, drawn in found.items() if drawn}
+    shown = {name: [chart for chart in drawn if _has_points(chart)] for name, drawn in found.items()}
+    return {name: drawn for name, drawn in shown.items() if drawn}
+
+
+def _has_points(chart: Chart) -> bool:
+    return not isinstance(chart, Lines) or any(line.xs for line in chart.series.values())
 
 
 def _estimates(at: Mapping[int, Estimate]) -> Series:

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import nan
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .samples import Samples, Top
 from .votes import Votes, count_votes
 
 REASONS = 3  # different explanations kept for each status of a part
+REASON = 300  # characters kept of each
 POSITIONS = 5  # bins of a step's relative position
 INDICES = 12  # steps counted one by one from the first
 
@@ -40,6 +41,8 @@ class Column:
 
     def put(self, row: int, value: float | None) -> None:
         """Set the value of ``row`` (0-based), which lies after all rows set before."""
+        if value is not None and not isfinite(value):
+            raise ValueError(f"{value} is no finite number")
         self._values.extend([nan] * (row - len(self._values)))
         self._values.append(nan if value is None else value)
 
@@ -70,7 +73,7 @@ class PartColumns:
         self.values.put(row, part["value"])
         self.weighted.put(row, part.get("weighted"))
         self.weight, self.process = part.get("weight") or 0.0, part.get("process") or 0.0
-        status, why = part["status"], part.get("explanation")
+        status, why = part["status"], (part.get("explanation") or "")[:REASON]
         self.statuses[status] += 1
         reasons = self.reasons.setdefault(status, [])
         if why and len(reasons) < REASONS and why not in reasons:
@@ -128,6 +131,13 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
         if row.get("group") is None or not row.get("metric"):
             key = "group" if row.get("group") is None else "metric"
             raise UsageError(f"{source}: completion {found.completions + 1} has no {key!r}; score the file anew")
+        if not found.metric:
+            found.task, found.metric = str(row.get("task") or ""), row["metric"]
+        elif row["metric"] != found.metric:
+            raise UsageError(
+                f"{source}: scores of two tasks, with the metrics {found.metric!r} and {row['metric']!r}; "
+                "make a report of each"
+            )
         if row["group"] != group:
             _end_group(found, members)
             members, group = [], row["group"]
@@ -136,23 +146,22 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
             seen.add(hash(group))
         found.input_rows += row.get("line") is None or row["line"] != line
         line = row.get("line")
-        members.append(_add_row(found, row, source))
+        try:
+            members.append(_add_row(found, row))
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise UsageError(
+                f"{source}: completion {found.completions + 1} is not as grpo_env score writes it "
+                f"({type(error).__name__}: {error})"
+            ) from error
+        found.completions += 1
     if not found.completions:
         raise UsageError(f"{source}: no scores in it")
     _end_group(found, members)
     return found
 
 
-def _add_row(found: Gathered, row: ScoreRow, source: str) -> Member:
+def _add_row(found: Gathered, row: ScoreRow) -> Member:
     at, total = found.completions, row["total"]
-    if not at:
-        found.task, found.metric = str(row.get("task") or ""), row["metric"]
-    elif row["metric"] != found.metric:
-        raise UsageError(
-            f"{source}: scores of two tasks, with the metrics {found.metric!r} and {row['metric']!r}; "
-            "make a report of each"
-        )
-    found.completions += 1
     found.total.add(at, {"value": total, "status": row["status"], "explanation": row.get("explanation")})
     found.seconds.put(at, row.get("seconds"))
     found.tokens.put(at, row.get("num_tokens"))

@@ -108,6 +108,8 @@ class Bins(NamedTuple):
 def distribution(values: Floats, most: int = 8, bins: int = 10) -> Bins:
     """How often each value occurs; over ``bins`` ranges of equal width where there are more than ``most`` values."""
     values = values[~np.isnan(values)]
+    largest = np.abs(values).max(initial=0.0) or 1.0
+    values = np.round(values / largest, 9) * largest  # 0.1 + 0.2 and 0.3 are one value
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= most:
         return Bins(tuple(f"{value:.3g}" for value in distinct), tuple(int(count) for count in counts))

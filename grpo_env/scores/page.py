@@ -71,7 +71,8 @@ def sample(row: ScoreRow, metric: str, scales: Mapping[str, tuple[float, float]]
 def prompt(given: Any) -> str:
     """A prompt as text, bounded: a string, or chat messages."""
     if isinstance(given, list):
-        given = "\n\n".join(f"{message.get('role')}: {message.get('content')}" for message in given)
+        messages = (message if isinstance(message, Mapping) else {"content": message} for message in given)
+        given = "\n\n".join(f"{message.get('role', '')}: {message.get('content')}" for message in messages)
     return short(str(given or ""), PROMPT)
 
 

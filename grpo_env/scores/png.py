@@ -13,6 +13,9 @@ from .charts import Bars, Chart, Columns, Lines, Stack, bounds
 
 COLOURS = ("#0067a5", "#c2570c", "#7a7d84", "#8a4f9e", "#b5b7bb")  # those of style.css
 
+WIDTH, HEIGHT = 4.4, 2.9  # inches of a chart
+ABOVE, BELOW, RIGHT = 0.4, 0.6, 0.2  # inches around its axes
+
 
 def write_pngs(sections: Iterable[tuple[str, list[Chart]]], folder: Path) -> list[Path]:
     """Draw each section's charts into a file of its name. Raises ``UsageError`` if one is there already."""
@@ -34,17 +37,36 @@ def picture(charts: list[Chart]) -> Any:
     """A matplotlib figure with up to three charts a row."""
     across = min(3, len(charts))
     down = -(-len(charts) // across)
-    figure = new_figure(4.4 * across, 2.9 * down)
+    figure = new_figure(WIDTH * across, HEIGHT * down, constrained=False)  # constrained, all is drawn twice
+    names = [_names(chart) for chart in charts]
+    left = max(0.6, 0.2 + 0.08 * max((len(name) for each in names for name in each), default=0))
+    figure.subplots_adjust(
+        left=left / (WIDTH * across),
+        right=1 - RIGHT / (WIDTH * across),
+        bottom=BELOW / (HEIGHT * down),
+        top=1 - ABOVE / (HEIGHT * down),
+        wspace=(left + RIGHT) / (WIDTH - left - RIGHT),
+        hspace=(ABOVE + BELOW) / (HEIGHT - ABOVE - BELOW),
+    )
     panels = figure.subplots(down, across, squeeze=False).flat
     for axes in panels[len(charts) :]:
         axes.set_axis_off()
     for axes, chart in zip(panels, charts, strict=False):
-        # Names of parts are no formulas: a dollar sign is one.
         axes.set_title(_plain(chart.title), fontsize=10, loc="left")
         for spine in ("top", "right"):
             axes.spines[spine].set_visible(False)
         draw(axes, chart)
     return figure
+
+
+def _names(chart: Chart) -> list[str]:
+    """What stands left of lying bars, cut to what there is room for."""
+    if isinstance(chart, Bars | Stack):
+        return [
+            name if len(name) <= 24 else f"{name[:23]}…"
+            for name in (chart.values if isinstance(chart, Bars) else chart.counts)
+        ]
+    return []
 
 
 def draw(axes: Any, chart: Chart) -> None:
@@ -55,20 +77,20 @@ def draw(axes: Any, chart: Chart) -> None:
         axes.set_xlim(-0.6, max(4, len(labels)) - 0.4)
         axes.set_xticks(range(len(labels)), labels, fontsize=8, rotation=0 if len(labels) < 6 else 45)
     elif isinstance(chart, Bars):
-        names = [_plain(name) for name in chart.values]
-        bars = axes.barh(names, list(chart.values.values()), color=COLOURS[0])
+        bars = axes.barh(range(len(chart.values)), list(chart.values.values()), color=COLOURS[0])
         axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
         axes.set_xlim(min(chart.limits[0], *chart.values.values()), max(chart.limits[1], *chart.values.values()) * 1.15)
         axes.axvline(0, color="black", linewidth=0.8)
-        axes.invert_yaxis()
     elif isinstance(chart, Stack):
         counts = list(chart.counts.values())
-        bars = axes.barh([_plain(name) for name in chart.counts], counts, color=COLOURS[: len(counts)])
+        bars = axes.barh(range(len(counts)), counts, color=COLOURS[: len(counts)])
         axes.bar_label(bars, fmt="{:,.0f}", fontsize=8, padding=2)
         axes.set_xlim(0, max(1, *counts) * 1.2)
-        axes.invert_yaxis()
     else:
         _lines(axes, chart)
+    if names := _names(chart):
+        axes.set_yticks(range(len(names)), [_plain(name) for name in names], fontsize=9)
+        axes.invert_yaxis()
 
 
 def _lines(axes: Any, chart: Lines) -> None:
@@ -89,4 +111,5 @@ def _lines(axes: Any, chart: Lines) -> None:
 
 
 def _plain(text: str) -> str:
+    # Names of parts are no formulas, which is what a dollar sign begins here.
     return text.replace("$", r"\$")

@@ -21,10 +21,10 @@ def headline(report: Report) -> str:
     if report.accuracy is None:
         return f"No completion could be judged by {report.metric}."
     paid = f" and earn {report.reward.value:.3f} each" if report.reward else ""
+    low, high = report.accuracy.interval
     return (
-        f"The {report.completions:,} completions reach {report.accuracy.value:.1%} by {report.metric}{paid}; another "
-        f"{report.accuracy.groups:,} prompts like these would give between {report.accuracy.interval[0]:.1%} and "
-        f"{report.accuracy.interval[1]:.1%} (95 % interval)."
+        f"The {report.completions:,} completions of {report.groups:,} prompts reach {report.accuracy.value:.3f} by "
+        f"{report.metric} (95 % interval: {low:.3f} to {high:.3f}){paid}."
     )
 
 
@@ -43,6 +43,8 @@ def pass_at(report: Report) -> str:
     if report.largest_group < 2 or len(report.pass_at) < 2:
         return "Each prompt has one completion, so only pass@1 can be told; sample several for pass@k."
     first, (k, last) = next(iter(report.pass_at.values())), list(report.pass_at.items())[-1]
+    if not last.value:
+        return "No completion is right (a metric of 1), so more tries do not help."
     vote = f", a majority vote of {k} tries {report.maj_at[k].value:.1%}" if k in report.maj_at else ""
     return (
         f"One try solves {first.value:.1%} of the prompts{vote}, the best of {k} tries {last.value:.1%}: training "

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 LEVELS = 5  # colours from the lowest to the highest step value
 HEAD, TAIL = 3000, 1500  # characters shown of a long text: the answer stands near its end
+LONGEST_ANSWER = 200  # characters that are looked for
 MOST_STEPS = 300  # that are coloured in one text
 
 
@@ -47,7 +48,7 @@ def level(value: float, lowest: float, highest: float) -> int:
 
 def find_answer(text: str, answer: str | None) -> tuple[int, int] | None:
     """Where the extracted answer last stands in the text by itself, not inside a longer word or number."""
-    if not answer or not answer.strip():
+    if not answer or not answer.strip() or len(answer) > LONGEST_ANSWER:
         return None
     pattern = rf"(?<![\w.]){re.escape(answer.strip())}(?![\w]|\.\d)"
     found = [match.span() for match in re.finditer(pattern, text)]
