@@ -122,7 +122,7 @@ def _physical_lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes, str
             rest = line
             while rest and not rest.endswith(b"\n"):
                 rest = stream.readline(_BLOCK)
-            yield number, line[:_BLOCK], f"the line is longer than {LONGEST >> 20} MiB"
+            yield number, line[:_BLOCK], f"the line is longer than {LONGEST / 2**20:g} MiB"
     except DamagedError as error:
         yield number + 1, b"", f"{error}; nothing after this line can be read"
 

@@ -12,7 +12,7 @@ import tracemalloc
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env import files
@@ -83,6 +83,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, suffix, monkeypatch):
         assert piped(content, monkeypatch) == records
 
 
+@settings(max_examples=25)
 @given(rows)
 def test_jsonl_is_the_same_plain_compressed_and_through_standard_input(tmp_path_factory, rows):
     folder = tmp_path_factory.getbasetemp()
@@ -167,13 +168,19 @@ def test_half_a_last_line_is_a_problem_that_says_so(tmp_path):
     assert [record.row for record in read_records(path)] == [{"a": 1}, {"a": 2}]
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zst])
-@pytest.mark.parametrize("damage", ["cut", "followed by rubbish", "broken"])
+@pytest.mark.parametrize(
+    ("compress", "damage"),
+    [
+        (gzip.compress, "cut"),
+        (gzip.compress, "followed by rubbish"),
+        (gzip.compress, "broken"),
+        (zst, "cut"),
+        (zst, "followed by rubbish"),  # a broken frame shows by its checksum, which pyarrow does not write
+    ],
+)
 def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage):
     rows = [{"id": index, "text": os.urandom(40).hex()} for index in range(3000)]
     data = compress("".join(map(dump_line, rows)).encode())
-    if damage == "broken" and compress is zst:
-        pytest.skip("a frame without a checksum, which Zstandard does not ask for, shows damage by chance alone")
     half = len(data) // 2
     content = {
         "cut": data[:half],
@@ -193,10 +200,10 @@ def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage
 
 
 def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LONGEST", 1 << 20)
-    bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 26) + b'"}\n{"a": 2}\n'
+    monkeypatch.setattr(files, "LONGEST", 1 << 18)
+    bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 24) + b'"}\n{"a": 2}\n'
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(bomb, 1))
-    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a\n1\n" + b"x" * (1 << 26) + b"\n2\n", 1))
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a\n1\n" + b"x" * (1 << 24) + b"\n2\n", 1))
     del bomb
     for name, first in (("bomb.jsonl.gz", 1), ("bomb.csv.gz", 2)):
         tracemalloc.start()
@@ -204,11 +211,12 @@ def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeyp
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert [record.line for record in records] == [first, first + 1, first + 2]
-        assert records[1].problem == "the line is longer than 1 MiB"
+        assert records[1].problem == "the line is longer than 0.25 MiB"
         assert [bool(record.row) for record in records] == [True, False, True]
-        assert peak < 16 << 20
+        assert peak < 4 << 20
 
 
+@settings(max_examples=40)
 @given(st.lists(values | st.dictionaries(st.text(), values | st.lists(values))), st.integers(1, 9), st.integers(0, 3))
 def test_a_json_list_is_read_element_by_element(tmp_path_factory, elements, block, indent):
     path = tmp_path_factory.getbasetemp() / "rows.json"
