@@ -6,14 +6,10 @@ rewards are few, and a group's spread may be small next to its mean.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-Scale = Literal["group", "batch", "none"]
-Std = Literal["sample", "population"]
-Credit = Literal["sum", "mean", "min"]
+from .choices import Credit, Scale, Std
 
 # Rewards closer than this, relative to their size, are equal: 0.1 + 0.2 and 0.3 must not become -1 and +1.
 EQUAL = 1e-9

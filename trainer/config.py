@@ -10,8 +10,7 @@ from typing import Any, Literal, Self, get_type_hints
 from grpo_env.errors import UsageError, nearest
 from grpo_env.schema import typed
 
-from .advantages import Credit, Scale, Std
-from .losses import Aggregate, Estimator, RatioLevel, Surrogate
+from .choices import Aggregate, Credit, Estimator, RatioLevel, Scale, Std, Surrogate
 from .presets import PEERS, expand
 
 

@@ -7,16 +7,12 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-Aggregate = Literal["token", "sequence", "constant"]
-Surrogate = Literal["ppo", "cispo", "reinforce"]
-RatioLevel = Literal["token", "sequence"]
-Estimator = Literal["k1", "k2", "k3"]
+from .choices import Aggregate, Estimator, RatioLevel, Surrogate
 
 # Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
 CHUNK = 2**23
