@@ -8,14 +8,14 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
 from grpo_env.errors import UsageError
-from grpo_env.streams import COMPRESSED, DamagedError, Source, is_stdin, opened
+from grpo_env.streams import COMPRESSED, HEAD, DamagedError, Source, is_stdin, opened
 
 KINDS = (".jsonl", ".json", ".csv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
@@ -97,9 +97,9 @@ def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
         return ".json"
     if suffix == ".json":
         # Much that is called .json holds an object a line; an object over several lines is no list of rows.
-        with suppress(ValueError, RecursionError):
-            if isinstance(json.loads(start.split(b"\n", 1)[0]), dict):
-                return ".jsonl"
+        first, newline, _ = start.partition(b"\n")
+        if (not newline and len(head) == HEAD) or parse(Line(1, first)).row is not None:
+            return ".jsonl"
         raise UsageError(f"{name}: not valid JSON rows; expected a JSON list of objects, or an object in each line")
     if start.startswith(b"{"):
         return ".jsonl"

@@ -19,13 +19,8 @@ Row = Mapping[str, Any]
 
 
 def grpo_env(row: Row) -> dict[str, Any]:
-    """Our own rows stay as they are, but for the reasoning that a server split off a chat's last message."""
-    given = row.get("completions")
-    chats: list[Any] = given if isinstance(given, list) else [row.get("completion")]
-    reasoning = [chat[-1].get("reasoning_content") if _is_chat(chat) else None for chat in chats]
-    if "reasoning_content" in row or not any(reasoning):
-        return dict(row)
-    return {**row, "reasoning_content": reasoning}
+    """Our own rows stay as they are."""
+    return dict(row)
 
 
 def scores(row: Row) -> dict[str, Any]:

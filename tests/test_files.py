@@ -243,8 +243,9 @@ def test_a_json_list_keeps_the_rows_before_a_mistake(tmp_path, tail):
 
 
 def test_json_with_an_object_a_line_is_jsonl(tmp_path):
-    (tmp_path / "rows.json").write_text('{"a": 1}\n{"a": 2}\n')
-    assert [record.row for record in read_records(tmp_path / "rows.json")] == [{"a": 1}, {"a": 2}]
+    for rows in ([{"a": 1}, {"a": 2}], [{"a": "x" * 100_000}, {"a": 2}]):
+        (tmp_path / "rows.json").write_text("".join(map(dump_line, rows)))
+        assert [record.row for record in read_records(tmp_path / "rows.json")] == rows
 
 
 def test_bad_rows_of_csv_are_reported_by_their_first_line(tmp_path):

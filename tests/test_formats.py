@@ -63,13 +63,6 @@ def test_our_rows_stay_as_they_are(tmp_path, task):
     assert verdicts(task, layout, shaped) == [[1], [1, 0]]
 
 
-def test_the_reasoning_of_our_chats_is_carried():
-    row = {"completions": [said("18", reasoning_content="9*2=18"), said("19")]}
-    assert OURS.row(row)["reasoning_content"] == ["9*2=18", None]
-    assert "reasoning_content" not in OURS.row({"completion": said("18")})
-    assert OURS.row({**row, "reasoning_content": "mine"})["reasoning_content"] == "mine"
-
-
 @pytest.mark.parametrize("chat", [False, True])
 def test_trl_completions(tmp_path, task, chat):
     # The lines of GRPOTrainer.log (TRL 1.16) that make the file; `extra` is what log_extra was given.
@@ -99,7 +92,7 @@ def test_trl_completions(tmp_path, task, chat):
 
 def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
     data = [{"question": "Nine times two?", "answer": "#### 18"}, {"question": "Two times nine?", "answer": "#### 18"}]
-    examples = [task.example(row, f"test/{index}", "row") for index, row in enumerate(data)]
+    examples = [task.example(row, f"eval/{index}", "row") for index, row in enumerate(data)]
     # What a file makes of the messages: more columns, all of them empty.
     prompts = [[{**message._asdict(), "tool_calls": None} for message in example.prompt] for example in examples]
     rows = [{"step": 1, "prompt": prompt, "completion": said(RIGHT), "advantage": 0.0} for prompt in prompts]
@@ -109,15 +102,15 @@ def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
     assert not recognise([{**row, "answer": "#### 18"} for row in rows], gold).joins
     index = layout.index(examples)
     joined = [layout.joined(layout.row(row), index) for row in rows]
-    assert [row["id"] for row in joined] == ["test/0", "test/1"]
+    assert [row["id"] for row in joined] == ["eval/0", "eval/1"]
     assert verdicts(task, layout, joined) == [[1], [1]]
     for prompt in ([*prompts[0], *said("18")], "Nine times two?", None, [None], [1]):
         with pytest.raises(UsageError, match="no example of the task has the prompt of this row"):
             layout.joined({**rows[0], "prompt": prompt}, index)
     assert "log_extra" in layout.no_match(index)
     # The same question with another answer: neither can be the gold.
-    unclear = layout.index([*examples, task.example({**data[0], "answer": "#### 19"}, "test/2", "row")])
-    assert [example.id for example in unclear.values()] == ["test/1"]
+    unclear = layout.index([*examples, task.example({**data[0], "answer": "#### 19"}, "eval/2", "row")])
+    assert [example.id for example in unclear.values()] == ["eval/1"]
 
 
 def test_a_trl_group_is_one_prompt_at_one_step():
@@ -175,28 +168,28 @@ def choice(text, finish="stop", **more):
 
 def test_openai_batch_and_vllm_run_batch(tmp_path, task):
     rows = [
-        batch_row("test/0", choice(RIGHT, refusal=None), usage={"completion_tokens": 21}),
-        batch_row("test/1", choice(RIGHT, reasoning="Hm."), choice(WRONG, "length"), usage={"completion_tokens": 42}),
-        batch_row("test/2", choice(None, "length", reasoning_content="Hm, hm")),
+        batch_row("eval/0", choice(RIGHT, refusal=None), usage={"completion_tokens": 21}),
+        batch_row("eval/1", choice(RIGHT, reasoning="Hm."), choice(WRONG, "length"), usage={"completion_tokens": 42}),
+        batch_row("eval/2", choice(None, "length", reasoning_content="Hm, hm")),
     ]
     layout, shaped = read(jsonl(tmp_path / "output.jsonl", rows))
     assert layout.name == "OpenAI batch output"
     assert layout.joins
-    assert [row["id"] for row in shaped] == ["test/0", "test/1", "test/2"]
+    assert [row["id"] for row in shaped] == ["eval/0", "eval/1", "eval/2"]
     assert [row["completions"] for row in shaped] == [[RIGHT], [RIGHT, WRONG], [""]]
     assert [row["finish_reason"] for row in shaped] == [["stop"], ["stop", "length"], ["length"]]
     assert [row.get("num_tokens") for row in shaped] == [[21], None, None]  # usage is a sum over the choices
     assert [row.get("reasoning_content") for row in shaped] == [None, ["Hm.", None], ["Hm, hm"]]
 
     data = {"question": "Nine times two?", "answer": "9*2=18 #### 18", "completion": "the dataset's own column"}
-    examples = {f"test/{index}": task.example(data, f"test/{index}", "row") for index in range(2)}
+    examples = {f"eval/{index}": task.example(data, f"eval/{index}", "row") for index in range(2)}
     index = layout.index(examples.values())
     joined = [layout.joined(row, index) for row in shaped[:2]]
-    assert joined[0]["prompt"] == examples["test/0"].prompt
+    assert joined[0]["prompt"] == examples["eval/0"].prompt
     assert joined[0]["question"] == "Nine times two?"
     assert "completion" not in joined[0]
     assert verdicts(task, layout, joined) == [[1], [1, 0]]
-    with pytest.raises(UsageError, match=r"id 'test/2'; its ids are such as 'test/0' and 'test/1'"):
+    with pytest.raises(UsageError, match=r"id 'eval/2'; its ids are such as 'eval/0' and 'eval/1'"):
         layout.joined(shaped[2], index)
     assert "dataset.id='{{ column }}'" in layout.no_match(index)
 
@@ -229,7 +222,7 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
     ],
 )
 def test_a_failed_request_says_why(response, error, reason):
-    rows = [batch_row("test/0", choice(RIGHT)), {"id": "b", "custom_id": "q", "response": response, "error": error}]
+    rows = [batch_row("eval/0", choice(RIGHT)), {"id": "b", "custom_id": "q", "response": response, "error": error}]
     layout = recognise(rows)
     assert layout.name == "OpenAI batch output"
     with pytest.raises(UsageError, match=reason):
