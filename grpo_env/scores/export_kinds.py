@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +13,6 @@ Column = Literal["text", "texts", "flags", "chat"]
 """What a column of Parquet holds; a chat is a list of messages with ``role`` and ``content``."""
 
 LeftOut = Counter[str]
-
-SURROGATE = re.compile("[\ud800-\udfff]")  # model text can hold lone ones, tokenizers and Parquet refuse them
 
 
 class Kind(ABC):

@@ -8,9 +8,9 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from .export_kinds import SURROGATE, Kind, LeftOut
+from .export_kinds import Kind, LeftOut
 from .rows import ScoreRow
-from .verdicts import TOTAL, group, metric, named, verdict, verdicts, where
+from .verdicts import TOTAL, group, metric, named, valid, verdict, verdicts, where
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Inspect(Kind):
                 "id": row["id"],
                 "epoch": row["completion"] + 1,
                 "value": here.value,
-                "answer": _valid(here.answer),
-                "explanation": _valid(here.explanation),
+                "answer": None if here.answer is None else valid(here.answer),
+                "explanation": valid(here.explanation),
                 "metadata": {"status": here.status, **{name: each.value for name, each in found.items()}},
             }
 
@@ -58,8 +58,3 @@ class Rewards(Kind):
         rewards = [each.value for each in found if each.value is not None]
         if rewards:
             yield {"prompt_id": group(rows[0]), "rewards": rewards}
-
-
-def _valid(text: str | None) -> str | None:
-    """Text without lone surrogates, which Inspect's types refuse."""
-    return text if text is None else SURROGATE.sub("\ufffd", text)

@@ -1,6 +1,6 @@
 """Data sets for training in TRL's formats: accepted completions, preference pairs, labelled steps.
 
-Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them (stepwise: TRL 1.12).
+Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them (stepwise: TRL 1.13).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from grpo_env.errors import UsageError
 
-from .export_kinds import SURROGATE, Column, Kind, LeftOut
+from .export_kinds import Column, Kind, LeftOut
 from .rows import ScoreRow
-from .verdicts import Verdict, metric, named, total, verdict, verdicts, where
+from .verdicts import Verdict, metric, named, prompt, total, valid, verdict, verdicts, where
 
 EQUAL = 1e-9  # totals closer than this are a tie, as in trainer/advantages.py
 FULL_MARK = 1.0
@@ -53,7 +53,7 @@ class Sft(Kind):
             best = nlargest(self.per_prompt, range(len(accepted)), key=lambda at: (_known(accepted[at]), -at))
             accepted = [accepted[at] for at in sorted(best)]
         for row in accepted:
-            yield {"id": row["id"], "prompt": _prompt(row), "completion": _answer(row, row["text"])}
+            yield {"id": row["id"], "prompt": row["prompt"], "completion": _answer(row, row["text"])}
 
     def _accepts(self, row: ScoreRow, left_out: LeftOut) -> bool:
         name = self.part or metric(row)
@@ -103,9 +103,9 @@ class Dpo(Kind):
         for pair in pairs:
             used.update(row["text"] for row in pair)
             chosen, rejected = (_answer(row, row["text"]) for row in pair)
-            if _prompt(pair[0]) != _prompt(pair[1]):
+            if pair[0]["prompt"] != pair[1]["prompt"]:
                 raise UsageError(f"{where(pair[1])}: another prompt than {where(pair[0])}, though they are one group")
-            yield {"id": pair[0]["id"], "prompt": _prompt(pair[0]), "chosen": chosen, "rejected": rejected}
+            yield {"id": pair[0]["id"], "prompt": pair[0]["prompt"], "chosen": chosen, "rejected": rejected}
         if len(used) < len(usable):
             left_out["in no pair" if used else "in groups without a pair"] += len(usable) - len(used)
 
@@ -152,11 +152,13 @@ class Prm(Kind):
             if not steps:
                 left_out["no steps"] += 1
                 continue
-            prompt = _prompt(row)
-            if not isinstance(prompt, str):
-                prompt = "\n\n".join(message["content"] for message in prompt)
             texts, labels = zip(*steps, strict=True)
-            yield {"id": row["id"], "prompt": prompt, "completions": list(texts), "labels": list(labels)}
+            yield {
+                "id": row["id"],
+                "prompt": _joined(row["prompt"]),
+                "completions": list(texts),
+                "labels": list(labels),
+            }
 
     def _steps(self, row: ScoreRow) -> Verdict:
         found = verdicts(row)
@@ -193,23 +195,23 @@ def _end_of_line(text: str, end: int, starts: Sequence[int]) -> int:
 
 
 def _usable(rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut) -> Iterator[ScoreRow]:
-    """The rows whose text can be trained on, the first of those with one text."""
+    """The rows whose text can be trained on, the first of those with one text; prompts as ``prompt`` reads them."""
     seen = set()
     for row in rows:
-        text = row.get("text")
+        text, asked = row.get("text"), prompt(row)
         if text is None:
             raise UsageError(f"{where(row)}: the file has no text of it; score again without --no-text")
         if row.get("finish_reason") == "length" and not truncated:
             left_out["truncated"] += 1
-        elif not row.get("prompt"):
-            left_out["no prompt"] += 1
-        elif SURROGATE.search(text):
+        elif not asked:
+            left_out["without a prompt"] += 1
+        elif any(valid(each) != each for each in (row["id"], text, _joined(asked))):
             left_out["not valid Unicode"] += 1
         elif text in seen:
             left_out["the same text again"] += 1
         else:
             seen.add(text)
-            yield row
+            yield {**row, "prompt": asked}
 
 
 def _is_scored(row: ScoreRow, left_out: LeftOut) -> bool:
@@ -229,11 +231,8 @@ def _form(row: Mapping[str, Any]) -> Column:
     return "text" if isinstance(row["prompt"], str) else "chat"
 
 
-def _prompt(row: ScoreRow) -> str | list[dict[str, str]]:
-    prompt = row["prompt"]
-    if isinstance(prompt, str):
-        return prompt
-    return [{"role": message["role"], "content": message["content"]} for message in prompt]
+def _joined(asked: str | list[dict[str, str]]) -> str:
+    return asked if isinstance(asked, str) else "\n\n".join(message["content"] for message in asked)
 
 
 def _answer(row: ScoreRow, text: str) -> str | list[dict[str, str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import PurePath
 from typing import Any
 
 from grpo_env.errors import UsageError
 
 from .rows import ScoreRow
-from .verdicts import where
+from .verdicts import valid, where
 
 LOOK_AHEAD = 1000  # rows looked at to find where two files meet again: bounds memory
 
@@ -51,7 +52,8 @@ class _Window:
         """Read on until there are ``count`` rows, if the file has so many. Whether there is any."""
         for row in islice(self._source, max(0, count - len(self.rows))):
             self.rows.append(row)
-            self.keys.append((row.get("file"), row["id"], row["completion"]))
+            # The name alone: the same file may have been scored from another folder.
+            self.keys.append((PurePath(row.get("file") or "").name, row["id"], row["completion"]))
         return bool(self.rows)
 
     def pop(self) -> ScoreRow:
@@ -82,6 +84,6 @@ def _before_meeting(left: _Window, right: _Window) -> tuple[int, int]:
 
 def _same_text(a: ScoreRow, b: ScoreRow) -> tuple[ScoreRow, ScoreRow]:
     texts = a.get("text"), b.get("text")
-    if None not in texts and texts[0] != texts[1]:
+    if None not in texts and texts[0] != texts[1] and valid(texts[0]) != valid(texts[1]):
         raise UsageError(f"{where(a)}: the files have different texts for it; these are not the same completions")
     return a, b

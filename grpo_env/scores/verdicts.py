@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from grpo_env.errors import UsageError, nearest
@@ -11,6 +14,7 @@ from grpo_env.errors import UsageError, nearest
 from .rows import ScoreRow
 
 TOTAL = "total"
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Verdict(NamedTuple):
@@ -63,6 +67,22 @@ def verdict(row: ScoreRow, name: str) -> Verdict:
 def group(row: ScoreRow) -> str:
     """What the rows of one group have in common."""
     return str(row.get("group", row["id"]))
+
+
+def prompt(row: ScoreRow) -> str | list[dict[str, str]] | None:
+    """The prompt as text or as a chat, whose messages have ``role`` and ``content`` alone."""
+    given = row.get("prompt")
+    if isinstance(given, str) and given.startswith('[{"role": '):  # how Parquet holds a chat among texts
+        with suppress(ValueError):
+            given = json.loads(given)
+    if isinstance(given, list):
+        return [{"role": message["role"], "content": message["content"]} for message in given]
+    return given
+
+
+def valid(text: str) -> str:
+    """Text with U+FFFD for lone surrogates, which a model can write and neither Parquet nor tokenizers take."""
+    return SURROGATE.sub("\ufffd", text)
 
 
 def where(row: ScoreRow) -> str:

@@ -164,6 +164,11 @@ def test_files_without_texts_are_matched_by_id_and_that_is_said():
     assert any("matched by id alone" in line for line in described(result))
 
 
+def test_what_parquet_cannot_hold_and_another_folder_make_no_difference():
+    jsonl, parquet = row("1", text="lone \ud800", file="data/a.jsonl"), row("1", text="lone \ufffd", file="a.jsonl")
+    assert compared([jsonl], [parquet])[0].same
+
+
 def test_metrics_of_two_names_are_compared_and_lone_parts_are_named():
     a, b = row("1"), row("1", metric="strict")
     b["parts"] = {"strict": {**b["parts"]["accuracy"], "value": 0.0}, "length": {"value": 0.3, "status": "scored"}}

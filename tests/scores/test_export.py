@@ -54,7 +54,7 @@ def test_sft_takes_what_is_right_whole_and_new():
         "truncated": 1,
         "the same text again": 1,
         "not valid Unicode": 1,
-        "no prompt": 1,
+        "without a prompt": 1,
     }
     assert len(exported(rows, Sft(truncated=True, min_value=0.5))[0]) == 3
 
@@ -191,6 +191,11 @@ def test_a_file_without_texts_is_an_error_where_they_are_needed(kind):
 def test_chats_and_texts_do_not_go_into_one_file():
     with pytest.raises(UsageError, match="some prompts are chats"):
         exported([row(), row(id="2", prompt=CHAT)], Sft())
+
+
+def test_a_chat_among_texts_is_told_apart_where_parquet_holds_it_as_json():
+    assert exported([row(prompt=json.dumps(CHAT))], Sft())[0] == exported([row(prompt=CHAT)], Sft())[0]
+    assert exported([row(prompt='[{"role": no chat')], Sft())[0][0]["prompt"] == '[{"role": no chat'
 
 
 def test_options_belong_to_kinds():
