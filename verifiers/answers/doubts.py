@@ -11,7 +11,10 @@ _OPERATION = re.compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"
     r"|(?<![A-Za-z\\])(?:gcd|lcm|sum|max|min|mod|floor|ceil)(?![a-z])"
 )
-_CALCULATION = re.compile(r"[\d)}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div)\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left)")
+_CALCULATION = re.compile(
+    r"[\d)}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div)\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left)"
+    r"|[\d)}!%]\s*\(\s*[-+]?[\d.(]|[)!%]\s*\d"  # products without a sign: 2(9), 24 % 50
+)
 _PLAIN_CALCULATION = re.compile(r"(?:[-\d\s.,+*/(){}]|\\frac|\\times|\\cdot|\\div)*")
 _HEDGE = re.compile(
     r"(?<![A-Za-z\\])(?:or|either|maybe|perhaps|possibly|probably|roughly|about|around|approximately|nearly|almost)"

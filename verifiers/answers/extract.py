@@ -16,8 +16,10 @@ In that text the first of these sources that is present decides; a task may name
     last_line      if it is a short answer by itself, or holds one bold ``**18**``
 
 A source yields every answer it names, in order and without repetition of the same text: who names several different
-ones has not answered, and the caller decides so. A number that a weaker source names behind the deciding one is
-an answer as well, a contradiction if it differs. An answer that is denied (``not \boxed{4}``) is no answer to accept.
+ones has not answered, and the caller decides so. A number, a tuple, a formula that a weaker source names behind the
+deciding one is an answer as well, a contradiction if it differs. Of words only those of the same kind are (number
+words, choice letters), and those in ``\text{…}``: "The answer is correct." says nothing new, nor does an equation.
+An answer that is denied (``not \boxed{4}``) is no answer to accept.
 Every search is linear in the length of the text.
 """
 
@@ -34,6 +36,8 @@ from grpo_env.core import Completion, Format
 from ..blocks import Tag, find_tags, whole_turn
 from .exact import OverLimitError, read_number
 from .normal import normal
+from .reading import read
+from .shapes import Words
 
 Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -64,6 +68,16 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~])*")
+_TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
+_RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
+_SAME_KIND = (
+    re.compile(r"\(?[A-Z]\)?"),
+    re.compile(
+        r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+        r"|seventeen|eighteen|nineteen|twenty)",
+        re.IGNORECASE,
+    ),
+)
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 
@@ -110,7 +124,7 @@ def inside(text: str, sources: Sequence[Source] = SOURCES) -> Found:
 
 
 def _with_later(found: Found, text: str, sources: Sequence[Source]) -> Found:
-    """With the numbers that a weaker source names behind the tag or box that decides: they are answers as well."""
+    """With what a weaker source names as the answer behind the tag or box that decides: it is one as well."""
     if not found.end or not found.answers:
         return found
     rest = text[found.end :]
@@ -121,7 +135,7 @@ def _with_later(found: Found, text: str, sources: Sequence[Source]) -> Found:
         later = list(_with_later(boxes, rest, sources).answers)
     else:
         weaker = [_IN_TEXT[source](rest) for source in ("hashes", "phrase", "a_line") if source in sources]
-        later = [answer for one in weaker if one for answer in one.answers if _is_number(answer)]
+        later = [answer for one in weaker if one for answer in one.answers if _is_answer(answer, found.answers)]
     return _found([*found.answers, *later], found.source, denied=found.denied, end=found.end) if later else found
 
 
@@ -255,9 +269,16 @@ def _starts_like_number(line: str) -> bool:
     return re.match(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac", line) is not None
 
 
-def _is_number(answer: str) -> bool:
+def _is_answer(later: str, answers: Sequence[str]) -> bool:
+    """Whether a later statement is an answer, and not a remark on the ones before it."""
+    if len(later) >= _LONGEST_LAST_LINE:
+        return False
+    if any(kind.fullmatch(later) and all(kind.fullmatch(one) for one in answers) for kind in _SAME_KIND):
+        return True
     try:
-        return len(answer) < _LONGEST_LAST_LINE and read_number(normal(answer)) is not None
+        if _RELATION.search(later):
+            return read_number(normal(later)) is not None
+        return _TEXT.fullmatch(later) is not None or not isinstance(read(later).shape, Words)
     except OverLimitError:
         return True
 

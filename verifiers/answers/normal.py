@@ -47,6 +47,7 @@ _NEW_NAMES = {
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
     **dict.fromkeys(("textnormal", "emph", "boldsymbol"), r"\text"),
 }  # fmt: skip
+_UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = re.compile(r"(?P<before>[\d})\]]|\\pi\s?)?\\text\s*\{(?P<text>[^{}]*)\}")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
@@ -75,7 +76,11 @@ def normal(text: str) -> str:
     if text.isalnum() and text.isascii():
         return text
     if "\\" in text:
-        text = re.sub(r"\s?\\!\s*", "", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
+        text = (
+            re.sub(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}", "", text)
+            .replace(r"\left<", r"\langle ")
+            .replace(r"\right>", r"\rangle ")
+        )
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
         text = _TEXT.sub(_plain_text, text)
