@@ -1,10 +1,11 @@
-"""``grpo_env tasks`` and ``check``: list tasks, show one, start a new one, check one."""
+"""``grpo_env tasks``, ``check`` and ``audit``: list tasks, show one, start a new one, check one, attack one."""
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -64,18 +65,53 @@ def new(file: Annotated[Path, typer.Argument(help="The file to write, ending in 
 def check(
     task: Annotated[str, typer.Argument(help="A task's name or file.")],
     overrides: Overrides = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Count prompts in this model's tokens; else characters.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Check the first so many rows of each split.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON, with all findings.")] = False,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Check a task without a model: its cases hold, its data loads, its gold answers can be judged."""
-    from grpo_env.check import failed_cases
+    """Check a task without a model: its cases, its data, that gold answers are paid in full and changed ones not."""
+    from grpo_env.check import check as check_task
     from grpo_env.task import load_task
 
-    loaded = load_task(task, task_keys(overrides))
-    failed = list(failed_cases(loaded))
-    for line in failed:
-        talk.print(line, style="red", markup=False, soft_wrap=True)
-    talk.print(f"{len(loaded.spec.cases)} cases, {len(failed)} values wrong")
-    for split in loaded.spec.dataset.split:
-        talk.print(f"{split}: {len(loaded.examples(split)):,} examples")
-    if failed:
+    report = check_task(load_task(task, task_keys(overrides)), model, limit)
+    _show(report, as_json)
+    if not report.ok:
         raise typer.Exit(1)
+
+
+def audit(
+    task: Annotated[str, typer.Argument(help="A task's name or file.")],
+    overrides: Overrides = None,
+    split: Annotated[str, typer.Option(help="train or eval.")] = "train",
+    limit: Annotated[int, typer.Option(min=1, help="Attack the first so many examples.")] = 50,
+    only: Annotated[list[str] | None, typer.Option(help="A family of hacks; may be given several times.")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="Exit code 1 for an exploit, or for any problem: exploit or problem.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The whole scoreboard as JSON.")] = False,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Attack a task's reward: what lazy strategies earn beside an honest answer, and which of them are exploits."""
+    from grpo_env.audit import audit as audit_task
+    from grpo_env.task import load_task
+
+    keys = task_keys(overrides)
+    if split not in ("train", "eval"):
+        raise UsageError(f"--split {split}: expected train or eval")
+    if fail_on not in (None, "exploit", "problem"):
+        raise UsageError(f"--fail-on {fail_on}: expected exploit or problem")
+    report = audit_task(load_task(task, keys), split, limit, only or ())  # type: ignore[arg-type]
+    _show(report, as_json)
+    if (fail_on == "exploit" and report.exploits) or (fail_on == "problem" and report.problems):
+        raise typer.Exit(1)
+
+
+def _show(report: Any, as_json: bool) -> None:
+    # Texts of the data and of attacks may hold anything; a terminal gets no control characters.
+    if as_json:
+        print(json.dumps(report.to_dict(), indent=2))
+    else:
+        print("".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in str(report)))

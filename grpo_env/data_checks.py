@@ -1,0 +1,137 @@
+"""Checks of a task's data that need no verdict: columns, ids, prompts that repeat, splits that overlap, lengths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.findings import Finding, error, warning
+from grpo_env.honest import prompt_text
+from grpo_env.overlap import NEAR, overlaps, words
+from grpo_env.task import Task
+
+SHOWN_COLUMNS = 20
+
+
+def columns(task: Task, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
+    """Which columns there are and which the task uses (marked ``*``); used ones that are empty are findings."""
+    spec = task.spec.model_dump(include={"dataset", "prompt", "verifiers"})
+    written = repr(spec)
+    names = list(dict.fromkeys(name for found in rows.values() for name in found[0]))
+    used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", written)]
+    findings = [
+        warning("columns", f"{split} row {number + 1}", f"column {name!r} is empty", "fill it, or leave the row out")
+        for split, found in rows.items()
+        for number, row in enumerate(found)
+        for name in used
+        if name in row and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
+    ]
+    shown = [f"{name}*" if name in used else name for name in names[:SHOWN_COLUMNS]]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    return f"{', '.join(shown)}{more} (* used)", findings
+
+
+def ids(examples: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+    """Ids that stand twice, within a split or in both."""
+    first: dict[str, str] = {}
+    for split, found in examples.items():
+        for number, example in enumerate(found):
+            where = f"{split} row {number + 1}"
+            if example.id in first:
+                what = f"the id {example.id!r} is that of {first[example.id]} too"
+                yield error("ids", where, what, "mend dataset.id, or leave it out")
+            first.setdefault(example.id, where)
+
+
+def repeated(examples: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+    """Prompts that stand twice in a split, and those of them that have another gold answer."""
+    for split, found in examples.items():
+        first: dict[tuple[str, ...], Example] = {}
+        again = [
+            (earlier, example)
+            for example in found
+            if (earlier := first.setdefault(words(prompt_text(example)), example)) is not example
+        ]
+        for earlier, example in again:
+            if earlier.answer != example.answer:
+                what = f"the prompt of {earlier.id} again, but with the gold answer {example.answer!r:.60}"
+                yield warning("repeats", example.id, what, "one of the two is wrong")
+        if again:
+            earlier, example = again[0]
+            what = f"{len(again):,} prompts stand there more than once (the first: {earlier.id} and {example.id})"
+            yield warning("repeats", split, what, "leave out repetitions, unless they are meant as weights")
+
+
+def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str, list[Finding]]:
+    """Held-out prompts that the training split holds: word for word (errors) or nearly (warnings)."""
+    findings = []
+    same = near = 0
+    for pair in overlaps([prompt_text(example) for example in train], [prompt_text(example) for example in held_out]):
+        where, other = held_out[pair.held_out].id, train[pair.train].id
+        if pair.similarity == 1:
+            same += 1
+            findings.append(error("overlap", where, f"the prompt of {other}", "leave it out of one of the splits"))
+        else:
+            near += 1
+            what = f"nearly the prompt of {other} (similarity {pair.similarity:.2f})"
+            findings.append(warning("overlap", where, what, "look at both; leave one out if they are one problem"))
+    fact = f"of {len(held_out):,} held-out prompts {same:,} in train, {near:,} nearly (three-word shingles, {NEAR:g})"
+    return fact, findings
+
+
+def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple[str, list[Finding]]:
+    """How long prompts are, in tokens of ``model`` beside its positions, else in characters.
+
+    Raises ``UsageError`` for a model that does not load.
+    """
+    if model is None:
+        counts = [len(prompt_text(example)) for example in examples]
+        return f"prompts {_spread(counts)} characters (tokens with --model)", []
+    tokenizer, most = _tokenizer(model)
+    counts = [len(tokenizer.prompt_ids(example, task.format)) for example in examples]
+    new = int(task.defaults.get("max_new_tokens", _default_new_tokens()))
+    fact = f"prompts {_spread(counts)} tokens of {model}, and max_new_tokens {new:,}"
+    if most is None:
+        return f"{fact}; the model has no limit of positions", []
+    findings = [
+        error("lengths", example.id, f"{count:,} tokens and {new:,} new ones exceed the {most:,} positions of {model}",
+              "shorten the prompt, or set a smaller train.max_new_tokens")
+        for example, count in zip(examples, counts, strict=True)
+        if count + new > most
+    ]  # fmt: skip
+    return f"{fact}, of {most:,} positions", findings
+
+
+def _tokenizer(model: str) -> tuple[Any, int | None]:
+    """Something that turns examples into ids, and the model's positions; no weights are loaded."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    from grpo_env.trainer.policy import BUNDLED, Policy
+
+    where = str(BUNDLED) if model == "bundled" else model
+    try:
+        tokenizer, config = AutoTokenizer.from_pretrained(where), AutoConfig.from_pretrained(where)
+    except (OSError, ValueError) as problem:
+        reason = next(iter(str(problem).splitlines()), type(problem).__name__)
+        raise UsageError(f"--model {model}: cannot be loaded: {reason}") from problem
+    most = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
+    nothing: Any = None
+    return Policy(model, nothing, tokenizer, nothing), most
+
+
+def _default_new_tokens() -> int:
+    from grpo_env.trainer.config import TrainConfig
+
+    return TrainConfig.max_new_tokens
+
+
+def _spread(counts: Sequence[int]) -> str:
+    ordered = sorted(counts)
+    return f"{ordered[0]:,} to {ordered[-1]:,} (half of them to {ordered[len(ordered) // 2]:,})"
+
+
+def _whole(example: Example) -> str:
+    return prompt_text(example)
