@@ -14,7 +14,7 @@ from grpo_env import __version__
 from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk
 from grpo_env.cli_runs import plot, watch
 from grpo_env.cli_scores import compare, export, report, score
-from grpo_env.cli_tasks import check, tasks_app
+from grpo_env.cli_tasks import audit, check, tasks_app
 from grpo_env.cli_verifiers import verifiers_app
 from grpo_env.errors import GrpoEnvError, UsageError
 
@@ -34,6 +34,7 @@ app.command()(report)
 app.command()(compare)
 app.command()(export)
 app.command()(check)
+app.command()(audit)
 app.command()(watch)
 app.command()(plot)
 
