@@ -22,6 +22,12 @@ def _compile(template: str) -> tuple[Template, frozenset[str]]:
     return _environment.from_string(template), frozenset(names)
 
 
+@lru_cache(maxsize=1024)
+def _constant(template: str, format: Format) -> str:
+    """A template that looks at no column, as most system prompts are."""
+    return _compile(template)[0].render(format=format)
+
+
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
     """Fill a template with a row's columns.
 
@@ -37,7 +43,7 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     for name in sorted(names - known.keys()):
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
     try:
-        return compiled.render(known)
+        return compiled.render(known) if names - {"format"} else _constant(template, format)
     except (UndefinedError, TemplateError) as error:
         raise UsageError(f"{where}: template {template!r}: {error}") from error
     except Exception as error:  # whatever an expression does with an unexpected value, e.g. None.split

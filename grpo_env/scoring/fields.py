@@ -69,11 +69,14 @@ def key_of(row: Mapping[str, Any], fields: Fields, task: Task) -> str | None:
     return None if value == "" else as_text(value)
 
 
-def prompt_of(row: Mapping[str, Any], task: Task) -> str | tuple[Message, ...]:
-    """The row's own ``prompt``, else the task's template filled from the row.
+def prompt_of(row: Mapping[str, Any], task: Task, wanted: bool) -> str | tuple[Message, ...]:
+    """The row's own ``prompt``, else the task's template filled from the row; none if nobody wants it.
 
     Raises ``UsageError`` if there is neither and a verifier looks at the prompt.
     """
+    needed = any(verifier.needs_prompt for verifier in task.verifier.within())
+    if not (needed or wanted):
+        return ()
     given: Any = row.get("prompt")
     if given and isinstance(given, str):
         return str(given)
@@ -84,7 +87,7 @@ def prompt_of(row: Mapping[str, Any], task: Task) -> str | tuple[Message, ...]:
     try:
         return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
     except UsageError:
-        if any(verifier.needs_prompt for verifier in task.verifier.within()):
+        if needed:
             raise
         return ()
 

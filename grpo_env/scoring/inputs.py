@@ -54,15 +54,15 @@ class Input:
         about = self.path.stat()
         return {"bytes": about.st_size, "modified": about.st_mtime_ns}
 
-    def reader(self, task: Task, fields: Fields, examples: Iterable[Example]) -> Reader:
+    def reader(self, task: Task, fields: Fields, examples: Iterable[Example], prompts: bool) -> Reader:
         """What reads its rows, joined to the task's examples if need be. Raises ``UsageError`` if no row finds one."""
         if not self.layout.joins:
-            return Reader(task, fields, self.layout)
+            return Reader(task, fields, self.layout, prompts=prompts)
         index = self.layout.index(examples)
         shaped = [row for row in map(self._shaped, self._first) if row is not None]
         if shaped and not any(self._joined(row, index) for row in shaped):
             raise UsageError(f"{self.name}: {self.layout.no_match(index)}")
-        return Reader(task, fields, self.layout, index)
+        return Reader(task, fields, self.layout, index, prompts)
 
     def _shaped(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         with suppress(UsageError):

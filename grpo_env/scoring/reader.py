@@ -35,12 +35,17 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the rows of one file. Picklable. ``index`` has the task's examples for a layout that joins them."""
+    """Reads the rows of one file. Picklable.
+
+    ``index`` has the task's examples for a layout that joins them. Without ``prompts`` a row has its prompt only if a
+    verifier looks at it.
+    """
 
     task: Task
     fields: Fields = field(default_factory=Fields)
     layout: Layout = OURS
     index: Mapping[str, Example] = field(default_factory=dict)
+    prompts: bool = True
 
     def read(self, line: Line | Record) -> Row | None:
         """A row to judge; ``None`` for a row that only repeats another one."""
@@ -56,7 +61,7 @@ class Reader:
             labels = labels_of(row, self.fields, self.task, len(found))
             gold = partial(gold_of, self.task, self.fields)
             answer = gold(row) if self.fields.answer else self.layout.answer(row, gold)
-            example = Example(id, prompt_of(row, self.task), as_text(answer), row)
+            example = Example(id, prompt_of(row, self.task, self.prompts), as_text(answer), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)
             columns = [each(row, name, len(found)) for name in ("reasoning_content", "finish_reason", "num_tokens")]

@@ -72,7 +72,7 @@ def score_files(
     for one in inputs:
         talk.print(f"{one.name}: {one.layout.name}", markup=False)
     examples = task.examples(options.split) if any(one.layout.joins for one in inputs) else []
-    readers = tuple(one.reader(task, options.fields, examples) for one in inputs)
+    readers = tuple(one.reader(task, options.fields, examples, options.text) for one in inputs)
     job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
     whole = all(one.seekable for one in inputs)  # standard input cannot be read again
     identity = _identity(task, inputs, options) if whole else None

@@ -14,8 +14,8 @@ from .judge import Scored
 class Tally:
     """Sums over rows and completions; by part: ``statuses``, ``sums`` of values, and how many were ``scored``.
 
-    ``disagreements`` are by (known label, verdict of the metric). ``verdicts`` are the seconds spent judging and
-    ``seconds`` all those of the processes that judged, reading and writing included.
+    ``disagreements`` are by (known label, verdict of the metric). ``verdicts`` is the processor time spent
+    judging, in seconds, and ``seconds`` that with reading the rows and writing the output.
     """
 
     rows: int = 0
