@@ -100,8 +100,8 @@ class TrainConfig:
     """What the adapter adds is scaled by ``lora_alpha`` / ``lora_rank``."""
     lora_target: str = "all-linear"
     """Layers that the adapter is of: all linear ones but the head, or names (``q_proj,v_proj``)."""
-    optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
-    """``adamw_8bit`` keeps the moments in 8 bits (Dettmers et al. 2022), through bitsandbytes."""
+    optimizer: Literal["adamw", "adamw_bf16", "adamw_8bit"] = "adamw"
+    """``adamw_bf16``: weights, gradients, moments in bfloat16, rounded at random; ``adamw_8bit``: moments in 8 bits."""
     learning_rate: float = 1e-6
     """Peak learning rate of AdamW."""
     warmup_steps: int = 3

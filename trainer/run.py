@@ -32,6 +32,7 @@ from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
 from .policy import Policy, load_policy
 from .rollout import Judged
+from .rounding import hold_in_bf16
 from .sharding import is_sharded, shard
 from .update import UpdateStats, learning_rate, make_optimizer
 
@@ -83,6 +84,8 @@ class Run:
         )
         policy = with_fast_paths(policy, share_prompts=config.share_prompts)
         prepare_adapter(policy, config)
+        if config.optimizer == "adamw_bf16":
+            hold_in_bf16(policy)
         policy = replace(shard(policy, config), paged=config.sampler == "paged")
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:

@@ -22,6 +22,7 @@ from .config import TrainConfig
 from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
+from .rounding import RoundingAdamW
 from .sharding import is_sharded, whole
 
 T = TypeVar("T")
@@ -46,13 +47,15 @@ class UpdateStats:
 def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
     """AdamW over the trained weights. The learning rate is set anew at every step.
 
-    Raises ``UsageError`` where its 8-bit form is asked for and bitsandbytes is not installed.
+    ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022). Raises ``UsageError`` where it lacks bitsandbytes.
     """
     settings: dict[str, Any] = {
         "lr": config.learning_rate,
         "betas": (config.adam_beta1, config.adam_beta2),
         "weight_decay": config.weight_decay,
     }
+    if config.optimizer == "adamw_bf16":
+        return RoundingAdamW(policy.trained.values(), config.seed, **settings)
     if config.optimizer == "adamw":
         fused = policy.device.type in ("cpu", "cuda")
         return torch.optim.AdamW(policy.trained.values(), **settings, fused=fused)
