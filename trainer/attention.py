@@ -76,6 +76,57 @@ class Layout:
         return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])[None]
 
 
+class Prompts:
+    """Keys and values of P prompts, for R rows that go on behind them: every row sees its own prompt first.
+
+    ``held`` has (P, KV heads, Lp, size) of both for each layer; ``seen`` (P, Lp) is True where a prompt, padded on the
+    left, has a token; ``own`` (R,) is each row's prompt, in order.
+    """
+
+    def __init__(self, held: list[tuple[Tensor, Tensor]], seen: Tensor, own: Tensor) -> None:
+        self.held, self._seen = held, seen
+        self._full = bool(seen.all())
+        self._give(own)
+
+    def _give(self, own: Tensor) -> None:
+        """Rows stand in a table (P, M), so that one product serves all rows of a prompt."""
+        counts = torch.bincount(own, minlength=len(self._seen))
+        most = int(counts.max())
+        place = own * most + torch.arange(len(own), device=own.device) - (counts.cumsum(0) - counts)[own]
+        rows = torch.zeros(len(counts) * most, dtype=torch.long, device=own.device)
+        rows[place] = torch.arange(len(own), device=own.device)
+        self._own, self._most = own, most
+        self._table = None if len(own) == len(rows) else (rows, place)
+        self._masks: dict[tuple[int | None, int], Tensor | None] = {}
+
+    def select(self, kept: Tensor) -> None:
+        """Go on with some of the rows."""
+        self._give(self._own[kept])
+
+    def times(self, rows: Tensor, held: Tensor) -> Tensor:
+        """(R, heads, n, m): products of each row's (R, heads, n, k) with its prompt's (P, heads, k, m)."""
+        heads, count, inner = rows.shape[1:]
+        table = rows if self._table is None else rows[self._table[0]]
+        stacked = (
+            table.view(-1, self._most, heads, count, inner)
+            .transpose(1, 2)
+            .reshape(-1, heads, self._most * count, inner)
+        )
+        found = (stacked @ held).view(-1, heads, self._most, count, held.shape[-1]).transpose(1, 2).flatten(0, 1)
+        return found if self._table is None else found[self._table[1]]
+
+    def mask(self, window: int | None, keys: int) -> Tensor | None:
+        """(R, 1, 1, Lp + keys): what the newest of ``keys`` tokens sees, at most the last ``window`` positions."""
+        if self._full and window is None:
+            return None
+        if (window, keys) not in self._masks:
+            real = self._seen[self._own]
+            real = torch.cat([real, real.new_ones(len(real), keys)], 1)
+            back = real.flip(1).cumsum(1).flip(1)  # 1 for itself
+            self._masks = {(window, keys): (real & (back <= (window or torch.inf)))[:, None, None]}
+        return self._masks[window, keys]
+
+
 def attend(
     module: Any,
     query: Tensor,
@@ -86,24 +137,34 @@ def attend(
     scaling: float | None = None,
     is_causal: bool | None = None,
     layout: Layout | None = None,
+    prompts: Prompts | None = None,
     softcap: float | None = None,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """(rows, L, heads, size) of queries (rows, heads, L, size) on keys and values (rows, KV heads, K, size)."""
+    """(rows, L, heads, size) of queries (rows, heads, L, size) on keys and values (rows, KV heads, K, size).
+
+    One query a row sees its ``prompts`` too; the tokens of a ``layout`` see what that says.
+    """
     if layout is not None:
         how = {"dropout": dropout, "scaling": scaling, "softcap": softcap}
         return _packed(module, (query, key, value), layout, others.get("sliding_window"), how), None
     rows, heads, length, size = query.shape
     held, keys = key.shape[1:3]
     unknown = dropout or any(others.get(name) is not None for name in ("position_bias", "cache"))
-    if softcap is None and (unknown or _fused(length, keys, query.device)):
+    if softcap is None and prompts is None and (unknown or _fused(length, keys, query.device)):
         whole: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, is_causal, **others
         )
         return whole
     scaled = query * (size**-0.5 if scaling is None else scaling)
     stacked = heads // held * length  # all queries of one key and value head
-    scores = (scaled.reshape(rows, held, stacked, size) @ key.mT).view(rows, held, heads // held, length, keys)
+    scaled = scaled.reshape(rows, held, stacked, size)
+    scores = scaled @ key.mT
+    if prompts is not None:
+        first = prompts.held[module.layer_idx]
+        scores = torch.cat([prompts.times(scaled, first[0].mT), scores], -1)
+        attention_mask = prompts.mask(others.get("sliding_window"), keys)
+    scores = scores.view(rows, held, heads // held, length, -1)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     if attention_mask is None and length > 1 and (module.is_causal if is_causal is None else is_causal):
@@ -111,8 +172,11 @@ def attend(
     if attention_mask is not None:
         mask = attention_mask[:, :, None]
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
-    weights = torch.softmax(scores, -1).view(rows, held, stacked, keys)
-    return (weights @ value).view(rows, heads, length, size).transpose(1, 2), None
+    weights = torch.softmax(scores, -1).view(rows, held, stacked, -1)
+    found = weights[..., -keys:] @ value
+    if prompts is not None:
+        found = found + prompts.times(weights[..., :-keys], first[1])
+    return found.view(rows, heads, length, size).transpose(1, 2), None
 
 
 def _packed(module: Any, states: tuple[Tensor, ...], layout: Layout, window: int | None, how: dict[str, Any]) -> Tensor:

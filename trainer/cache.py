@@ -1,4 +1,4 @@
-"""Keys and values of a decoding batch, written in place."""
+"""Keys and values of a decoding batch: a prompt's once for all its completions, theirs written in place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+from .attention import NAME, Prompts
+from .policy import Policy
 
 # Tokens between two copies. With more room a small cache is read more slowly than copying it costs (in strides, from
 # memory instead of the processor's own cache); a large one costs an eighth of what a copy at every token does.
@@ -41,11 +44,29 @@ class _Layer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
 
-def decoding_cache(model: Any) -> DynamicCache:
-    """A cache for ``model`` that copies itself now and then only. Sliding windows keep their own layers."""
-    cache = DynamicCache(config=model.config)
-    cache.layers = [_Layer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+def decoding_cache(policy: Policy) -> DynamicCache:
+    """A cache that copies itself now and then only, and keeps what is outside of a sliding window, to be shared."""
+    cache = DynamicCache(config=policy.model.config)
+    ours = (DynamicLayer, DynamicSlidingWindowLayer) if _can_share(policy) else (DynamicLayer,)
+    cache.layers = [_Layer() if type(layer) in ours else layer for layer in cache.layers]
     return cache
+
+
+def behind(policy: Policy, cache: DynamicCache, seen: Tensor, group_size: int) -> tuple[DynamicCache, Prompts | None]:
+    """A cache for ``group_size`` rows behind each prompt that ``cache`` holds, and the prompts where rows share them.
+
+    ``seen`` (P, Lp) masks the prompts' padding. A model that does not attend by ``attention`` gets copies.
+    """
+    if not _can_share(policy) or not all(type(layer) is _Layer for layer in cache.layers):
+        cache.batch_repeat_interleave(group_size)
+        return cache, None
+    own = torch.arange(len(seen), device=seen.device).repeat_interleave(group_size)
+    held = [(layer.keys, layer.values) for layer in cache.layers]
+    return decoding_cache(policy), Prompts(held, seen.bool(), own)
+
+
+def _can_share(policy: Policy) -> bool:
+    return policy.takes_positions and policy.model.config._attn_implementation == NAME
 
 
 def _with_room(held: Tensor, length: int) -> Tensor:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import Layout
+from .attention import Layout, Prompts
 from .policy import Policy
 
 Piece = tuple[Tensor, Tensor]  # states (n, D), and a mask (rows, T) that is True at the n tokens they predict
@@ -137,16 +137,21 @@ def _only(mask: Tensor, columns: slice) -> Tensor:
     return kept
 
 
-def next_logits(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> Tensor:
-    """(rows, V) logits after ``ids`` (rows, L) on top of a cache, which grows by them."""
-    logits: Tensor = policy.model(logits_to_keep=1, **_on_top(policy, ids, seen, positions, cache)).logits
+def next_logits(
+    policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any, prompts: Prompts | None = None
+) -> Tensor:
+    """(rows, V) logits after ``ids`` (rows, L) on top of a cache, which grows by them, and of ``prompts`` below it.
+
+    ``seen`` (rows, cached + L) masks padding.
+    """
+    where: dict[str, Any] = {"position_ids": positions} if policy.takes_positions else {}
+    if prompts is not None:
+        where["prompts"] = prompts
+        seen = seen.new_ones(1, 1, 1, 1)  # with four dimensions it is left as it is
+    logits: Tensor = policy.model(
+        input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True, logits_to_keep=1, **where
+    ).logits
     return logits[:, -1]
-
-
-def _on_top(policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any) -> dict[str, Any]:
-    """Inputs for ``ids`` (rows, L) on top of a cache. ``seen`` (rows, cached + L) masks padding."""
-    where = {"position_ids": positions} if policy.takes_positions else {}
-    return {"input_ids": ids, "attention_mask": seen, "past_key_values": cache, "use_cache": True, **where}
 
 
 def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import DivergedError, UsageError
 
-from .cache import decoding_cache
+from .cache import behind, decoding_cache
 from .forward import left_pad, next_logits
 from .paged import decode_in_pages
 from .policy import Policy
@@ -120,10 +120,9 @@ def _decode(
     lengths = seen.sum(1).repeat_interleave(group_size)
     draws = [_draws(seed, max_new_tokens, group_size) for seed in seeds] if temperature > 0 else None
     drawn = None if draws is None else torch.cat(draws, 1).to(device)
-    cache = decoding_cache(policy.model)
+    cache = decoding_cache(policy)
     logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
-    if group_size > 1:
-        cache.batch_repeat_interleave(group_size)
+    cache, shared = behind(policy, cache, seen, group_size)
     logits = logits.repeat_interleave(group_size, 0)
     seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
     ends = torch.tensor(policy.end_ids, device=device)
@@ -149,9 +148,11 @@ def _decode(
         if len(alive) - living >= DROP_AT * len(alive):
             kept = alive.nonzero().squeeze(1)
             cache.batch_select_indices(kept)
+            if shared is not None:
+                shared.select(kept)
             active, alive, chosen = active[kept], alive[kept], chosen[kept]
             seen, lengths = seen[kept], lengths[kept]
-        logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache)
+        logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache, shared)
 
 
 def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> tuple[Tensor, Tensor]:

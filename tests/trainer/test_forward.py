@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,6 +49,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 
 
+WORDS = SimpleNamespace(decode=lambda ids, **options: " ".join(map(str, ids)))  # no text is looked at here
+
+
 def tiny(family: str) -> Policy:
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
@@ -85,17 +89,20 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_decoding_takes_the_likeliest_tokens_of_plain_forward_passes(family: str) -> None:
-    policy = tiny(family)
+def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(family: str) -> None:
+    """Rows end at different times, so that those that share a prompt become fewer."""
+    policy = replace(tiny(family), tokenizer=WORDS)
     attend_here(policy.model)
-    vars(policy)["end_ids"] = []
+    vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
-    groups = {}
+    found = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
+    assert len({len(rollout.ids) for rollout in found}) > 3
     with torch.inference_mode():
-        sampler._decode(policy, prompts, 2, 6, 0.0, None, lambda number, rows, _: groups.update({number: rows}))
-    for prompt, row in ((prompts[number], row) for number, rows in groups.items() for row in rows):
-        logits = policy.model(torch.tensor([prompt + row]), use_cache=False).logits[0, len(prompt) - 1 : -1]
-        assert logits.argmax(-1).tolist() == row
+        for rollout in found:
+            ids = torch.tensor([rollout.prompt_ids + rollout.ids])
+            logits = policy.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
+            expected = logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
+            torch.testing.assert_close(torch.tensor(rollout.logps), expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -186,7 +186,7 @@ def test_device_that_does_not_exist(model_folder: Path) -> None:
 
 
 def test_the_cache_copies_itself_now_and_then_only(policy: Policy) -> None:
-    cache = decoding_cache(policy.model)
+    cache = decoding_cache(policy)
     states = torch.randn(3, 2, 40, 8)
     places = []
     for start, end in [(0, 4), *((at, at + 1) for at in range(4, 38)), (38, 40)]:
