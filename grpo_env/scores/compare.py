@@ -161,9 +161,10 @@ def compare(
         result.pairs += 1
         result.without_text += left.get("text") is None or right.get("text") is None
         found = _shared(left, right, part, result)
-        differing = {
-            name: pair for name, pair in found.items() if result.parts.setdefault(name, PartComparison()).add(*pair)
-        }
+        for name in found:
+            if name not in result.parts:
+                result.parts[name] = PartComparison()
+        differing = {name: pair for name, pair in found.items() if result.parts[name].add(*pair)}
         result.changed += bool(differing)
         before, after = total(left), total(right)
         if before is not None and after is not None:

@@ -52,8 +52,9 @@ class _Window:
         """Read on until there are ``count`` rows, if the file has so many. Whether there is any."""
         for row in islice(self._source, max(0, count - len(self.rows))):
             self.rows.append(row)
+            file = row.get("file")
             # The name alone: the same file may have been scored from another folder.
-            self.keys.append((PurePath(row.get("file") or "").name, row["id"], row["completion"]))
+            self.keys.append((PurePath(file).name if file else None, row["id"], row["completion"]))
         return bool(self.rows)
 
     def pop(self) -> ScoreRow:
@@ -83,7 +84,7 @@ def _before_meeting(left: _Window, right: _Window) -> tuple[int, int]:
 
 
 def _same_text(a: ScoreRow, b: ScoreRow) -> tuple[ScoreRow, ScoreRow]:
-    texts = a.get("text"), b.get("text")
-    if None not in texts and texts[0] != texts[1] and valid(texts[0]) != valid(texts[1]):
+    first, second = a.get("text"), b.get("text")
+    if first is not None and second is not None and first != second and valid(first) != valid(second):
         raise UsageError(f"{where(a)}: the files have different texts for it; these are not the same completions")
     return a, b

@@ -91,12 +91,12 @@ def where(row: ScoreRow) -> str:
 
 
 def _walk(row: ScoreRow, parts: Any, above: str) -> Iterator[tuple[str, Verdict]]:
-    if not isinstance(parts, Mapping):
+    if not isinstance(parts, dict):
         raise UsageError(f"{where(row)}: 'parts' must be a mapping, found {type(parts).__name__}")
     for name, part in parts.items():
         if part is None:  # in Parquet every row has the columns of all parts
             continue
-        if not isinstance(part, Mapping) or not {"value", "status"} <= part.keys():
+        if not isinstance(part, dict) or not {"value", "status"} <= part.keys():
             raise UsageError(f"{where(row)}: part {name!r} is not as grpo_env score writes it")
         reasons = part.get("answer"), part.get("gold"), part.get("explanation") or "", part.get("steps") or ()
         yield above + name, Verdict(_number(row, part["value"]), part["status"], *reasons)
