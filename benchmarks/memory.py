@@ -18,6 +18,7 @@ from pathlib import Path
 WAYS: dict[str, dict[str, object]] = {
     "all weights": {},
     "all weights, a reference": {"kl_coef": 0.04},
+    "all weights, adamw_bf16": {"optimizer": "adamw_bf16"},
     "all weights, adamw_8bit": {"optimizer": "adamw_8bit"},
     "LoRA": {"lora_rank": 16},
     "LoRA, a reference": {"lora_rank": 16, "kl_coef": 0.04},
