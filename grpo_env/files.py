@@ -245,9 +245,18 @@ def _rows(batch: Any) -> Iterator[dict[str, Any] | None]:
 
 def dump_line(row: dict[str, Any]) -> str:
     """One line of JSONL. Lone surrogates, which model text can hold and UTF-8 cannot, stay escaped."""
-    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return _dumped(row, allow_nan=False)
+
+
+def dump_record(row: dict[str, Any]) -> str:
+    """``dump_line`` for what a file held: ``NaN`` stays, and what JSON has no word for (dates of Parquet) is text."""
+    return _dumped(row, default=str)
+
+
+def _dumped(row: dict[str, Any], **options: Any) -> str:
+    text = json.dumps(row, ensure_ascii=False, **options)
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = json.dumps(row, allow_nan=False)
+        text = json.dumps(row, **options)
     return text + "\n"

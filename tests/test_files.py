@@ -1,14 +1,17 @@
 """Files in: every kind gives the same rows, and a bad row is reported by its line."""
 
 import csv
+import datetime
 import gzip
 import io
 import json
+import math
 import os
 import sys
 import threading
 import tracemalloc
 import zlib
+from decimal import Decimal
 
 import pyarrow
 import pyarrow.parquet
@@ -18,7 +21,7 @@ from hypothesis import strategies as st
 
 from grpo_env import files
 from grpo_env.errors import UsageError
-from grpo_env.files import Line, dump_line, parse, read_lines, read_records
+from grpo_env.files import Line, dump_line, dump_record, parse, read_lines, read_records
 
 ROWS = [{"question": "2+3?", "answer": "5"}, {"question": 'a "quoted",\nline', "answer": "é ½"}]
 KINDS = ["jsonl", "json", "csv", "parquet"]
@@ -333,3 +336,13 @@ def test_any_text_survives_a_line_of_jsonl(text):
     line = dump_line({"text": text})
     assert line.count("\n") == 1
     assert json.loads(line.encode().decode())["text"] == text
+
+
+def test_what_a_file_held_can_be_written_even_if_it_is_not_json(tmp_path):
+    row = {"when": datetime.date(2026, 1, 2), "score": float("nan"), "text": "\ud800", "n": Decimal("1.5")}
+    (tmp_path / "rows.jsonl").write_text(dump_record(row))
+    (record,) = read_records(tmp_path / "rows.jsonl")
+    assert math.isnan(record.row.pop("score"))
+    assert record.row == {"when": "2026-01-02", "text": "\ud800", "n": "1.5"}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dump_line({"score": float("nan")})

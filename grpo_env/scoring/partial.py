@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files import dump_line
+from grpo_env.files import dump_record
 
 from .job import Done
 from .tally import Tally
@@ -64,7 +64,7 @@ class Partial:
         with self._writing():
             rows.write(done.lines)
             for reject in done.rejects:
-                rejects.write(dump_line(reject._asdict()).encode())
+                rejects.write(dump_record(reject._asdict()).encode())
             self.chunks += 1
             self.tally.merge(done.tally)
             if time.monotonic() - self._saved > SAVE_EVERY:
