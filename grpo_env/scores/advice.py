@@ -86,7 +86,7 @@ def uniform_groups(report: Report) -> Iterator[Finding]:
     uniform = compared - report.kinds.get("mixed", 0)
     if compared and uniform > 0.2 * compared:
         split = ", ".join(
-            f"{count:,} {kind}" for kind in ("all right", "all wrong", "starved") if (count := report.kinds.get(kind))
+            f"{count:,} {kind}" for kind in ("all wrong", "all right", "starved") if (count := report.kinds.get(kind))
         )
         yield Finding(
             f"{_share(uniform, compared)} of the groups carry no signal: all their rewards are equal ({split})",

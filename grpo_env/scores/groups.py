@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 
 from .measures import equal
 
-Kind = Literal["mixed", "all right", "all wrong", "starved", "single"]
+Kind = Literal["mixed", "all wrong", "all right", "starved", "single"]
 
 MEANINGS: dict[Kind, str] = {
     "mixed": "the rewards differ: GRPO learns from the difference",
-    "all right": "equal rewards, and every completion is right by the metric: there is nothing left to learn",
     "all wrong": "equal rewards, and every completion is equally wrong by the metric: too hard as things are",
+    "all right": "equal rewards, and every completion is right by the metric: there is nothing left to learn",
     "starved": "equal rewards although the metric or a paid part differs, or fewer than two completions have a reward: "
     "the reward hides a difference that is there",
     "single": "the prompt has one completion, so there is nothing to compare it with",

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .measures import Estimate
-
 if TYPE_CHECKING:
     from .report import Length, Report, Steps, Times
-
-
-def interval(estimate: Estimate) -> str:
-    """``0.842 (0.78 to 0.90)``."""
-    low, high = estimate.interval
-    return f"{estimate.value:.3f} ({low:.3f} to {high:.3f})"
 
 
 def headline(report: Report) -> str:
