@@ -1,0 +1,219 @@
+"""Rows that are one group: never cut apart, judged together, and paid as GRPO pays them."""
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_env.core import Score, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.files import Line, Record
+from grpo_env.registry import verifier
+from grpo_env.scoring import Fields, Tally, chunks, score_rows
+from grpo_env.scoring.chunks import Chunk, cut
+from grpo_env.scoring.fields import MAX_GROUP
+from grpo_env.scoring.job import Job
+from grpo_env.scoring.mend import mend
+from grpo_env.scoring.reader import Reader
+from grpo_env.scoring.workers import DiedError
+from grpo_env.task import make_task
+
+VOTES = {
+    "version": 1,
+    "task": "votes",
+    "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+    "prompt": {"user": "{{ question }}"},
+    "verifiers": {"accuracy": {}, "steps": {"use": "equation_steps", "process": 1.0}, "majority": {"weight": 0.5}},
+    "metric": "accuracy",
+}
+
+
+@pytest.fixture
+def task(tmp_path):
+    return make_task(VOTES, "votes.yaml", tmp_path)
+
+
+def lines(rows):
+    return tuple(
+        Line(number, (row if isinstance(row, str) else json.dumps(row)).encode()) for number, row in enumerate(rows, 1)
+    )
+
+
+def row(text, group=None, **more):
+    return {"answer": "5", "completion": text, **({"group": group} if group else {}), **more}
+
+
+def scored(task, rows, fields=None, **options):
+    """The output rows and the rejects of some rows as one chunk."""
+    job = Job(task, ("file",), (Reader(task, fields or Fields()),), **options)
+    done = job(Chunk(0, lines(rows)))
+    return [json.loads(line) for line in done.lines.splitlines()], done
+
+
+def votes(rows):
+    return [row["parts"]["majority"]["value"] for row in rows]
+
+
+def test_rows_with_the_same_group_are_judged_as_the_completions_of_one_row_are(task):
+    texts = ["#### 5", "#### 6", "#### 5"]
+    apart, _ = scored(task, [row(text, group="q") for text in texts])
+    together, _ = scored(task, [{"answer": "5", "completions": texts}])
+    assert votes(apart) == votes(together) == [1.0, 0.0, 1.0]
+    assert {one["group"] for one in apart} == {"q"}
+    assert {one["group"] for one in together} == {"1"}
+    assert [(one["line"], one["completion"]) for one in apart] == [(1, 0), (2, 0), (3, 0)]
+
+
+def test_any_selector_can_tell_the_group(task):
+    rows = [row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 8})]
+    by_path, done = scored(task, rows, Fields(group="meta.q"))
+    assert (votes(by_path), [one["group"] for one in by_path]) == ([1.0, 1.0, None], ["7", "7", "8"])
+    assert done.tally.completions == 3
+    _, done = scored(task, [*rows, row("#### 5")], Fields(group="meta.q"))
+    assert [reject.problem[:22] for reject in done.rejects] == ["no field 'meta.q': 'me"]
+
+
+def test_a_row_that_cannot_be_read_does_not_tear_its_group_apart(task):
+    rows, done = scored(task, [row("#### 5", "q"), "{broken", row("#### 5", "q"), {"group": "q", "answer": "5"}])
+    assert votes(rows) == [1.0, 1.0]
+    assert [(reject.line, reject.row) for reject in done.rejects] == [
+        (2, "{broken"),
+        (4, {"group": "q", "answer": "5"}),
+    ]
+    assert (done.tally.rows, done.tally.bad_rows) == (4, 2)
+
+
+def test_a_group_judged_as_a_whole_has_one_gold_answer(task, tmp_path):
+    rows = [row("#### 5", "q"), {**row("#### 6", "q"), "answer": "6"}]
+    assert all("different gold answers" in reject.problem for reject in scored(task, rows)[1].rejects)
+    alone = make_task({**VOTES, "verifiers": {"accuracy": {}}}, "alone.yaml", tmp_path)
+    assert [one["total"] for one in scored(alone, rows)[0]] == [1.0, 1.0], "judged one by one, by their own golds"
+
+
+def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch):
+    rows = [*(row("#### 5", "big") for _ in range(5)), row("#### 5", "small")]
+    monkeypatch.setattr("grpo_env.scoring.judge.MAX_GROUP", 3)
+    monkeypatch.setattr(chunks, "MAX_GROUP", 3)
+    monkeypatch.setattr(chunks, "CHUNK", 2)
+    reader = Reader(task)
+    job = Job(task, ("file",), (reader,))
+    done = [job(chunk) for chunk in cut(0, lines(rows), reader.key)]
+    assert [reject.line for one in done for reject in one.rejects] == [1, 2, 3, 4, 5]
+    assert b'"group": "small"' in done[-1].lines
+    result = score_rows(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
+    assert "4,097 completions; a group may have 4,096" in result[0].problem
+
+
+KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", None, "broken"]), st.integers(1, 6)), max_size=12)
+
+
+@given(runs=KEYS, size=st.integers(1, 5))
+def test_no_chunk_ends_inside_a_group(runs, size):
+    keys = [key for key, length in runs for _ in range(length)]
+    rows = tuple(Line(number, b"x") for number in range(len(keys)))
+
+    def key(line):
+        if keys[line.line] == "broken":
+            raise UsageError("broken")
+        return keys[line.line]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", size)
+        made = list(cut(0, rows, key))
+    assert sum((chunk.rows for chunk in made), ()) == rows
+    assert all(chunk.rows and chunk.continued is None for chunk in made)
+    for before, after in pairwise(made):
+        assert len(before.rows) >= size
+        sound = [keys[line.line] for line in before.rows if keys[line.line] != "broken"]
+        first = keys[after.rows[0].line]
+        assert not sound or sound[-1] is None or first != sound[-1]
+
+
+def test_advantages_are_those_of_grpo_by_hand(task):
+    texts = ["2+3=5\n#### 5", "2+3=6\n2+3=5\n#### 6", "#### 5"]
+    rows, _ = scored(task, [row(text, "q") for text in texts], advantages=True)
+    # Totals 1 + 0.5 (majority), 0, 1.5: mean 1, sample deviation sqrt(3) / 2.
+    assert [one["total"] for one in rows] == [1.5, 0.0, 1.5]
+    assert [one["advantage"] for one in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
+    # Step rewards 1; 0, 1; none: mean 2/3, sample deviation 0.57735. The first of two steps is paid for both.
+    good, bad = (1 - 2 / 3) / 0.5773503, (0 - 2 / 3) / 0.5773503
+    assert rows[0]["step_advantages"] == pytest.approx([good], abs=1e-6)
+    assert rows[1]["step_advantages"] == pytest.approx([bad + good, good], abs=1e-6)
+    assert rows[2]["step_advantages"] == []
+
+
+def test_an_unscored_completion_has_no_advantage_and_no_say_in_the_others(tmp_path):
+    data = {**VOTES, "verifiers": {"accuracy": {}, "majority": {}}}
+    alone = make_task(data, "votes.yaml", tmp_path)
+    (one,), _ = scored(alone, [row("#### 5")], advantages=True)
+    assert (one["total"], one["advantage"], one["step_advantages"]) == (None, None, [])
+
+
+def test_the_reasoning_that_a_server_split_off_is_judged_in_its_tags(tmp_path):
+    task = make_task({**VOTES, "verifiers": {"strict_format": {}}, "metric": "strict_format"}, "x.yaml", tmp_path)
+    split = row("<answer>\n5\n</answer>", reasoning_content="2+3=5")
+    cut_off = row(None, reasoning_content="2+3", finish_reason="length")
+    rows, _ = scored(task, [split, cut_off, row("<answer>\n5\n</answer>")])
+    whole = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
+    assert (rows[0]["text"], rows[0]["reasoning_content"], rows[0]["total"]) == (whole, "2+3=5", 1.0)
+    assert (rows[1]["text"], rows[1]["finish_reason"], rows[1]["total"]) == ("<think>\n2+3", "length", 0.0)
+    assert "reasoning_content" not in rows[2]
+    plain = make_task({**VOTES, "format": {"reasoning": None}}, "plain.yaml", tmp_path)
+    assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
+
+
+@verifier("test_groups_nan")
+@dataclass(frozen=True)
+class NotANumber(Verifier):
+    """What a user's verifier may give by mistake."""
+
+    def __call__(self, example, completion):
+        return Score(float(completion.text))
+
+
+def test_what_cannot_be_written_as_json_is_a_reject(tmp_path):
+    data = {**VOTES, "verifiers": {"nan": {"use": "test_groups_nan"}}, "metric": "nan"}
+    rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("nan"), row("1.5")])
+    assert [one["total"] for one in rows] == [1.5]
+    assert "cannot be written as JSON" in done.rejects[0].problem
+    assert (done.tally.bad_rows, done.tally.completions) == (1, 1)
+
+
+def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_groups(task):
+    rows = [
+        row("#### 5", "q"),
+        row("boom", "q"),
+        row("#### 5", "q"),
+        row("#### 5"),
+        "{broken",
+        {"completions": ["boom"]},
+    ]
+    job = Job(task, ("file",), (Reader(task),))
+    calls = []
+
+    def attempt(chunk):
+        calls.append(len(chunk.rows))
+        if any(b"boom" in line.data for line in chunk.rows):
+            raise DiedError("the process that judged it died (SIGKILL)")
+        return job(chunk)
+
+    done = mend(job, Chunk(0, lines(rows)), attempt)
+    found = [json.loads(line) for line in done.lines.splitlines()]
+    assert [(one["line"], one["parts"]["majority"]["value"]) for one in found] == [(1, 1.0), (3, 1.0), (4, None)]
+    assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (5, False), (6, True)]
+    assert (done.tally.rows, done.tally.bad_rows, done.tally.completions) == (6, 3, 3)
+
+
+def test_a_tally_is_the_same_in_one_piece_in_many_and_after_json(task):
+    rows = [row("2+3=5\n#### 5", y=True), row("#### 6", y=True), "{broken", row("#### 5", y=False)]
+    job = Job(task, ("file",), (Reader(task, Fields(label=("y",))),))
+    pieces, whole = Tally(), job(Chunk(0, lines(rows))).tally
+    for line in lines(rows):
+        pieces.merge(job(Chunk(0, (line,))).tally)
+    for one in (pieces, whole):
+        one.verdicts = one.seconds = 0.0
+    assert pieces == whole == Tally.from_dict(json.loads(json.dumps(whole.to_dict())))
+    assert dict(whole.disagreements) == {(True, False): 1, (False, True): 1}

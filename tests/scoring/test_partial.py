@@ -1,0 +1,155 @@
+"""Unfinished output: whatever moment it is left at, what is done is done once; and nothing is overwritten."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.errors import UsageError
+from grpo_env.scoring import Tally
+from grpo_env.scoring.job import Done, Reject
+from grpo_env.scoring.partial import Partial
+
+TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
+
+
+def chunk(number):
+    """The output of a chunk that holds a good row and a bad one."""
+    reject = Reject("a.jsonl", number, "broken", None)
+    return Done(f'{{"row": {number}}}\n'.encode(), (reject,), Tally(rows=2, bad_rows=1, completions=1))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def complete(out, count, identity=TASK, **options):
+    """Go on until ``count`` chunks are done; the tally, and how many were done before."""
+    with Partial(out, identity, **options) as partial:
+        earlier = partial.chunks
+        for number in range(earlier, count):
+            partial.add(chunk(number))
+        partial.finish()
+    return partial.tally, earlier
+
+
+def leave(out, count, torn=b"", saved=True, identity=TASK):
+    """As a run does that is killed when ``count`` chunks are done, with or without a moment to save."""
+    partial = Partial(out, identity).__enter__()
+    for number in range(partial.chunks, count):
+        partial.add(chunk(number))
+        if saved:
+            partial._save()
+    for file in partial._files:
+        file.write(torn)
+    partial._open.close()
+
+
+def fail(out, count, identity=TASK):
+    """A run that ends with an error after some chunks."""
+    partial = Partial(out, identity).__enter__()
+    for number in range(count):
+        partial.add(chunk(number))
+    partial.__exit__(OSError, OSError(), None)
+
+
+@settings(max_examples=25)
+@given(stops=st.lists(st.integers(0, 6), max_size=4), torn=st.binary(max_size=20), saved=st.booleans())
+def test_no_row_is_lost_or_doubled_wherever_runs_end(tmp_path_factory, stops, torn, saved):
+    folder = tmp_path_factory.mktemp("runs")
+    expected, _ = complete(folder / "whole.jsonl", 7)
+    for stop in stops:
+        leave(folder / "out.jsonl", stop, torn, saved)
+    tally, earlier = complete(folder / "out.jsonl", 7)
+    assert earlier == (max(stops, default=0) if saved else 0)
+    assert tally == expected
+    found = contents(folder)
+    assert found["out.jsonl"] == found["whole.jsonl"]
+    assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
+    assert len(found) == 4, "nothing else is left"
+
+
+def test_an_error_keeps_the_work_and_one_before_any_work_leaves_nothing(tmp_path):
+    out = tmp_path / "out.jsonl"
+    fail(out, 0)
+    assert contents(tmp_path) == {}
+    fail(out, 1)
+    assert not out.exists()
+    assert complete(out, 2)[1] == 1
+
+
+def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
+    out = tmp_path / "out.jsonl"
+    leave(out, 3)
+    before = contents(tmp_path)
+    other = json.loads(json.dumps(TASK))
+    other["task"]["verifiers"]["accuracy"]["weight"] = 1.0
+    other["inputs"]["b.jsonl"] = {"bytes": 9}
+    with pytest.raises(UsageError) as error:
+        Partial(out, other).__enter__()
+    for part in (
+        "task.verifiers.accuracy.weight was 2.0, is 1.0",
+        'inputs.b.jsonl was nothing, is {"bytes": 9}',
+        "--restart",
+    ):
+        assert part in str(error.value)
+    assert contents(tmp_path) == before
+    assert complete(out, 3, other, restart=True)[1] == 0
+
+
+def test_only_one_run_writes_at_a_time(tmp_path):
+    with Partial(tmp_path / "out.jsonl", TASK) as partial:
+        with pytest.raises(UsageError, match="another process is writing it"):
+            Partial(tmp_path / "out.jsonl", TASK).__enter__()
+        partial.finish()
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
+def test_nothing_is_overwritten(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        complete(tmp_path / "out.jsonl", 1)
+    assert contents(tmp_path) == {name: b"mine"}
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
+def test_a_name_that_somebody_takes_in_the_meantime_is_theirs_and_the_work_is_kept(tmp_path, name):
+    partial = Partial(tmp_path / "out.jsonl", TASK).__enter__()
+    partial.add(chunk(0))
+    (tmp_path / name).write_text("theirs")
+    with pytest.raises(UsageError, match="in the meantime"):
+        partial.finish()
+    partial.__exit__(UsageError, UsageError(), None)
+    assert (tmp_path / name).read_text() == "theirs"
+    (tmp_path / name).unlink()
+    assert complete(tmp_path / "out.jsonl", 1)[1] == 1
+
+
+def test_rejects_are_a_file_only_if_there_are_any(tmp_path):
+    with Partial(tmp_path / "out.jsonl", TASK) as partial:
+        partial.add(chunk(0)._replace(rejects=(), tally=Tally(rows=1, completions=1)))
+        assert partial.finish() is None
+    assert contents(tmp_path) == {"out.jsonl": b'{"row": 0}\n'}
+
+
+def test_work_on_standard_input_cannot_be_gone_on_with(tmp_path):
+    fail(tmp_path / "out.jsonl", 1, identity=None)
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("damage", [b"{", b"{}", b'{"chunks": 1}'])
+def test_a_damaged_record_of_the_work_is_said_and_restart_helps(tmp_path, damage):
+    out = tmp_path / "out.jsonl"
+    leave(out, 2)
+    (tmp_path / ".out.jsonl.part.json").write_bytes(damage)
+    with pytest.raises(UsageError, match="--restart"):
+        complete(out, 2)
+    assert complete(out, 2, restart=True)[1] == 0
+
+
+def test_rows_that_vanished_are_noticed(tmp_path):
+    leave(tmp_path / "out.jsonl", 2)
+    (tmp_path / ".out.jsonl.part").write_bytes(b"")
+    with pytest.raises(UsageError, match="has lost rows"):
+        complete(tmp_path / "out.jsonl", 2)

@@ -1,0 +1,264 @@
+"""Files in, scores out, as the command does it: kinds of files, dying processes, runs that are killed and go on."""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pandas
+import psutil
+import pyarrow.parquet
+import pytest
+from rich.console import Console
+
+from grpo_env.errors import UsageError
+from grpo_env.files import read_records
+from grpo_env.registry import load_file
+from grpo_env.scores.rows import read_scores
+from grpo_env.scoring import Fields, Options, score_files
+from grpo_env.scoring.chunks import Chunk
+from grpo_env.scoring.inputs import Input
+from grpo_env.scoring.job import Job
+from grpo_env.scoring.parquet import write_parquet
+from grpo_env.scoring.reader import Reader
+from grpo_env.task import make_task
+
+SUMS = {
+    "version": 1,
+    "task": "sums",
+    "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+    "prompt": {"user": "{{ question }}"},
+    "verifiers": {
+        "accuracy": {"weight": 2.0},
+        "both": {"use": "all_of", "of": {"tag_count": {}, "strict_format": {}}},
+        "steps": {"use": "equation_steps", "process": 1.0},
+    },
+    "metric": "accuracy",
+}
+
+OWN = '''
+import ctypes
+import os
+import time
+from dataclasses import dataclass
+
+from grpo_env.core import Score, Verifier
+from grpo_env.registry import verifier
+
+
+@verifier("test_run_obeys")
+@dataclass(frozen=True)
+class Obeys(Verifier):
+    """Does to its process what the text says."""
+
+    def __call__(self, example, completion):
+        if "leave" in completion.text:
+            os._exit(3)
+        if "crash" in completion.text:
+            ctypes.string_at(0)
+        time.sleep(0.002)
+        return Score(1.0)
+'''
+
+
+@pytest.fixture
+def task(tmp_path):
+    return make_task(SUMS, "sums.yaml", tmp_path)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A file with a verifier, and a task that uses it."""
+    path = tmp_path / "test_run_own.py"
+    path.write_text(OWN)
+    return path
+
+
+def rows(count, **more):
+    return [
+        {"id": f"r{n}", "question": f"{n}+0?", "answer": n, "completion": f"#### {n}", **more} for n in range(count)
+    ]
+
+
+def write(path, rows):
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def without_seconds(path):
+    return [{**row, "seconds": 0} for row in read_scores(path)]
+
+
+def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):
+    first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
+    with gzip.open(tmp_path / "b.csv.gz", "wt") as file:
+        pandas.DataFrame(rows(1)).to_csv(file, index=False)
+    said = Console(file=io.StringIO(), width=200)
+    out = tmp_path / "out.parquet"
+    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), talk=said)
+    assert (tally.completions, tally.bad_rows) == (3, 1)
+    found = list(read_scores(out))
+    a, b = str(first), str(tmp_path / "b.csv.gz")
+    assert [(row["file"], row["group"], row["line"], row["total"]) for row in found] == [
+        (a, f"{a}:1", 1, 2.0),
+        (a, f"{a}:2", 2, 2.0),
+        (b, f"{b}:2", 2, 2.0),
+    ]
+    assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in found} == {
+        ("sums", "accuracy", None, None)
+    }
+    (reject,) = read_records(tmp_path / "out.rejects.jsonl")
+    assert {**reject.row, "problem": ""} == {"file": a, "line": 3, "problem": "", "row": "{broken"}
+    for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "1 rows could not be scored"):
+        assert line in said.file.getvalue()
+
+
+def test_parquet_holds_what_jsonl_does(task, tmp_path):
+    strange = "2+2=4 \ud800 <b>\x1b[31m\n#### 0"
+    given = [
+        {**rows(1)[0], "completion": strange, "prompt": [{"role": "user", "content": "hm"}], "y": True},
+        {**rows(1)[0], "completion": "<answer>0</answer>", "prompt": "text", "y": False},
+    ]
+    lines = read_records(write(tmp_path / "rows.jsonl", given))
+    job = Job(task, ("f",), (Reader(task, Fields(label=("y",))),), advantages=True)
+    jsonl, parquet = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
+    jsonl.write_bytes(job(Chunk(0, tuple(lines))).lines)
+    write_parquet(task, jsonl, parquet)
+    expected, found = list(read_scores(jsonl)), [present(row) for row in read_scores(parquet)]
+    assert expected[0]["text"] == strange
+    expected[0]["text"] = strange.replace("\ud800", "\ufffd")
+    expected[0]["prompt"] = json.dumps(expected[0]["prompt"])  # texts and chats in one column
+    assert found == [present(row) for row in expected]
+    assert found[0]["parts"]["both"]["parts"]["tag_count"]["value"] == 0.0
+    assert [step["value"] for step in found[0]["steps"]] == [1.0]
+
+
+def present(value):
+    """A row without what is null."""
+    if isinstance(value, dict):
+        return {key: present(each) for key, each in value.items() if each is not None}
+    return [present(each) for each in value] if isinstance(value, list) else value
+
+
+def test_chats_stay_chats_in_parquet(task, tmp_path):
+    job = Job(task, ("f",), (Reader(task),))
+    (tmp_path / "x").write_bytes(job(Chunk(0, tuple(read_records(write(tmp_path / "r.jsonl", rows(1)))))).lines)
+    write_parquet(task, tmp_path / "x", tmp_path / "x.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+    assert table["prompt"].to_pylist() == [[{"role": "user", "content": "0+0?"}]]
+
+
+def test_completions_alone_are_joined_to_the_tasks_data(tmp_path):
+    write(tmp_path / "data.jsonl", rows(3))
+    data = {
+        **SUMS,
+        "dataset": {
+            "path": "data.jsonl",
+            "split": {"train": 0.5, "eval": 0.5},
+            "answer": "{{ answer }}",
+            "id": "{{ id }}",
+        },
+    }
+    task = make_task(data, "sums.yaml", tmp_path)
+    known = {example.id: example for split in ("train", "eval") for example in task.examples(split)}
+    batch = [
+        {"custom_id": f"r{n}", "response": {"status_code": 200, "body": {"choices": [choice]}}}
+        for n, choice in enumerate(
+            {
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": f"#### {n}", "reasoning_content": "hm"},
+            }
+            for n in range(3)
+        )
+    ]
+    path = write(tmp_path / "batch.jsonl", batch)
+    one = Input(path, lambda row: task.answer(row, "row"))
+    job = Job(task, ("f",), (one.reader(task, Fields(), known.values(), True),))
+    found = [json.loads(line) for line in job(Chunk(0, tuple(one.rows()))).lines.splitlines()]
+    assert [(row["id"], row["parts"]["accuracy"]["value"], row["finish_reason"]) for row in found] == [
+        (f"r{n}", 1.0, "stop") for n in range(3)
+    ]
+    assert found[0]["text"] == "<think>\nhm\n</think>\n#### 0"
+    assert found[2]["prompt"] == [{"role": "user", "content": "2+0?"}]
+    with pytest.raises(UsageError, match="no row's id is one of the task's"):
+        one.reader(task, Fields(), [], True)
+
+
+@pytest.mark.parametrize(
+    ("files", "out", "problem"),
+    [
+        (["a.jsonl"], "x.csv", "ends in .jsonl or .parquet"),
+        (["a.jsonl", "a.jsonl"], None, "given twice"),
+        (["b.jsonl"], None, "no such file"),
+        (["."], None, "a folder, not a file"),
+    ],
+)
+def test_wrong_usage_is_said_before_anything_is_written(task, tmp_path, files, out, problem):
+    write(tmp_path / "a.jsonl", rows(1))
+    before = sorted(tmp_path.iterdir())
+    with contextlib.chdir(tmp_path), pytest.raises(UsageError, match=problem):
+        score_files(
+            task, [tmp_path / name for name in files], tmp_path / out if out else None, talk=Console(quiet=True)
+        )
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_process_that_dies_costs_the_row_that_it_died_of(own, tmp_path):
+    load_file(own)
+    data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
+    given = rows(70)
+    given[3]["completion"], given[66]["completion"] = "leave", "crash"
+    path, out = write(tmp_path / "rows.jsonl", given), tmp_path / "out.jsonl"
+    score_files(make_task(data, "t", tmp_path), [path], out, workers=2, talk=Console(quiet=True))
+    assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 66)]
+    rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
+    assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [
+        (4, "the process that judged it died (exit code 3)", "r3"),
+        (67, "the process that judged it died (SIGSEGV)", "r66"),
+    ]
+
+
+def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
+    write(tmp_path / "rows.jsonl", [*rows(600), "{broken", *rows(600, group="g")])
+    task = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
+    (tmp_path / "sums.yaml").write_text(json.dumps(task))
+
+    def start(out):
+        command = ["score", "sums.yaml", "rows.jsonl", "--verifiers", own.name, "--out", out, "--workers", "2"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "grpo_env", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+
+    def rows_done(state):
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(state.read_bytes())["tally"]["rows"]
+        return 0
+
+    draw, earlier = random.Random(0), 0
+    for _ in range(int(os.environ.get("GRPO_ENV_KILLS", "2"))):
+        run = start("out.jsonl")
+        while run.poll() is None and rows_done(tmp_path / ".out.jsonl.part.json") <= earlier:
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0, 0.3))
+        workers = psutil.Process(run.pid).children(recursive=True)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        assert psutil.wait_procs(workers, timeout=30)[1] == [], "workers end with the one that started them"
+        earlier = rows_done(tmp_path / ".out.jsonl.part.json")
+        assert not (tmp_path / "out.jsonl").exists()
+    last = start("out.jsonl")
+    _, said = last.communicate()
+    assert last.returncode == 1
+    assert f"going on after {earlier:,} rows" in said
+    found = list(read_scores(tmp_path / "out.jsonl"))
+    assert [row["line"] for row in found] == [n for n in range(1, 1202) if n != 601]
+    assert all(row["total"] == 1.0 for row in found)
+    assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
+    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
