@@ -93,10 +93,9 @@ class Dpo(Kind):
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         usable = [row for row in _usable(rows, self.truncated, left_out) if _is_scored(row, left_out)]
-        worst_first = sorted(usable, key=_known)
-        best_first = filter(self._may_be_chosen, sorted(usable, key=_known, reverse=True))
+        best = [row for row in usable if self._may_be_chosen(row)]
         pairs: Iterable[tuple[ScoreRow, ScoreRow]]
-        pairs = ((best, worst) for best in best_first for worst in worst_first if self._prefers(best, worst))
+        pairs = ((chosen, rejected) for chosen in best for rejected in usable if self._prefers(chosen, rejected))
         if self.per_prompt:
             pairs = nlargest(self.per_prompt, pairs, key=lambda pair: _known(pair[0]) - _known(pair[1]))
         used: set[str] = set()
@@ -109,8 +108,8 @@ class Dpo(Kind):
         if len(used) < len(usable):
             left_out["in no pair" if used else "in groups without a pair"] += len(usable) - len(used)
 
-    def _prefers(self, best: ScoreRow, worst: ScoreRow) -> bool:
-        difference = _known(best) - _known(worst)
+    def _prefers(self, chosen: ScoreRow, rejected: ScoreRow) -> bool:
+        difference = _known(chosen) - _known(rejected)
         return difference > EQUAL and difference >= self.margin - EQUAL
 
     def _may_be_chosen(self, row: ScoreRow) -> bool:

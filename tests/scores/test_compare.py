@@ -118,6 +118,12 @@ def test_what_the_totals_do_to_groups():
     assert groups.flips == 2
 
 
+def test_a_best_completion_that_loses_its_tie_is_still_the_best():
+    a = [row("1", n, total=total) for n, total in enumerate([1.0, 1.0, 0.0])]
+    b = [row("1", n, total=total) for n, total in enumerate([1.0, 0.5, 0.0])]
+    assert compared(a, b)[0].groups.best_changed == 0
+
+
 def test_a_total_at_the_mean_has_no_sign():
     a = [row("1", n, total=total) for n, total in enumerate([0.1, 0.2, 0.3])]
     b = [row("1", n, total=total) for n, total in enumerate([0.1, 0.3, 0.5])]
@@ -133,6 +139,12 @@ def test_missing_rows_are_counted_and_named():
     lines = "\n".join(described(result))
     assert "1 only in A: row '6', completion 0" in lines
     assert "1 only in B: row '2', completion 0" in lines
+
+
+def test_an_id_that_comes_twice_meets_its_first():
+    a = [row("twice", text="1"), row("m"), row("twice", text="2")]
+    result, found = compared(a, [row("new"), *a])
+    assert (result.pairs, dict(result.alone), found) == (3, {"b": 1}, [])
 
 
 def test_a_file_that_ends_early_is_no_error_however_much_it_lacks():

@@ -64,6 +64,7 @@ def test_sft_of_a_prompt_prefers_the_best_totals_and_keeps_their_order():
     out, counts = exported(rows, Sft(per_prompt=2))
     assert [one["completion"] for one in out] == ["1/1", "1/3"]
     assert counts.left_out == {"beyond 2 of the prompt": 3}
+    assert [one["completion"] for one in exported(rows, Sft(per_prompt=1))[0]] == ["1/1"]
     out, counts = exported(rows, Sft(min_total=1.1))
     assert [one["completion"] for one in out] == ["1/1", "1/2", "1/3"]
     assert counts.left_out == {"total below 1.1": 1, "total unscored (error)": 1}
@@ -139,7 +140,7 @@ def test_prm_counts_what_has_no_steps_and_takes_its_threshold():
 
 
 def test_prm_steps_with_one_end_are_good_if_all_are_and_two_parts_must_be_chosen_from():
-    both = stepped("abc", (0, 3, 1.0), (1, 3, 0.0))
+    both = stepped("abc", (0, 3, 0.0), (1, 3, 1.0))
     assert exported([both], Prm())[0][0] | {"prompt": ""} == {
         "id": "1",
         "prompt": "",
@@ -152,6 +153,15 @@ def test_prm_steps_with_one_end_are_good_if_all_are_and_two_parts_must_be_chosen
     assert exported([both], Prm(part="model"))[1].written == 1
     with pytest.raises(UsageError, match="outside of the text"):
         exported([stepped("abc", (0, 4, 1.0))], Prm())
+
+
+def test_prm_takes_the_steps_of_the_part_itself_not_those_that_a_composite_repeats():
+    whole = stepped("abc", (0, 3, 1.0))
+    inner = whole["parts"].pop("equations")
+    halved = [{**step, "value": 0.25} for step in inner["steps"]]
+    whole["parts"]["both"] = {**inner, "steps": halved, "parts": {"equations": inner}}
+    assert exported([whole], Prm())[0][0]["labels"] == [True]
+    assert exported([whole], Prm(part="both"))[0][0]["labels"] == [False]
 
 
 def test_inspect_records_have_epochs_from_one_and_unscored_ones_have_none():
