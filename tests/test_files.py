@@ -205,6 +205,15 @@ def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage
     assert "nothing after this line can be read" in last.problem
 
 
+@pytest.mark.parametrize("tail", [b"", b"xx"])
+def test_damage_at_once_keeps_the_rows_before_it(tmp_path, tail):
+    data = gzip.compress(b'{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "rows.jsonl").write_bytes(data + tail if tail else data[:-8])  # gzip ends with a checksum and a length
+    *good, last = read_records(tmp_path / "rows.jsonl")
+    assert good == [(1, {"a": 1}, ""), (2, {"a": 2}, "")]
+    assert (last.line, last.row) == (3, None)
+
+
 def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LONGEST", 1 << 18)
     bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 24) + b'"}\n{"a": 2}\n'
