@@ -275,6 +275,19 @@ def test_nothing_is_overwritten_and_nothing_half_done_is_left(tmp_path):
     assert out.read_text() == "mine"
 
 
+def test_a_file_that_appears_in_the_meantime_is_kept(tmp_path):
+    out = tmp_path / "out.jsonl"
+
+    def rows():
+        yield row()
+        out.write_text("theirs")
+        yield row(id="2")
+
+    with pytest.raises(UsageError, match="somebody else"):
+        export_file(rows(), Sft(), out)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out.jsonl", "theirs")]
+
+
 def test_the_command_says_what_it_took(tmp_path, monkeypatch, capsys):
     scores, out = tmp_path / "scores.jsonl", tmp_path / "sft.jsonl"
     scores.write_text("".join(json.dumps(one) + "\n" for one in group(1.0, 0.0, None)))
