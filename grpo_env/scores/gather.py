@@ -131,11 +131,12 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
         if row.get("group") is None or not row.get("metric"):
             key = "group" if row.get("group") is None else "metric"
             raise UsageError(f"{source}: completion {found.completions + 1} has no {key!r}; score the file anew")
-        if not found.metric:
-            found.task, found.metric = str(row.get("task") or ""), row["metric"]
-        elif row["metric"] != found.metric:
+        of = str(row.get("task") or ""), row["metric"]
+        if not found.completions:
+            found.task, found.metric = of
+        elif of != (found.task, found.metric):
             raise UsageError(
-                f"{source}: scores of two tasks, with the metrics {found.metric!r} and {row['metric']!r}; "
+                f"{source}: scores of two tasks, {found.task} (by {found.metric}) and {of[0]} (by {of[1]}); "
                 "make a report of each"
             )
         if row["group"] != group:

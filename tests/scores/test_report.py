@@ -45,8 +45,10 @@ def test_the_numbers_of_a_small_file(rows):
 
 
 def test_length_is_in_tokens_where_every_row_has_a_count(rows):
-    made = make_report([one | {"num_tokens": 7} for one in rows])
+    counted = [one | {"num_tokens": 7} for one in rows]
+    made = make_report(counted)
     assert (made.length.unit, made.length.mean) == ("tokens", 7)
+    assert make_report([rows[0], *counted[1:]]).length.unit == "characters"
 
 
 def test_warnings_say_what_is_wrong_with_numbers(rows):
@@ -112,7 +114,7 @@ def test_steps_have_a_profile_and_a_colour(rows):
         (lambda row: [], "no scores in it"),
         (lambda row: [{"id": 1}], "line 1: no key 'completion'"),
         (lambda row: [{**row(0, 0, 1), "group": None}], "has no 'group'; score the file anew"),
-        (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, with the metrics 'accuracy'"),
+        (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (by accuracy) and"),
         (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not together"),
         (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "1 is not as grpo_env score writes it (KeyError"),
         (lambda row: [{**row(0, 0, 1), "total": "1"}], "completion 1 is not as grpo_env score writes it (TypeError"),

@@ -150,6 +150,7 @@ def test_few_values_are_counted_one_by_one_and_many_in_ranges():
 def test_a_trend_is_the_mean_in_equally_filled_bins():
     found = trend(floats(*range(10), nan), floats(*[0] * 5, *[1] * 5, 9), bins=2)
     assert found == ((2, 7), (0, 1), (5, 5))
+    assert trend(floats(1, 2, 3), floats(0, 1, 1), bins=2) == ((1, 2.5), (0, 1), (1, 2))  # an edge begins the next bin
     assert trend(floats(3, 3), floats(0, 1)) == ((3,), (0.5,), (2,))
     assert trend(floats(nan), floats(1)) == ((), (), ())
 
@@ -219,3 +220,5 @@ def test_samples_are_of_different_prompts():
     assert [row["total"] for row in shown["Worst"]] == [0, 1, 2]
     assert [row["total"] for row in shown["Right, but paid little"]] == [0, 1, 2]
     assert [row["total"] for row in shown["Wrong, but paid well"]] == [5, 4, 3]
+    assert [row["total"] for row in samples.shown(mean=1)["Right, but paid little"]] == [0]
+    assert [row["total"] for row in samples.shown(mean=4)["Wrong, but paid well"]] == [5]

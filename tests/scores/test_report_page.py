@@ -111,7 +111,7 @@ HARNESS = """<body><script>onload = () => {
     ("scheme", "background"), [(0, "rgb(22, 24, 27)"), (1, "rgb(251, 251, 250)")], ids=["dark", "light"]
 )
 def test_a_browser_shows_it_without_network_errors_or_sideways_scrolling(hostile, rows, tmp_path, scheme, background):
-    long = [{**one, "id": "long" * 200, "text": "word" * 500} for one in rows]
+    long = [{**one, "id": "long" * 200, "text": "word" * 500, "task": HOSTILE} for one in rows]
     (tmp_path / "report.html").write_text(make_report([*long, *hostile]).html)
     frames = "".join(
         f'<iframe src="report.html" width="{width}" height="800" frameborder="0"></iframe>' for width in WIDTHS
