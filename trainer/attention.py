@@ -164,7 +164,7 @@ def attend(
         first = prompts.held[module.layer_idx]
         scores = torch.cat([prompts.times(scaled, first[0].mT), scores], -1)
         attention_mask = prompts.mask(others.get("sliding_window"), keys)
-    scores = scores.view(rows, held, heads // held, length, -1)
+    scores = scores.view(rows, held, heads // held, length, scores.shape[-1])
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     if attention_mask is None and length > 1 and (module.is_causal if is_causal is None else is_causal):
@@ -172,7 +172,7 @@ def attend(
     if attention_mask is not None:
         mask = attention_mask[:, :, None]
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
-    weights = torch.softmax(scores, -1).view(rows, held, stacked, -1)
+    weights = torch.softmax(scores, -1).view(rows, held, stacked, scores.shape[-1])
     found = weights[..., -keys:] @ value
     if prompts is not None:
         found = found + prompts.times(weights[..., :-keys], first[1])
