@@ -86,7 +86,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Rep
             raise
         report.not_run["data"] = str(problem)
         splits = {}
-    examples: dict[str, list[Example]] = {}
+    examples: dict[Split, list[Example]] = {}
     for split, rows in splits.items():
         examples[split] = list(_examples(task, split, rows, report))
     everything = [example for found in examples.values() for example in found]
@@ -123,8 +123,8 @@ def _examples(task: Task, split: str, rows: Sequence[Mapping[str, Any]], report:
 def _data(
     task: Task,
     report: Report,
-    rows: Mapping[str, Sequence[Mapping[str, Any]]],
-    examples: Mapping[str, Sequence[Example]],
+    rows: Mapping[Split, Sequence[Mapping[str, Any]]],
+    examples: Mapping[Split, Sequence[Example]],
     everything: Sequence[Example],
     model: str | None,
 ) -> None:
@@ -135,7 +135,7 @@ def _data(
     report.findings += found
     report.findings += ids(examples)
     report.findings += repeated(examples)
-    if {"train", "eval"} <= examples.keys():
+    if "train" in examples and "eval" in examples:
         report.facts["overlap"], found = overlap(examples["train"], examples["eval"])
         report.findings += found
     report.facts["lengths"], found = lengths(task, everything, model)
@@ -192,7 +192,7 @@ def part_verifier(verifier: Verifier, name: str) -> Verifier | None:
     for part in getattr(verifier, "parts", ()):
         found = part.verifier if part.name == name else part_verifier(part.verifier, name)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     return None
 
 

@@ -11,12 +11,13 @@ from grpo_env.errors import UsageError
 from grpo_env.findings import Finding, error, warning
 from grpo_env.honest import prompt_text
 from grpo_env.overlap import NEAR, overlaps, words
+from grpo_env.schema import Split
 from grpo_env.task import Task
 
 SHOWN_COLUMNS = 20
 
 
-def columns(task: Task, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
+def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
     """Which columns there are and which the task uses (marked ``*``); used ones that are empty are findings."""
     spec = task.spec.model_dump(include={"dataset", "prompt", "verifiers"})
     written = repr(spec)
@@ -34,7 +35,7 @@ def columns(task: Task, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> tupl
     return f"{', '.join(shown)}{more} (* used)", findings
 
 
-def ids(examples: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
     """Ids that stand twice, within a split or in both."""
     first: dict[str, str] = {}
     for split, found in examples.items():
@@ -46,7 +47,7 @@ def ids(examples: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
             first.setdefault(example.id, where)
 
 
-def repeated(examples: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
     """Prompts that stand twice in a split, and those of them that have another gold answer."""
     for split, found in examples.items():
         first: dict[tuple[str, ...], Example] = {}

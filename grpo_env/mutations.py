@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 _NUMBER = re.compile(r"[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?%?")
-_LATEX_SPELLING = re.compile(r"[\s{}$,]|\\[dt](?=frac)|\\(?:left|right)\b|\\[!,;:]")
-
+_LATEX_SPELLING = re.compile(r"\\(?:left|right)(?![a-z])|\\[!,;:]|\\[dt](?=frac)|[\s{}$,\\]")
 _NAME = re.compile(r"^[A-Za-z]=")  # x=5 is 5
 
 

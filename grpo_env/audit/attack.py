@@ -10,17 +10,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from grpo_env.core import Completion, Group, GroupVerifier, Score, judge_groups
+from grpo_env.core import Completion, Score
 from grpo_env.errors import UsageError, nearest
 from grpo_env.schema import Split
 from grpo_env.task import Task
 
-from . import answers, effort, hostile, layout  # noqa: F401  # they fill the table
+from . import answers, effort, hostile, layout, nearby  # noqa: F401  # they fill the table
+from .answers import said
 from .scoreboard import Audit, Outcome, Purse
 from .table import HACKS, Hack, Target
-from .targets import targets
+from .targets import judged, targets
 
-COPIES = 4  # a policy that has learnt a hack gives it in the whole group; for verifiers that compare a group's texts
 AGAIN = 2  # texts of each hack that are judged a second time
 SHOWN = 300  # characters of a text that is kept to be shown
 
@@ -60,7 +60,7 @@ def audit(
     found, source = targets(task, split, limit)
     judging = _Judging(task, limits or Limits())
     honest = judging.purses([(target, target.form.completion(target.honest)) for target in found])
-    wrong = judging.purses([(target, target.form.completion(layout.wrong_in_form(target))) for target in found])
+    wrong = judging.purses([(target, target.form.completion(said(target, target.wrong))) for target in found])
     outcomes, second = [], []
     for one in hacks:
         tries = list(_tries(one, found))
@@ -111,9 +111,7 @@ class _Judging:
     limits: Limits
 
     def purses(self, pairs: Sequence[tuple[Target, Completion]]) -> list[Purse]:
-        copies = COPIES if any(isinstance(one, GroupVerifier) for one in self.task.verifier.within()) else 1
-        groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
-        return [_purse(scores[0], self.task.metric) for scores in judge_groups(self.task.verifier, groups)]
+        return [_purse(score, self.task.metric) for score in judged(self.task, pairs)]
 
     def outcome(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from grpo_env.core import Example, Score, judge
+from grpo_env.core import Completion, Example, Group, GroupVerifier, Message, Score, judge_groups
 from grpo_env.data import is_local
 from grpo_env.errors import UsageError
 from grpo_env.honest import NEUTRAL, Form, prompt_text, worked, written_gold
@@ -17,6 +17,7 @@ from grpo_env.task import Task
 from .table import Target
 
 CANDIDATES = 4
+COPIES = 4  # a policy that has learnt a strategy gives it in the whole group, which some verifiers compare
 STRANGERS = ("none of these", "blue", "it cannot be known", "seven and a half")  # where the data know no other answer
 
 
@@ -50,6 +51,13 @@ def targets(task: Task, split: Split, limit: int) -> tuple[list[Target], str]:
     return paid, source + (f"; {left_out} left out, whose honest answer is not paid in full" if left_out else "")
 
 
+def judged(task: Task, pairs: Sequence[tuple[Target, Completion]]) -> list[Score]:
+    """The verdicts on completions, in the way of training. Where verifiers compare a group, all of it is the same."""
+    copies = COPIES if any(isinstance(one, GroupVerifier) for one in task.verifier.within()) else 1
+    groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
+    return [scores[0] for scores in judge_groups(task.verifier, groups)]
+
+
 def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:
     seen = []
     for place, case in enumerate(task.spec.cases):
@@ -61,7 +69,7 @@ def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:
         yield Example(f"cases.{place}", _prompt(task, case), case.answer, case.info), gold
 
 
-def _prompt(task: Task, case: CaseSpec) -> tuple[tuple[str, str], ...] | str:
+def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
     try:
         return build_prompt(task.spec.prompt, case.info, task.format, task.source)
     except UsageError:  # a case need not have the columns that the prompt shows
@@ -95,6 +103,6 @@ def _others(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_paid(task: Task, target: Target) -> bool:
-    score: Score = judge(task.verifier, target.example, target.form.completion(target.honest))
+    score = judged(task, [(target, target.form.completion(target.honest))])[0]
     value = score.part(task.metric).value
     return score.value is not None and value is not None and value >= 1
