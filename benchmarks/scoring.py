@@ -141,6 +141,8 @@ def trial(task: str, file: Path, folder: Path, workers: int, kills: int, seed: i
         run = subprocess.Popen(command(task, file, out, workers), stderr=subprocess.PIPE, text=True)
         try:
             _, said = run.communicate(timeout=draw.uniform(0.1, usual))
+            if run.returncode:
+                sys.exit(said)
             print(f"finished before it was killed: {going_on(said)}")
             finished += 1
             differs(expected, out)

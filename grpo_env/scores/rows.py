@@ -15,7 +15,7 @@ NEEDED = ("id", "completion", "total", "status", "parts")
 
 
 def read_scores(path: Path) -> Iterator[ScoreRow]:
-    """The rows of a scores file, in order; keys whose value is null in Parquet are left out.
+    """The rows of a scores file, in order. In Parquet what a row does not have is null, in JSONL it is not there.
 
     Raises ``UsageError`` for a file that is none, with the line.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain, groupby, islice
 from typing import NamedTuple
@@ -60,8 +61,11 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record], workers
     """
     reader = Reader(task, fields)
     work, chunks = partial(judge_chunk, reader), cut(0, records, reader.key)
-    for results in map(work, chunks) if workers == 1 else on_all(work, chunks, workers):
-        yield from results
+    if workers == 1:
+        yield from chain.from_iterable(map(work, chunks))
+        return
+    with closing(on_all(work, chunks, workers)) as judged:
+        yield from chain.from_iterable(judged)
 
 
 def judge_chunk(reader: Reader, chunk: Chunk) -> list[Scored]:

@@ -51,8 +51,8 @@ class Partial:
             self._files = [opened.enter_context(path.open("ab")) for path in (self._rows, self._rejects)]
             self._lock()
             self._refuse_to_overwrite()  # now for good: who finished it held the lock
-            sizes = self._earlier_work()
-            for file, size in zip(self._files, sizes, strict=True):
+            self._sizes = self._earlier_work()
+            for file, size in zip(self._files, self._sizes, strict=True):
                 file.truncate(size)
             self._open = opened.pop_all()
         self._saved = time.monotonic()
@@ -60,11 +60,12 @@ class Partial:
 
     def add(self, done: Done) -> None:
         """Take in the next chunk's output."""
-        rows, rejects = self._files
+        written = (done.lines, b"".join(dump_record(reject._asdict()).encode() for reject in done.rejects))
         with self._writing():
-            rows.write(done.lines)
-            for reject in done.rejects:
-                rejects.write(dump_record(reject._asdict()).encode())
+            for file, lines in zip(self._files, written, strict=True):
+                file.write(lines)
+            # Counted only now, and not asked of the files: a write that failed may have left a part of the chunk there.
+            self._sizes = (self._sizes[0] + len(written[0]), self._sizes[1] + len(written[1]))
             self.chunks += 1
             self.tally.merge(done.tally)
             if time.monotonic() - self._saved > SAVE_EVERY:
@@ -91,12 +92,11 @@ class Partial:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._open:
+        with self._writing(), self._open:
             if kind is None:
                 return
             if self._identity is not None and self.chunks:
-                with self._writing():
-                    self._save()
+                self._save()
             else:
                 for path in (self._state, self._rows, self._rejects):
                     path.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ class Partial:
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
-        rows, rejects = (os.fstat(file.fileno()).st_size for file in self._files)
+        rows, rejects = self._sizes
         if self._identity is not None:
             state = {
                 "identity": self._identity,

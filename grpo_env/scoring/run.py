@@ -7,6 +7,7 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -16,6 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from grpo_env import __version__
+from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.schema import Split
 from grpo_env.task import Task
@@ -75,17 +77,19 @@ def score_files(
     readers = tuple(one.reader(task, options.fields, examples, options.text) for one in inputs)
     job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
     whole = all(one.seekable for one in inputs)  # standard input cannot be read again
-    identity = _identity(task, inputs, options) if whole else None
+    identity = _identity(task, inputs, options, examples) if whole else None
     with Stream() if out is None else Partial(out, identity, restart=restart) as output:
         if output.chunks:
             talk.print(f"going on after {output.tally.rows:,} rows that an interrupted run has done")
+        start, earlier = time.perf_counter(), output.tally.completions
         try:
             _score(job, inputs, output, workers, talk)
         except BaseException:
             if identity is not None and output.chunks:
-                talk.print(f"{output.tally.rows:,} rows are done; the same command goes on after them", style="yellow")
+                talk.print("what is done is kept; the same command goes on from there", style="yellow")
             raise
         rejected = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
+    show_tally(output.tally, task, talk, time.perf_counter() - start, output.tally.completions - earlier)
     if rejected is not None:
         talk.print(f"{rejected}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True)
     return output.tally
@@ -93,7 +97,6 @@ def score_files(
 
 def _score(job: Job, inputs: Sequence[Input], output: Stream | Partial, workers: int, talk: Console) -> None:
     """All that ``output`` does not have yet."""
-    start, earlier = time.perf_counter(), output.tally.completions
     chunks = (
         chunk
         for number, (one, reader) in enumerate(zip(inputs, job.readers, strict=True))
@@ -109,23 +112,25 @@ def _score(job: Job, inputs: Sequence[Input], output: Stream | Partial, workers:
             yield chunk
 
     shown = 0
-    with progress(total, talk) as advance:
-        for done in on_all(job, handed_out(), workers, partial(mend, job)):
+    scored = on_all(job, handed_out(), workers, partial(mend, job))
+    # Closed at once where writing fails: the processes wait for more work as long as it lives.
+    with progress(total, talk) as advance, closing(scored):
+        for done in scored:
             output.add(done)
             for reject in done.rejects[: SHOWN_PROBLEMS - shown]:
                 talk.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
                 shown += 1
             advance(sizes.popleft(), done.tally.completions)
-    show_tally(output.tally, job.task, talk, time.perf_counter() - start, output.tally.completions - earlier)
 
 
-def _identity(task: Task, inputs: Sequence[Input], options: Options) -> dict[str, Any]:
+def _identity(task: Task, inputs: Sequence[Input], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
         "code": {type(one).__qualname__: _code(type(one)) for one in task.verifier.within()},
         "options": asdict(options),
+        "examples": _fingerprint(repr([(one.id, one.answer) for one in examples]).encode()) if examples else "",
         "inputs": {one.name: one.identity() for one in inputs},
     }
 
@@ -133,6 +138,10 @@ def _identity(task: Task, inputs: Sequence[Input], options: Options) -> dict[str
 def _code(verifier: type) -> str:
     """A fingerprint of the file that a verifier is in; empty for one that is in none."""
     try:
-        return hashlib.sha256(Path(inspect.getfile(verifier)).read_bytes()).hexdigest()[:16]
+        return _fingerprint(Path(inspect.getfile(verifier)).read_bytes())
     except (TypeError, OSError):
         return ""
+
+
+def _fingerprint(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -6,10 +6,11 @@ import signal
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
 from grpo_env.errors import RunError
@@ -37,6 +38,9 @@ class Worker(Generic[A, B]):
         try:
             self._pipe.send(work)
             self._pipe.recv()
+        except (PicklingError, AttributeError, TypeError) as error:
+            self.kill()
+            raise RunError(f"the task cannot be sent to another process ({error}): is a class of it local?") from error
         except (EOFError, OSError) as error:
             raise RunError(f"a scoring process could not start ({self._ending()}); see above for its error") from error
 
@@ -88,7 +92,7 @@ def on_all(
     pieces: Iterable[A],
     count: int,
     mend: Callable[[A, Callable[[A], B]], B] | None = None,
-) -> Iterator[B]:
+) -> Generator[B, None, None]:
     """The work on each piece, in order, by ``count`` processes.
 
     A piece that a process died of goes to ``mend``, with a function that does (smaller) pieces in a fresh process and
@@ -101,10 +105,10 @@ def on_all(
 
     def attempt(piece: A) -> B:
         worker: Worker[A, B] | None = getattr(own, "worker", None)
-        if worker is None:
+        if worker is None and not stopped.is_set():
             worker = own.worker = Worker(work)
             living.add(worker)
-        if stopped.is_set():
+        if worker is None or stopped.is_set():
             raise CancelledError
         try:
             return worker(piece)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import Tally
 from grpo_env.scoring.job import Done, Reject
 from grpo_env.scoring.partial import Partial
@@ -77,6 +77,35 @@ def test_an_error_keeps_the_work_and_one_before_any_work_leaves_nothing(tmp_path
     fail(out, 1)
     assert not out.exists()
     assert complete(out, 2)[1] == 1
+
+
+class Full:
+    """A file on a full disk, which takes a part of what is written."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, data):
+        self._file.write(data[:5])
+        raise OSError("no space left")
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_chunk_that_was_written_in_part_does_not_count(tmp_path, which):
+    expected, _ = complete(tmp_path / "whole.jsonl", 3)
+    partial = Partial(tmp_path / "out.jsonl", TASK).__enter__()
+    partial.add(chunk(0))
+    partial._files[which] = Full(partial._files[which])
+    with pytest.raises(RunError, match="no space left"):
+        partial.add(chunk(1))
+    partial.__exit__(RunError, RunError(), None)
+    assert complete(tmp_path / "out.jsonl", 3) == (expected, 1)
+    found = contents(tmp_path)
+    assert found["out.jsonl"] == found["whole.jsonl"]
+    assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
 
 
 def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
