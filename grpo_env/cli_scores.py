@@ -88,6 +88,8 @@ def report(
 
     if out.exists():  # before the work; writing looks again
         raise UsageError(f"{out}: exists already; give another name with --out")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
     made = make_report(scores)
     written = write_pngs(charts(made).items(), png) if png else []
     write_new(out, made.html)
