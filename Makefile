@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types tests clean
+.PHONY: train test check lint types tests tests-trainer tests-rest clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -22,8 +22,15 @@ types: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
 
+# Two processes, as most of a test's time is one thread's.
 tests: $(VENV)/ready
-	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory --jobs 2 tests-trainer tests-rest
+
+tests-trainer: $(VENV)/ready
+	$(BIN)/python -m pytest tests/trainer tests/tasks
+
+tests-rest: $(VENV)/ready
+	$(BIN)/python -m pytest tests --ignore tests/trainer --ignore tests/tasks
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "grpo_env needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

@@ -47,7 +47,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
 
     import torch
 
-    from grpo_env.trainer.curriculum import take
+    from grpo_env.curriculum import take
     from grpo_env.trainer.policy import load_policy
     from grpo_env.trainer.sampler import sample
 

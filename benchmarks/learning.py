@@ -66,7 +66,7 @@ def train(side: str, work: str, folder: str, every: str, limit: str, clock: str)
 
 def judge(work: str, folder: str, examples: str) -> list[Point]:
     """Another inner process: the points of the curve, from the weights that both start with to the last saved ones."""
-    from grpo_env.trainer.evaluate import run_eval
+    from grpo_env.evaluation import run_eval
     from grpo_env.trainer.policy import load_model
 
     one_core("cpu")

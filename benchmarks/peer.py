@@ -14,7 +14,7 @@ from transformers.utils import logging
 from trl import GRPOConfig, GRPOTrainer
 
 from grpo_env.core import Completion, Group, judge_groups
-from grpo_env.trainer.curriculum import take
+from grpo_env.curriculum import take
 from grpo_env.trainer.policy import load_model
 from grpo_env.trainer.update import learning_rate
 

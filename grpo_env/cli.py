@@ -123,8 +123,8 @@ def evaluate(
     _quiet_libraries()
     import json
 
+    from grpo_env.evaluation import run_eval
     from grpo_env.task import load_task
-    from grpo_env.trainer.evaluate import run_eval
 
     keys, settings = split_overrides(overrides)
     result = run_eval(load_task(task, keys), model=model, samples=samples, limit=limit, **settings)

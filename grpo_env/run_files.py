@@ -7,13 +7,13 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 from safetensors import SafetensorError
@@ -22,6 +22,11 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line, read_records
 from grpo_env.mixture import Mixture
 from grpo_env.schema import read_yaml
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from grpo_env.trainer.rollout import Judged
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -60,6 +65,27 @@ class RunFiles:
         if self.writes:
             with writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
                 file.writelines(map(dump_line, rows))
+
+    def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
+        """Append completions to ``samples.jsonl``, with whole score trees and advantages.
+
+        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.
+        """
+        rows = []
+        for one, row in zip(judged, advantages, strict=False):
+            values = row[: len(one.rollout.ids)].tolist()
+            rows.append(
+                {
+                    "step": step,
+                    "task": one.task,
+                    "id": one.example.id,
+                    "completion": one.rollout.text,
+                    "finish": one.rollout.finish,
+                    "advantage": values[0] if len(set(values)) == 1 else values,
+                    "score": one.score.to_dict(),
+                }
+            )
+        self.append(SAMPLES, *rows)
 
     def metrics(self) -> list[dict[str, Any]]:
         """All rows of ``metrics.jsonl``. A last line that a crash cut short is left out."""

@@ -11,14 +11,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from grpo_env.curriculum import Pool
 from grpo_env.errors import RunError
 from grpo_env.mixture import Mixture, load_mixture
-from grpo_env.run_files import MODEL, SAMPLES, RunFiles, read_config, replace, sync, writing
+from grpo_env.run_files import MODEL, RunFiles, read_config, replace, sync, writing
 
 from .config import TrainConfig
-from .curriculum import Pool
 from .policy import Policy
-from .rollout import Judged
 from .sharding import is_sharded, shares, whole, whole_model
 
 
@@ -37,27 +36,6 @@ class RunFolder(RunFiles):
         """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
         return cls(path, writes), load_mixture(path / "task.yaml"), config
-
-    def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
-        """Append completions to ``samples.jsonl``, with whole score trees and advantages.
-
-        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.
-        """
-        rows = []
-        for one, row in zip(judged, advantages, strict=False):
-            values = row[: len(one.rollout.ids)].tolist()
-            rows.append(
-                {
-                    "step": step,
-                    "task": one.task,
-                    "id": one.example.id,
-                    "completion": one.rollout.text,
-                    "finish": one.rollout.finish,
-                    "advantage": values[0] if len(set(values)) == 1 else values,
-                    "score": one.score.to_dict(),
-                }
-            )
-        self.append(SAMPLES, *rows)
 
     def save(
         self,

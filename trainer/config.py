@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_type_hints
 
 from grpo_env.errors import UsageError, nearest
+from grpo_env.peer_names import PEERS
 from grpo_env.schema import typed
 
 from .choices import Aggregate, Credit, Estimator, RatioLevel, Scale, Std, Surrogate
-from .presets import PEERS, expand
+from .presets import expand
 
 
 @dataclass(frozen=True)

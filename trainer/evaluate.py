@@ -1,23 +1,18 @@
-"""How good is a model on held-out examples: greedy and sampled accuracy, pass@k, and how sure that is."""
+"""Held-out examples, judged, and the means of what was judged."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Any
 
 from grpo_env.core import Example
-from grpo_env.errors import UsageError, nearest
-from grpo_env.intervals import Interval, bootstrap, pass_at_k, wilson
-from grpo_env.task import Task, load_task
+from grpo_env.intervals import Interval, bootstrap, wilson
+from grpo_env.task import Task
 
 from .config import TrainConfig
-from .policy import Policy, load_policy
+from .policy import Policy
 from .rollout import Judged, ask, roll_out
-
-# The settings of training that an evaluation shares.
-SETTINGS = ("model", "seed", "max_new_tokens", "temperature", "device", "precision", "prompts_per_step", "group_size")
 
 
 def evaluate(
@@ -71,67 +66,9 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def run_eval(
-    task: Task | str,
-    model: str | None = None,
-    *,
-    samples: int = 8,
-    limit: int | None = None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """Evaluate a model on a task's held-out examples.
-
-    Args:
-        task: a task, or its name or file.
-        model: ``bundled``, a folder or a hub id; default: the task's own.
-        samples: sampled completions per problem, for pass@k with k = 1, 2, 4, … up to it.
-        limit: evaluate on the first so many problems.
-        settings: any of ``SETTINGS``, as in training; the task's ``train`` section gives their defaults.
-
-    Returns:
-        ``greedy`` and ``sampled`` means (see ``summarise``) and ``pass@k``, each of the latter and the greedy
-        accuracy with its 95 % interval. Raises ``UsageError``.
-    """
-    task = load_task(task) if isinstance(task, str) else task
-    for name in settings:
-        if name not in SETTINGS:
-            raise UsageError(f"eval: unknown setting {name!r}; {nearest(name, SETTINGS)}")
-    chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
-    config = TrainConfig.from_mapping(chosen, "eval")
-    examples = task.examples("eval", limit)
-    policy = load_policy(config.model, device=config.device, precision=config.precision)
-    greedy = evaluate(policy, task, examples, config, samples=0)
-    sampled = evaluate(policy, task, examples, config, samples=samples)
-    return {
-        "task": task.name,
-        "model": policy.name,
-        "metric": task.metric,
-        "examples": len(examples),
-        "samples": samples,
-        "temperature": config.temperature,
-        "max_new_tokens": config.max_new_tokens,
-        "seed": config.seed,
-        "greedy": summarise(greedy),
-        "greedy_interval": accuracy_interval(greedy),
-        "sampled": summarise(sampled),
-        **_pass_at(sampled, samples, config.seed),
-    }
-
-
 def accuracy_interval(judged: Sequence[Judged]) -> Interval:
     """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
     values = _known(one.right for one in judged)
     if set(values) <= {0.0, 1.0}:
         return wilson(sum(values), len(values))
     return bootstrap(values)
-
-
-def _pass_at(judged: Sequence[Judged], samples: int, seed: int) -> dict[str, Any]:
-    """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
-    groups = [_known(one.right for one in judged[at : at + samples]) for at in range(0, len(judged), samples)]
-    result: dict[str, Any] = {}
-    for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
-        chances = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
-        if chances:
-            result[f"pass@{k}"] = {"value": fmean(chances), "interval": bootstrap(chances, seed)}
-    return result

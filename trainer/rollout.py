@@ -14,10 +14,10 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
+from grpo_env.curriculum import Pool
 from grpo_env.task import Task
 
 from .config import TrainConfig
-from .curriculum import Pool
 from .policy import Policy
 from .sampler import Rollout, sample
 

@@ -46,7 +46,7 @@ class RoundingAdamW(torch.optim.AdamW):
         self._seed = seed
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One update of all weights that have a gradient."""
         generator = None
         for group in self.param_groups:

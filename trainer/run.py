@@ -15,6 +15,7 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from grpo_env.core import Example
+from grpo_env.curriculum import Pool, check_task
 from grpo_env.curves import plot_curves
 from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.journal import Journal
@@ -27,7 +28,6 @@ from .adapters import prepare_adapter
 from .batch import Batch
 from .checkpoint import RunFolder
 from .config import TrainConfig
-from .curriculum import Pool, check_task
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
 from .policy import Policy, load_policy

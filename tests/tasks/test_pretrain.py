@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from grpo_env.evaluation import run_eval
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.tasks.pretrain import (
     CARELESS,
@@ -24,7 +25,6 @@ from grpo_env.tasks.pretrain import (
     pretrain,
     solution,
 )
-from grpo_env.trainer.evaluate import run_eval
 from grpo_env.trainer.policy import BUNDLED
 
 

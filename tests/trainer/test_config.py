@@ -8,8 +8,9 @@ from typing import get_args, get_type_hints
 import pytest
 
 from grpo_env.errors import UsageError
+from grpo_env.peer_names import PEERS
 from grpo_env.trainer.config import _RANGES, TrainConfig
-from grpo_env.trainer.presets import PEERS, PRESETS
+from grpo_env.trainer.presets import PRESETS
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import torch
 import yaml
 
 from grpo_env.core import Score
+from grpo_env.curriculum import Pool
 from grpo_env.errors import RunError, UsageError
 from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.task import load_task
 from grpo_env.trainer.batch import token_advantages
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.curriculum import Pool
 from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.rollout import Judged, draw

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from grpo_env.core import Example, Format, Score
+from grpo_env.curriculum import MASTERED, Pool
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.curriculum import MASTERED, Pool
 from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout
 

@@ -15,10 +15,9 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.scoring import select
 from grpo_env.task import Task
 
-from .config import TrainConfig
-
 if TYPE_CHECKING:
-    from .rollout import Judged
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.rollout import Judged
 
 # Examples that are always right still come now and then, or nobody would see that they are forgotten.
 MASTERED = 0.05

@@ -1,0 +1,82 @@
+"""``grpo_env eval``: how good a model is on a task's held-out examples, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from grpo_env.errors import UsageError, nearest
+from grpo_env.intervals import bootstrap, pass_at_k
+from grpo_env.task import Task, load_task
+
+if TYPE_CHECKING:
+    from grpo_env.trainer.rollout import Judged
+
+# The settings of training that an evaluation shares.
+SETTINGS = ("model", "seed", "max_new_tokens", "temperature", "device", "precision", "prompts_per_step", "group_size")
+
+
+def run_eval(
+    task: Task | str,
+    model: str | None = None,
+    *,
+    samples: int = 8,
+    limit: int | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Evaluate a model on a task's held-out examples.
+
+    Args:
+        task: a task, or its name or file.
+        model: ``bundled``, a folder or a hub id; default: the task's own.
+        samples: sampled completions per problem, for pass@k with k = 1, 2, 4, … up to it.
+        limit: evaluate on the first so many problems.
+        settings: any of ``SETTINGS``, as in training; the task's ``train`` section gives their defaults.
+
+    Returns:
+        ``greedy`` and ``sampled`` means (see ``summarise``) and ``pass@k``, each of the latter and the greedy
+        accuracy with its 95 % interval. Raises ``UsageError``.
+    """
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.evaluate import accuracy_interval, evaluate, summarise
+    from grpo_env.trainer.policy import load_policy
+
+    task = load_task(task) if isinstance(task, str) else task
+    for name in settings:
+        if name not in SETTINGS:
+            raise UsageError(f"eval: unknown setting {name!r}; {nearest(name, SETTINGS)}")
+    chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
+    config = TrainConfig.from_mapping(chosen, "eval")
+    examples = task.examples("eval", limit)
+    policy = load_policy(config.model, device=config.device, precision=config.precision)
+    greedy = evaluate(policy, task, examples, config, samples=0)
+    sampled = evaluate(policy, task, examples, config, samples=samples)
+    return {
+        "task": task.name,
+        "model": policy.name,
+        "metric": task.metric,
+        "examples": len(examples),
+        "samples": samples,
+        "temperature": config.temperature,
+        "max_new_tokens": config.max_new_tokens,
+        "seed": config.seed,
+        "greedy": summarise(greedy),
+        "greedy_interval": accuracy_interval(greedy),
+        "sampled": summarise(sampled),
+        **_pass_at(sampled, samples, config.seed),
+    }
+
+
+def _pass_at(judged: Sequence[Judged], samples: int, seed: int) -> dict[str, Any]:
+    """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
+    groups = [
+        [one.right for one in judged[at : at + samples] if one.right is not None]
+        for at in range(0, len(judged), samples)
+    ]
+    result: dict[str, Any] = {}
+    for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
+        chances = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
+        if chances:
+            result[f"pass@{k}"] = {"value": fmean(chances), "interval": bootstrap(chances, seed)}
+    return result
