@@ -92,10 +92,14 @@ def audit(
         str | None, typer.Option(help="Exit code 1 for an exploit, or for any problem: exploit or problem.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The whole scoreboard as JSON.")] = False,
+    hacks: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A Python file with hacks of your own.")
+    ] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Attack a task's reward: what lazy strategies earn beside an honest answer, and which of them are exploits."""
     from grpo_env.audit import audit as audit_task
+    from grpo_env.audit import load_hacks
     from grpo_env.task import load_task
 
     keys = task_keys(overrides)
@@ -103,6 +107,8 @@ def audit(
         raise UsageError(f"--split {split}: expected train or eval")
     if fail_on not in (None, "exploit", "problem"):
         raise UsageError(f"--fail-on {fail_on}: expected exploit or problem")
+    for file in hacks or []:
+        load_hacks(file)
     report = audit_task(load_task(task, keys), split, limit, only or ())  # type: ignore[arg-type]
     _show(report, as_json)
     if (fail_on == "exploit" and report.exploits) or (fail_on == "problem" and report.problems):

@@ -7,11 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 
 from grpo_env.core import Completion, Score
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.schema import Split
 from grpo_env.task import Task
 
@@ -33,8 +34,8 @@ class Limits:
     """The share that a hack may earn beyond a wrong answer in the same form, or beyond the honest text it pads."""
     form: float = 0.5
     """The share of the honest total that form alone, without a right answer, must stay below."""
-    guess: float = 0.5
-    """The share that a plain guess must stay below."""
+    guess: float = 0.75
+    """The share that a plain guess must stay below. (The same answer to every yes-or-no question earns half.)"""
     tolerated: float = 0.02
     """The share of examples in which the metric may pay a text that has the gold in it but does not answer with it."""
     slow: float = 10.0
@@ -53,7 +54,8 @@ def audit(
     """Attack a task's reward with the hacks of the table, or of some ``families``, on its first ``limit`` examples.
 
     ``elsewhere`` judges part of the texts again, in another order and another process, to see whether verdicts stay
-    the same. Raises ``UsageError`` for unknown families and where there is nothing to attack (see ``targets``).
+    the same. Raises ``UsageError`` for unknown families and where there is nothing to attack (see ``targets``), and
+    ``RunError`` if that process dies.
     """
     start = time.perf_counter()
     hacks = _chosen(families)
@@ -197,7 +199,13 @@ def _unstable(judging: _Judging, tried: Sequence[tuple[str, tuple[Target, Comple
     again = list(reversed(tried))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         pairs = [pair for _, pair, _ in again]
-        purses = pool.submit(_alone, judging, pairs).result()
+        try:
+            purses = pool.submit(_alone, judging, pairs).result()
+        except BrokenProcessPool as error:
+            raise RunError(
+                "the process that judges texts a second time died (in a script of yours, call audit under "
+                "if __name__ == '__main__', or with elsewhere=False)"
+            ) from error
     found = {}
     for (name, (target, _), purse), other in zip(again, purses, strict=True):
         if (other.total, other.metric) != (purse.total, purse.metric):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from grpo_env.core import Completion, Example
@@ -88,3 +90,18 @@ def hack(
         return build
 
     return register
+
+
+def load_hacks(file: Path) -> list[str]:
+    """Run a user's Python file and tell the names of the hacks that it puts into the table. Raises ``UsageError``."""
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file; expected a Python file with hacks")
+    before = set(HACKS)
+    try:
+        runpy.run_path(str(file))
+    except Exception as error:
+        raise UsageError(f"{file}: cannot be loaded: {type(error).__name__}: {error}") from error
+    own = sorted(set(HACKS) - before)
+    if not own:
+        raise UsageError(f'{file}: has no hack; put @hack("FAMILY") on a function of it')
+    return own

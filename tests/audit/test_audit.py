@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import HACKS, audit, hack
+from grpo_env.audit import HACKS, audit, load_hacks
 from grpo_env.audit.targets import targets
 from grpo_env.cli import app
 from grpo_env.core import GroupVerifier, Score, Verifier
@@ -171,18 +172,22 @@ def test_what_there_is_nothing_to_attack_in_is_an_error(tmp_path):
         audit(load_task("arithmetic"), families=["hedge"])
 
 
-def test_a_hack_of_ones_own_is_one_function():
+def test_a_hack_of_ones_own_is_one_function(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/audit.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "own.py").write_text(code)
+    (tmp_path / "none.py").write_text("x = 1")
     try:
-
-        @hack("mine", knows="gold")
-        def shouted(target):
-            """The answer in a shout."""
-            return f"IT IS {target.gold}!!!"
-
-        report = attacked(["mine"], accuracy={"use": "substring_accuracy", "weight": 1.0})
-        assert [(one.hack, one.about) for one in report.exploits] == [("shouted", "The answer in a shout.")]
-        with pytest.raises(UsageError, match="already"):
-            hack("mine")(shouted)
+        assert load_hacks(tmp_path / "own.py") == ["shouted"]
+        report = attacked(["style"], accuracy={"use": "substring_accuracy", "weight": 1.0})
+        assert [(one.hack, one.paid_in) for one in report.exploits] == [("shouted", 8)]
+        for file, problem in (
+            ("own.py", "there is one"),
+            ("none.py", "has no hack"),
+            ("no.py", "no such"),
+        ):
+            with pytest.raises(UsageError, match=problem):
+                load_hacks(tmp_path / file)
     finally:
         HACKS.pop("shouted", None)
 
