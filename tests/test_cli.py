@@ -37,12 +37,13 @@ def grpo_env(*arguments, cwd=".", **environment):
     return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), err.getvalue())
 
 
-def process(*arguments, cwd=None):
+def process(*arguments, cwd=None, stdin=None):
     """The command as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "grpo_env", *map(str, arguments)],
         capture_output=True,
         text=True,
+        input=stdin,
         cwd=cwd,
         env={**os.environ, "COLUMNS": "200"},
         check=False,
@@ -56,8 +57,8 @@ def file(tmp_path):
     return path
 
 
-def test_score_writes_rows_to_stdout_and_the_summary_to_stderr(file):
-    done = process("score", "arithmetic", file, "--label", "ok")
+def test_score_reads_stdin_and_writes_rows_to_stdout_and_the_summary_to_stderr(file):
+    done = process("score", "arithmetic", "-", "metric=accuracy", "--label", "ok", stdin=file.read_text())
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["id"], row["parts"]["accuracy"]["value"], row["label"]) for row in rows] == [
@@ -65,6 +66,7 @@ def test_score_writes_rows_to_stdout_and_the_summary_to_stderr(file):
         ("b", 0.0, True),
     ]
     assert "agreement of accuracy with the labels: 1 of 2" in done.stderr
+    assert done.stderr.startswith("standard input: grpo_env rows\n")
 
 
 def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
@@ -95,6 +97,8 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["score", "nope", "x.jsonl"], "unknown task 'nope'"),
         (["score", "gsm8k", "absent.jsonl"], "absent.jsonl: no such file"),
         (["score", "gsm8k", "x", "steps=3"], "steps: not a key of a task"),
+        (["score", "gsm8k", "metric=accuracy"], "no file to score"),
+        (["score", "gsm8k", "x", "--split", "test"], "expected train or eval"),
         (["tasks", "show", "arithmetic", "metric"], "expected KEY=VALUE"),
         (["tasks", "show", "arithmetic", "dataset.limit=[1"], "not valid YAML"),
         (["tasks", "show", "arithmetic", "dataset.limti=1"], "dataset.limti: unknown key; did you mean 'limit'?"),

@@ -3,6 +3,7 @@
 import json
 from ast import literal_eval
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -180,6 +181,13 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
     assert [row["id"] for row in alone if isinstance(row, dict)] == [str(n) for n in range(300) if n != 100]
     assert "not valid JSON" in alone[100]
     assert [row["total"] for row in alone[:4]] == [0.0, 2.0, 2.0, 0.0]
+
+
+def test_the_python_of_the_page_prints_what_it_shows(capsys):
+    page = (Path(__file__).parent.parent / "docs/scoring.md").read_text()
+    code = page.partition("```python\n")[2].partition("```")[0]
+    exec(compile(code, "scoring.md", "exec"), {})
+    assert f"\n    {capsys.readouterr().out}" in page
 
 
 def test_an_output_row_holds_everything_needed_to_weigh_again(task):

@@ -40,8 +40,8 @@ class Partial:
         self.chunks, self.tally = 0, Tally()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
         self._restart = restart
-        self._rows, self._rejects, self._state = (
-            out.with_name(f".{out.name}.{end}") for end in ("part", "rejects.part", "part.json")
+        self._rows, self._rejects, self._converted, self._state = (
+            out.with_name(f".{out.name}.{end}") for end in ("part", "rejects.part", "part.converted", "part.json")
         )
         self._open = ExitStack()
 
@@ -76,17 +76,14 @@ class Partial:
 
         ``convert`` writes rows of JSONL (first path) as another kind of file (second).
         """
-        final = self._rows
         with self._writing():
             self._save()
             if convert:
-                final = self._rows.with_suffix(".converted")
-                convert(self._rows, final)
+                convert(self._rows, self._converted)
             if self.tally.bad_rows:
                 _name(self._rejects, self.rejected)
-            _name(final, self.out)
-            for path in (self._state, self._rows, self._rejects, final):
-                path.unlink(missing_ok=True)
+            _name(self._converted if convert else self._rows, self.out)
+            self._remove()
         return self.rejected if self.tally.bad_rows else None
 
     def __exit__(
@@ -98,11 +95,16 @@ class Partial:
             if self._identity is not None and self.chunks:
                 self._save()
             else:
-                for path in (self._state, self._rows, self._rejects):
-                    path.unlink(missing_ok=True)
+                self._remove()
+
+    def _remove(self) -> None:
+        for path in (self._rows, self._rejects, self._converted, self._state):
+            path.unlink(missing_ok=True)
 
     def _refuse_to_overwrite(self) -> None:
         if self.out.exists():
+            if _same(self._rows, self.out) or _same(self._converted, self.out):
+                self._remove()  # of a run that was killed when all was done
             raise UsageError(f"{self.out}: exists already; give another name with --out")
         if self.rejected.exists() and not _same(self._rejects, self.rejected):
             raise UsageError(f"{self.rejected}: exists already, and rejects would go there; move it away")

@@ -108,6 +108,17 @@ def test_a_chunk_that_was_written_in_part_does_not_count(tmp_path, which):
     assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
 
 
+@pytest.mark.parametrize("made", [".out.jsonl.part", ".out.jsonl.part.converted"])
+def test_a_run_that_was_killed_when_all_was_done_leaves_nothing_for_long(tmp_path, made):
+    out = tmp_path / "out.jsonl"
+    leave(out, 2)
+    (tmp_path / made).touch()
+    out.hardlink_to(tmp_path / made)
+    with pytest.raises(UsageError, match="exists already"):
+        complete(out, 2)
+    assert list(contents(tmp_path)) == ["out.jsonl"]
+
+
 def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
     out = tmp_path / "out.jsonl"
     leave(out, 3)
