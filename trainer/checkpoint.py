@@ -18,7 +18,7 @@ from grpo_env.run_files import MODEL, RunFiles, read_config, replace, sync, writ
 
 from .config import TrainConfig
 from .policy import Policy
-from .sharding import is_sharded, shares, whole, whole_model
+from .sharding import is_sharded, load_optimizer, shares, whole_model, whole_state
 
 
 class RunFolder(RunFiles):
@@ -50,10 +50,8 @@ class RunFolder(RunFiles):
 
         ``reference`` holds the weights of a reference that moves, ``None`` where it stays as it was.
         """
-        weights = {name: weight.detach() for name, weight in policy.trained.items()}
-        state = {"step": step, "optimizer": optimizer.state_dict(), "reference": reference, "weights": weights}
-        state["rates"] = [pool.rates for pool in pools]
-        state = whole(state, self.writes)
+        state = {"step": step, "rates": [pool.rates for pool in pools]}
+        state |= whole_state(policy, optimizer, reference, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -100,7 +98,7 @@ class RunFolder(RunFiles):
                 state = torch.load(path / "state.pt", map_location=where, mmap=shared, weights_only=True)
                 state = shares(policy, state)
                 policy.restore(state["weights"])
-                optimizer.load_state_dict(state["optimizer"])
+                load_optimizer(policy, optimizer, state["optimizer"])
                 if reference is not None:
                     reference.update(state["reference"])
                 for pool, rates in zip(pools, state.get("rates", ()), strict=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator, DistributedType
-from accelerate.utils import disable_fsdp_ram_efficient_loading
+from accelerate import Accelerator
+from accelerate.utils import disable_fsdp_ram_efficient_loading, patch_environment
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -33,7 +33,7 @@ class Policy:
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
     Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
     the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time. ``paged`` samples are
-    transformers' own (see ``paged``).
+    transformers' own (see ``paged``); ``engine`` is DeepSpeed's, where it trains the model (see ``zero``).
     """
 
     name: str
@@ -44,6 +44,7 @@ class Policy:
     shares_prompts: bool = False
     has_head_apart: bool = False
     paged: bool = False
+    engine: Any = None
 
     @property
     def device(self) -> torch.device:
@@ -53,7 +54,7 @@ class Policy:
     @property
     def parameters(self) -> int:
         """Number of weights; shared ones count once."""
-        return sum(weight.numel() for weight in self.model.parameters())
+        return size(self.model.parameters())
 
     @property
     def precision(self) -> str:
@@ -89,12 +90,12 @@ class Policy:
 
     def snapshot(self) -> dict[str, Tensor]:
         """A copy of the trained weights: all that a reference model or a checkpoint needs beside what was loaded."""
-        return {name: weight.detach().clone() for name, weight in self.trained.items()}
+        return {name: held(weight).detach().clone() for name, weight in self.trained.items()}
 
     def restore(self, weights: Mapping[str, Tensor]) -> None:
         """Give the trained weights the values of a snapshot. Raises ``KeyError`` for one that is missing."""
         for name, weight in self.trained.items():
-            weight.data.copy_(weights[name])
+            held(weight).data.copy_(weights[name])
 
     @contextmanager
     def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
@@ -106,9 +107,11 @@ class Policy:
             self._exchange(weights)
 
     def _exchange(self, weights: Mapping[str, Tensor]) -> None:
+        if self.engine is not None:
+            self.engine.empty_partition_cache()  # what was gathered of the values that go
         for name, weight in self.trained.items():
-            own = weight.detach().clone()
-            weight.data.copy_(weights[name])
+            own = held(weight).detach().clone()
+            held(weight).data.copy_(weights[name])
             weights[name].copy_(own)
 
     def computing(self) -> AbstractContextManager[Any]:
@@ -143,6 +146,16 @@ class Policy:
         return ids
 
 
+def held(weight: Tensor) -> Tensor:
+    """What this process keeps of a weight: all of it or, with DeepSpeed's stage 3, a flat share."""
+    return getattr(weight, "ds_tensor", weight)
+
+
+def size(weights: Iterable[Tensor]) -> int:
+    """Number of weights in tensors, whole or in shares."""
+    return sum(getattr(weight, "ds_numel", weight.numel()) for weight in weights)
+
+
 def load_policy(
     name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
 ) -> Policy:
@@ -152,9 +165,8 @@ def load_policy(
     mode), or the ratio of the first update would not be 1. Raises ``UsageError`` for a model that does not load
     and for a device or precision that is not there.
     """
-    accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
-    if accelerator.distributed_type == DistributedType.DEEPSPEED:
-        raise UsageError("accelerate is set up for DeepSpeed; weights are sharded by FSDP2 here, see docs/scaling.md")
+    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``zero``
+        accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
     disable_fsdp_ram_efficient_loading()  # every process reads the file: transformers would give weights to one only
     found = accelerator.device.type
     if device not in ("auto", found):

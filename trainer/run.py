@@ -30,11 +30,12 @@ from .checkpoint import RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
-from .policy import Policy, load_policy
+from .policy import Policy, load_policy, size
 from .rollout import Judged
 from .rounding import hold_in_bf16
 from .sharding import is_sharded, shard
 from .update import UpdateStats, learning_rate, make_optimizer
+from .zero import with_engine
 
 SHOWN = 3  # completions shown before and after
 
@@ -92,12 +93,14 @@ class Run:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
         for task in mixture.tasks:
             check_task(task, config)
+        optimizer = make_optimizer(policy, config)
+        policy = with_engine(policy, optimizer, config)
         return cls(
             mixture,
             config,
             policy,
             policy.snapshot() if config.kl_coef > 0 else None,
-            make_optimizer(policy, config),
+            optimizer,
             [Pool(task, weight, config) for task, weight in mixture.members],
             [task.examples("eval", config.eval_examples) for task in mixture.tasks],
             Report(config.steps, silent=not policy.accelerator.is_main_process),
@@ -124,16 +127,16 @@ class Run:
         rows = config.prompts_per_step * config.group_size
         many = policy.accelerator.num_processes
         where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
-        where += " with a share of the weights each" if is_sharded(policy) else ""
+        where += " with a share each" if is_sharded(policy) else ""
         tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.journal = Journal(self.folder, self.report, tracker)
         for pool in self.pools:
             share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
             task = pool.task
             self.report.say(f"task       {task.name}: {len(pool.examples)} examples, metric {task.metric}{share}")
-        trained = sum(weight.numel() for weight in policy.trained.values())
-        size = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
-        self.report.say(f"model      {policy.name}: {size}, {policy.precision} on {where}")
+        trained = size(policy.trained.values())
+        sizes = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
+        self.report.say(f"model      {policy.name}: {sizes}, {policy.precision} on {where}")
         self.report.say(
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"

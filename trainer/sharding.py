@@ -1,4 +1,5 @@
-"""Weights of which every process keeps a share: FSDP2 (torch's ``fully_shard``), where accelerate is set up for it.
+"""Weights of which every process keeps a share: FSDP2 (torch's ``fully_shard``), where accelerate is set up for it, or
+DeepSpeed (see ``zero``).
 
 The optimizer works on the shares. A pass, forward or backward, gathers each layer's weights before it and frees them
 after it. All processes do that together, so all must make as many passes; sampling, where each goes on for as long as
@@ -7,7 +8,8 @@ its completions do, gathers all weights beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,11 +19,11 @@ from accelerate.utils import FullyShardedDataParallelPlugin, parse_flag_from_env
 from torch import Tensor
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from grpo_env.errors import UsageError
-
+from . import zero
 from .config import TrainConfig
 from .policy import Policy
 
@@ -42,12 +44,8 @@ def shard(policy: Policy, config: TrainConfig) -> Policy:
         "fsdp_offload_params: false": not parse_flag_from_env("FSDP_OFFLOAD_PARAMS"),
         "gradient_checkpointing=true, not fsdp_activation_checkpointing": not asked.activation_checkpointing,
         "no parallelism_config": policy.accelerator.parallelism_config is None,
-        "optimizer=adamw": config.optimizer == "adamw",
-        "sampler=own": config.sampler == "own",
-        "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
-    if missing := [need for need, met in needs.items() if not met]:
-        raise UsageError(f"accelerate is set up for FSDP, which needs {', '.join(missing)}; see docs/scaling.md")
+    zero.check_setup("FSDP", needs, policy, config)
     model, precision = policy.model, MixedPrecisionPolicy(policy.autocast, torch.float32)
     layers = [layer for layer in model.modules() if isinstance(layer, GradientCheckpointingLayer)]
     for part in (*layers, model):
@@ -58,13 +56,17 @@ def shard(policy: Policy, config: TrainConfig) -> Policy:
 
 
 def is_sharded(policy: Policy) -> bool:
-    """Whether every process keeps only a share of the weights."""
-    return isinstance(policy.model, FSDPModule)
+    """Whether every process keeps only a share of the weights, or of what their optimizer needs."""
+    return isinstance(policy.model, FSDPModule) or policy.engine is not None
 
 
 @contextmanager
 def gathered(policy: Policy) -> Iterator[None]:
     """Every process has all weights, so that it can compute without the others. All processes come here together."""
+    if policy.engine is not None:
+        with zero.gathered(policy.engine):
+            yield
+        return
     parts = [part for part in policy.model.modules() if isinstance(part, FSDPModule)]
     for part in parts:
         part.set_reshard_after_forward(False, recurse=False)
@@ -96,6 +98,9 @@ def whole_model(policy: Policy, keep: bool = True) -> dict[str, Tensor] | None:
     if not is_sharded(policy):
         return None
     once, state = policy.trained, policy.model.state_dict()
+    if policy.engine is not None:
+        buffers = dict(policy.model.named_buffers())
+        return {name: part for name, part in state.items() if name in buffers} | zero.whole_weights(policy, keep)
     return whole({name: part for name, part in state.items() if name in once or not isinstance(part, DTensor)}, keep)
 
 
@@ -108,7 +113,55 @@ def shares(policy: Policy, state: T) -> T:
     def share(tensor: Tensor) -> Tensor:
         if not tensor.dim():  # the optimizer's count of steps
             return tensor
+        if policy.engine is not None:
+            return zero.share(policy, tensor)
         return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
 
     result: T = tree_map_only(Tensor, share, state)
     return result
+
+
+def whole_state(
+    policy: Policy, optimizer: torch.optim.Optimizer, reference: Mapping[str, Tensor] | None, keep: bool
+) -> dict[str, Any]:
+    """What a checkpoint holds of optimizer, reference and weights, whole; ``None`` for what is not kept."""
+    if policy.engine is not None:
+        return zero.whole_state(policy, optimizer, reference, keep)
+    weights = {name: weight.detach() for name, weight in policy.trained.items()}
+    return whole({"optimizer": optimizer.state_dict(), "reference": reference, "weights": weights}, keep)
+
+
+def load_optimizer(policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Take up the optimizer's part of a checkpoint, in ``shares``, after the weights."""
+    if policy.engine is not None:
+        zero.load_optimizer(policy, optimizer, state)
+    else:
+        optimizer.load_state_dict(state)
+
+
+def backward(policy: Policy, loss: Tensor) -> None:
+    """Add a loss's gradient to that of the step."""
+    if policy.engine is not None:
+        zero.backward(policy, loss)
+    else:
+        policy.accelerator.backward(loss)
+
+
+def advance(policy: Policy, optimizer: torch.optim.Optimizer, max_norm: float) -> float:
+    """An optimizer step along the sum of all processes' gradients, scaled down to a norm; returns the norm it had.
+
+    Where that is not finite, the weights stay as they are.
+    """
+    if policy.engine is not None:
+        policy.engine.step()
+        return math.inf if policy.engine.optimizer.overflow else float(policy.engine.get_global_grad_norm())
+    weights = list(policy.trained.values())
+    for weight in weights:
+        weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+        if policy.accelerator.num_processes > 1 and not is_sharded(policy):
+            weight.grad = policy.accelerator.reduce(weight.grad, "sum")
+    norm = float(whole(clip_grad_norm_(weights, max_norm)))
+    if math.isfinite(norm):
+        optimizer.step()
+    optimizer.zero_grad()
+    return norm

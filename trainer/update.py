@@ -12,7 +12,6 @@ import torch
 from accelerate.utils import gather_object
 from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError
@@ -23,7 +22,7 @@ from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
 from .rounding import RoundingAdamW
-from .sharding import is_sharded, whole
+from .sharding import advance, backward, is_sharded
 
 T = TypeVar("T")
 
@@ -93,7 +92,6 @@ def update(
     """
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
-    weights = list(policy.trained.values())
     denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 6)
     if is_sharded(policy):
@@ -103,21 +101,14 @@ def update(
         fitting(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
     for _ in range(config.updates_per_step):
         sums = fitting(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
-        for weight in weights:
-            weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
-            if policy.accelerator.num_processes > 1 and not is_sharded(policy):
-                weight.grad = policy.accelerator.reduce(weight.grad, "sum")
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
-        norm = float(whole(clip_grad_norm_(weights, config.max_grad_norm)))
         loss_value, *totals, tokens = sums.tolist()
-        if not (math.isfinite(loss_value) and math.isfinite(norm)):
-            optimizer.zero_grad()
+        norm = advance(policy, optimizer, config.max_grad_norm) if math.isfinite(loss_value) else math.nan
+        if not math.isfinite(norm):
             raise RunError(
                 f"step {step}: the loss ({loss_value:g}) or its gradient (norm {norm:g}) is not finite; the weights "
                 f"were left as they were. Try a lower learning_rate (now {config.learning_rate:g}) or precision=fp32"
             )
-        optimizer.step()
-        optimizer.zero_grad()
         stats = UpdateStats(loss_value, norm, *(total / tokens if tokens else math.nan for total in totals))
     return stats
 
@@ -153,7 +144,7 @@ def add_gradients(
     _recompute(policy, config.gradient_checkpointing)
     for micro in batch.micro_batches:
         loss, parts = micro_batch_loss(policy, micro, config, denominator)
-        policy.accelerator.backward(loss)
+        backward(policy, loss)
         sums += parts
     _recompute(policy, False)
     return sums

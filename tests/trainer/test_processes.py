@@ -7,21 +7,24 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator, DistributedType
+from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.run import InterruptedRunError
 from grpo_env.trainer.sharding import shard
-from grpo_env.trainer.update import UpdateStats, update
+from grpo_env.trainer.update import UpdateStats, make_optimizer, update
+from grpo_env.trainer.zero import share, with_engine
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
 # is held out, so one of two processes has none.
@@ -89,17 +92,15 @@ def two(one: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]
     ``then``: goes on with the first steps of ``shares``.
     """
     folder = tmp_path_factory.mktemp("two")
-    shutil.copytree(one, folder / "shares", ignore=shutil.ignore_patterns("model", "step-00000[345]"))
-    done = two_processes(folder, f"os.chdir({str(folder)!r})", THREE_RUNS)
+    first_steps(one, folder / "shares")
+    done = two_processes(folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("saved      ") == 3  # only the first process talks
     return folder, done.stderr
 
 
 FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
-THREE_RUNS = f"""
-run("whole")
-os.environ.update({FSDP2})
+GO_ON = """
 resume("shares")
 if os.environ["RANK"] == "0":
     shutil.copytree("shares", "then", ignore=shutil.ignore_patterns("model", "step-000005"))
@@ -108,21 +109,53 @@ resume("then")
 """
 
 
+def first_steps(one: Path, folder: Path) -> None:
+    shutil.copytree(one, folder, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+
+
 def test_two_processes_equal_one(one: Path, two: tuple[Path, str]) -> None:
     folder, said = two
     assert said.count("cpu, 2 processes\n") == 1
     assert_equal(one, folder / "whole")
 
 
-def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
-    folder, said = two
-    assert said.count("cpu, 2 processes with a share of the weights each\n") == 2
+def assert_shares_equal(one: Path, folder: Path) -> None:
+    """``GO_ON`` took the steps of one process, and from its own checkpoint its own to the bit."""
     assert_equal(one, folder / "shares")
     runs = [folder / "shares", folder / "then"]
     states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
     torch.testing.assert_close(*states, rtol=0, atol=0)
     sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, *runs)}
     assert len(sizes) == 1  # weights that layers share are written once
+
+
+def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
+    folder, said = two
+    assert said.count("cpu, 2 processes with a share each\n") == 2
+    assert_shares_equal(one, folder)
+
+
+@pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> None:
+    first_steps(one, tmp_path / "shares")
+    no_compiler = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
+    environment = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": stage}
+    done = two_processes(
+        tmp_path, f"os.chdir({str(tmp_path)!r})", no_compiler, f"os.environ.update({environment})", GO_ON
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("cpu, 2 processes with a share each\n") == 2
+    assert_shares_equal(one, tmp_path)
+
+
+def test_the_shares_of_stage_3_are_the_whole() -> None:
+    tensor, found = torch.arange(10.0).view(2, 5), []
+    for rank in range(4):
+        accelerator = SimpleNamespace(num_processes=4, process_index=rank)
+        engine = SimpleNamespace(zero_optimization_stage=lambda: 3)
+        found.append(share(SimpleNamespace(accelerator=accelerator, engine=engine), tensor))  # type: ignore[arg-type]
+    assert [part.tolist() for part in found] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
 
 
 def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: Path, tmp_path: Path) -> None:
@@ -172,8 +205,23 @@ def test_what_does_not_go_with_shares(
         shard(policy, config)
 
 
-def test_deepspeed_is_refused(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # accelerate asks for it from environment variables, and only where there is a GPU.
-    monkeypatch.setattr(Accelerator, "distributed_type", DistributedType.DEEPSPEED)
-    with pytest.raises(UsageError, match="set up for DeepSpeed; weights are sharded by FSDP2 here"):
-        load_policy(str(model_folder), device="cpu")
+@pytest.mark.parametrize(
+    ("settings", "environment", "message"),
+    [
+        ({}, {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "1"}, "set up for DeepSpeed, which needs zero_stage: 2 or 3; see"),
+        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "cpu"}, "offload_optimizer_device: none"),
+        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "cpu"}, "offload_param_device: none"),
+        ({"sampler": "paged"}, {}, "sampler=own"),
+        ({}, {}, r"pip install 'grpo_env\[deepspeed\]'"),
+    ],
+)
+def test_what_does_not_go_with_deepspeed(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
+) -> None:
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    monkeypatch.setitem(sys.modules, "deepspeed", None)
+    for name, value in {"ACCELERATE_USE_DEEPSPEED": "true", **environment}.items():
+        monkeypatch.setenv(name, value)
+    config = TrainConfig(**settings)
+    with pytest.raises(UsageError, match=message):
+        with_engine(policy, make_optimizer(policy, config), config)
