@@ -22,6 +22,7 @@ from .scoreboard import Audit, Outcome, Purse
 from .table import HACKS, Hack, Target
 from .targets import judged, targets
 
+ROUNDING = 1e-9
 AGAIN = 2  # texts of each hack that are judged a second time
 SHOWN = 300  # characters of a text that is kept to be shown
 
@@ -127,7 +128,6 @@ class _Judging:
         own, right, base = Purse.mean(earned), Purse.mean(honest), Purse.mean(wrong)
         reasons = list(self._reasons(one, own, right, base))
         start = right if one.rule == "padding" else base
-        extra = {name: value - start.parts.get(name, 0.0) for name, value in own.parts.items()}
         best = max(range(len(pairs)), key=lambda place: (earned[place].metric or 0.0, earned[place].total or 0.0))
         return Outcome(
             hack=one.name,
@@ -143,7 +143,7 @@ class _Judging:
             statuses=dict(Counter(purse.status for purse in earned if purse.total is None)),
             seconds=max(purse.seconds for purse in earned),
             exploits=tuple(reasons),
-            paid_by=max(extra, key=lambda name: extra[name], default="") if reasons else "",
+            paid_by=_payer(own, start) if reasons else "",
             example=pairs[best][0].example.id,
             text=pairs[best][1].text[:SHOWN],
             gold=pairs[best][0].gold,
@@ -184,10 +184,26 @@ def _purse(score: Score, metric: str) -> Purse:
         metric=part.value,
         process=math.fsum(step.value for step in score.steps),
         parts={one.name: one.weight * (one.value or 0.0) for one in score.parts},
+        steps={one.name: one.process * _steps(one) for one in score.parts if one.process},
         status=score.status,
         why=part.explanation,
         seconds=score.seconds,
     )
+
+
+def _steps(part: Score) -> float:
+    """The sum of a part's step scores; a part without steps is a last step."""
+    return math.fsum(step.value for step in part.steps) if part.steps else part.value or 0.0
+
+
+def _payer(own: Purse, start: Purse) -> str:
+    """The part that pays most of what a hack has beyond ``start``: in the total, else in step scores, else in all."""
+    for mine, theirs in ((own.parts, start.parts), (own.steps, start.steps), (own.parts, {})):
+        extra = {name: value - theirs.get(name, 0.0) for name, value in mine.items()}
+        name = max(extra, key=lambda name: extra[name], default="")
+        if name and extra[name] > ROUNDING:
+            return name
+    return ""
 
 
 def _share(part: float, whole: float) -> float:

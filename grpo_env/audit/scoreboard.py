@@ -12,12 +12,13 @@ SHOWN_GUESSES = 3
 
 @dataclass(frozen=True)
 class Purse:
-    """What one text earned, or many on average: total, metric, sum of step scores, and weighted parts by name."""
+    """What one text earned, or many on average: total, metric, sum of step scores; both by part, weighted."""
 
     total: float | None
     metric: float | None
     process: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
     status: str = "scored"
     why: str = ""
     seconds: float = 0.0
@@ -27,12 +28,12 @@ class Purse:
         """The mean over those that are scored. Without any, total and metric are ``None``."""
         scored = [purse for purse in purses if purse.total is not None]
         metrics = [purse.metric for purse in scored if purse.metric is not None]
-        names = list(dict.fromkeys(name for purse in scored for name in purse.parts))
         return Purse(
             total=fmean([purse.total or 0.0 for purse in scored]) if scored else None,
             metric=fmean(metrics) if metrics else None,
             process=fmean([purse.process for purse in scored]) if scored else 0.0,
-            parts={name: fmean([purse.parts.get(name, 0.0) for purse in scored]) for name in names},
+            parts=_means([purse.parts for purse in scored]),
+            steps=_means([purse.steps for purse in scored]),
             status="scored" if scored else "unscored",
             seconds=max((purse.seconds for purse in purses), default=0.0),
         )
@@ -153,6 +154,11 @@ class Audit:
             f"{len(self.exploits)} exploits, {len(self.unstable)} unstable, {len(self.slow)} slow, "
             f"{len(self.failed)} failed; longest verdict {slowest.seconds:.2f} s ({slowest.hack}); {self.seconds:.1f} s"
         )
+
+
+def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: fmean([row.get(name, 0.0) for row in rows]) for name in names}
 
 
 def _number(value: float | None, width: int = 8) -> str:

@@ -115,13 +115,14 @@ def test_format_that_outweighs_accuracy_is_found():
     assert {"wrong_in_form", "form_without_answer", "dots_in_form"} <= names(report)
     assert {one.family for one in report.exploits} == {"format only"}  # a denial earns no more than a wrong answer
     assert "earns 5 of the honest 6" in report.exploits[0].exploits[0]
+    assert {one.paid_by for one in report.exploits} == {"strict_format"}
 
 
 def test_steps_that_any_true_equation_earns_are_found():
     families = ["step padding", "stuffing"]
     report = attacked(families, equations={"use": "equation_steps", "process": 1.0})
     assert {"one_plus_one", "counting_up", "marks_added", "true_steps_wrong_answer"} <= names(report)
-    assert {one.family for one in report.exploits} == {"step padding"}
+    assert {(one.family, one.paid_by) for one in report.exploits} == {("step padding", "equations")}
     gated = attacked(families, equations={"use": "equation_steps", "process": 1.0, "when": "accuracy"})
     assert "true_steps_wrong_answer" not in names(gated)
     assert "one_plus_one" in names(gated)
