@@ -1,16 +1,18 @@
-"""Which examples a step takes: in a new order every epoch, easy ones first, or those that are not mastered yet."""
+"""Which prompts a step takes: of which tasks, and in a new order every epoch, easy ones first, or the unmastered."""
 
 from __future__ import annotations
 
 import math
 import random
+from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import cycle, islice
+from itertools import accumulate, chain, cycle, islice
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from grpo_env.core import Example
+from grpo_env.core import Example, Verifier
 from grpo_env.errors import UsageError, nearest
 from grpo_env.scoring import select
 from grpo_env.task import Task
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 
 # Examples that are always right still come now and then, or nobody would see that they are forgotten.
 MASTERED = 0.05
+
+
+class Prompt(NamedTuple):
+    """An example to put to the model, and the verifier that judges the answers."""
+
+    task: Task
+    verifier: Verifier
+    example: Example
 
 
 class Pool:
@@ -82,6 +92,28 @@ def check_task(task: Task, config: TrainConfig) -> None:
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
             "'process' weight; use supervision=outcome"
         )
+
+
+def ask(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
+    """Examples of a task as prompts; its verifier's schedules are at ``step``."""
+    verifier = task.verifier.at(step)
+    return [Prompt(task, verifier, example) for example in examples]
+
+
+def draw(pools: Sequence[Pool], count: int, step: int, seed: str) -> list[Prompt]:
+    """The prompts of a step, each pool's in proportion to its weight.
+
+    One random number decides for all of them, so that every share is met within one prompt at every step, and on the
+    average exactly (systematic sampling: Madow and Madow 1944).
+    """
+    if len(pools) == 1:
+        return ask(pools[0].task, pools[0].take(count, step, seed), step)
+    start = random.Random(f"{seed}/tasks/{step}").random()
+    bounds = list(accumulate(pool.weight for pool in pools))
+    own = Counter(bisect(bounds[:-1], (start + place) / count * bounds[-1]) for place in range(count))
+    asked = [ask(pool.task, pool.take(count, step, seed)[: own[number]], step) for number, pool in enumerate(pools)]
+    prompts = list(chain.from_iterable(asked))
+    return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)  # so that processes and rounds get of each
 
 
 def take(examples: Sequence[Example], count: int, step: int, seed: int | str) -> list[Example]:

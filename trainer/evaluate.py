@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from grpo_env.core import Example
+from grpo_env.curriculum import ask
 from grpo_env.intervals import Interval, bootstrap, wilson
 from grpo_env.task import Task
 
 from .config import TrainConfig
 from .policy import Policy
-from .rollout import Judged, ask, roll_out
+from .rollout import Judged, roll_out
 
 
 def evaluate(

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import random
-from bisect import bisect
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate, chain
+from itertools import chain
 from typing import NamedTuple
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
-from grpo_env.curriculum import Pool
-from grpo_env.task import Task
+from grpo_env.curriculum import Pool, Prompt, draw
 
 from .config import TrainConfig
 from .policy import Policy
 from .sampler import Rollout, sample
-
-
-class Prompt(NamedTuple):
-    """An example to put to the model, and the verifier that judges the answers."""
-
-    task: Task
-    verifier: Verifier
-    example: Example
 
 
 class Judged(NamedTuple):
@@ -38,12 +26,6 @@ class Judged(NamedTuple):
     score: Score
     right: float | None = None
     task: str = ""
-
-
-def ask(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
-    """Examples of a task as prompts; its verifier's schedules are at ``step``."""
-    verifier = task.verifier.at(step)
-    return [Prompt(task, verifier, example) for example in examples]
 
 
 def fill_batch(
@@ -75,22 +57,6 @@ def fill_batch(
             (telling if _tells(group, config.resample) else telling_nothing).append(group)
     tried = telling + telling_nothing
     return list(chain.from_iterable(tried[: config.prompts_per_step])), list(chain.from_iterable(tried))
-
-
-def draw(pools: Sequence[Pool], count: int, step: int, seed: str) -> list[Prompt]:
-    """The prompts of a step, each pool's in proportion to its weight.
-
-    One random number decides for all of them, so that every share is met within one prompt at every step, and on the
-    average exactly (systematic sampling: Madow and Madow 1944).
-    """
-    if len(pools) == 1:
-        return ask(pools[0].task, pools[0].take(count, step, seed), step)
-    start = random.Random(f"{seed}/tasks/{step}").random()
-    bounds = list(accumulate(pool.weight for pool in pools))
-    own = Counter(bisect(bounds[:-1], (start + place) / count * bounds[-1]) for place in range(count))
-    asked = [ask(pool.task, pool.take(count, step, seed)[: own[number]], step) for number, pool in enumerate(pools)]
-    prompts = list(chain.from_iterable(asked))
-    return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)  # so that processes and rounds get of each
 
 
 def _tells(group: Sequence[Judged], part: str | None) -> bool:

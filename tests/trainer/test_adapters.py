@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grpo_env.curriculum import ask
 from grpo_env.errors import UsageError
 from grpo_env.mixture import Mixture
 from grpo_env.trainer.adapters import prepare_adapter
@@ -18,7 +19,7 @@ from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.policy import Policy, load_model, load_policy
-from grpo_env.trainer.rollout import ask, roll_out
+from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.run import Run
 from grpo_env.trainer.update import add_reference, micro_batch_loss
 

@@ -11,12 +11,13 @@ import pytest
 import torch
 from transformers.models.llama.modeling_llama import LlamaMLP
 
+from grpo_env.curriculum import ask
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch, collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import load_policy
-from grpo_env.trainer.rollout import ask, roll_out
+from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.update import make_optimizer, update
 
 

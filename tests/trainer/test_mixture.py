@@ -12,7 +12,7 @@ import torch
 import yaml
 
 from grpo_env.core import Score
-from grpo_env.curriculum import Pool
+from grpo_env.curriculum import Pool, draw
 from grpo_env.errors import RunError, UsageError
 from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.task import load_task
@@ -20,7 +20,7 @@ from grpo_env.trainer.batch import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.rollout import Judged, draw
+from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout
 
 
