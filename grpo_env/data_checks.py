@@ -114,7 +114,8 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
 
     where = str(BUNDLED) if model == "bundled" else model
     try:
-        tokenizer, config = AutoTokenizer.from_pretrained(where), AutoConfig.from_pretrained(where)
+        tokenizer = AutoTokenizer.from_pretrained(where, model_max_length=10**9)  # it would warn; here it is counted
+        config = AutoConfig.from_pretrained(where)
     except (OSError, ValueError) as problem:
         reason = next(iter(str(problem).splitlines()), type(problem).__name__)
         raise UsageError(f"--model {model}: cannot be loaded: {reason}") from problem
