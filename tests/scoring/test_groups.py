@@ -125,11 +125,11 @@ def test_no_chunk_ends_inside_a_group(runs, size):
         made = list(cut(0, rows, key))
     assert sum((chunk.rows for chunk in made), ()) == rows
     assert all(chunk.rows and chunk.continued is None for chunk in made)
-    for before, after in pairwise(made):
-        assert len(before.rows) >= size
-        sound = [keys[line.line] for line in before.rows if keys[line.line] != "broken"]
-        first = keys[after.rows[0].line]
-        assert not sound or sound[-1] is None or first != sound[-1]
+    assert all(len(chunk.rows) >= size for chunk in made[:-1])
+    home = {line.line: number for number, chunk in enumerate(made) for line in chunk.rows}
+    sound = [place for place, key in enumerate(keys) if key != "broken"]
+    for one, other in pairwise(sound):
+        assert home[one] == home[other] or keys[one] is None or keys[one] != keys[other]
 
 
 def test_advantages_are_those_of_grpo_by_hand(task):
@@ -186,24 +186,22 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
     rows = [
         row("#### 5", "q"),
         row("boom", "q"),
+        "{broken",
         row("#### 5", "q"),
         row("#### 5"),
-        "{broken",
         {"completions": ["boom"]},
     ]
     job = Job(task, ("file",), (Reader(task),))
-    calls = []
 
     def attempt(chunk):
-        calls.append(len(chunk.rows))
         if any(b"boom" in line.data for line in chunk.rows):
             raise DiedError("the process that judged it died (SIGKILL)")
         return job(chunk)
 
     done = mend(job, Chunk(0, lines(rows)), attempt)
     found = [json.loads(line) for line in done.lines.splitlines()]
-    assert [(one["line"], one["parts"]["majority"]["value"]) for one in found] == [(1, 1.0), (3, 1.0), (4, None)]
-    assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (5, False), (6, True)]
+    assert [(one["line"], one["parts"]["majority"]["value"]) for one in found] == [(1, 1.0), (4, 1.0), (5, None)]
+    assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (3, False), (6, True)]
     assert (done.tally.rows, done.tally.bad_rows, done.tally.completions) == (6, 3, 3)
 
 
