@@ -10,7 +10,6 @@ from grpo_env.core import Completion, Example, Finish, Format, judge
 from grpo_env.task import Task
 
 NEUTRAL = "I read the question again and work it out."
-LONGEST_GOLD = 200  # characters; a longer gold answer is a worked solution, whose answer the verdict knows
 CHARACTERS_OF_A_TOKEN = 4  # so that verifiers of length have something to count
 
 _MARK = re.compile(r"<<[^<>\n]*>>")
@@ -58,7 +57,7 @@ def written_gold(task: Task, example: Example) -> str | None:
     if kind != "one":
         golds = [str(one) for one in json.loads(gold, parse_float=str)]
         return golds[0] if kind == "any" else ", ".join(golds)
-    if len(gold) <= LONGEST_GOLD and "####" not in gold and "\\boxed" not in gold:
+    if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
     return judge(task.verifier, example, Completion("")).part(task.metric).gold
 
