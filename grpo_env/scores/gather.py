@@ -79,6 +79,8 @@ class PartColumns:
         if why and len(reasons) < REASONS and why not in reasons:
             reasons.append(why)
         steps = [step["value"] for step in part.get("steps") or ()]
+        if not all(map(isfinite, steps)):
+            raise ValueError("the value of a step is no finite number")
         if steps:
             self.step_count.put(row, len(steps))
             low, high = self.step_range or (steps[0], steps[0])
@@ -175,7 +177,9 @@ def _add_row(found: Gathered, row: ScoreRow) -> Member:
     paid: dict[str, float | None] = {}
     for name, part in parts_of(row):
         depth = name.count(".")
-        found.parts.setdefault(name, PartColumns(depth)).add(at, part)
+        if name not in found.parts:
+            found.parts[name] = PartColumns(depth)
+        found.parts[name].add(at, part)
         if not metric and name.split(".")[-1] == found.metric:
             metric = part
         if not depth and part.get("weight"):
