@@ -94,15 +94,15 @@ def test_a_group_judged_as_a_whole_has_one_gold_answer(task, tmp_path):
 
 
 def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch):
-    rows = [*(row("#### 5", "big") for _ in range(5)), row("#### 5", "small")]
+    rows = [*(row("#### 5", "big") for _ in range(7)), row("#### 5", "small"), row("#### 5", "big")]
     monkeypatch.setattr("grpo_env.scoring.judge.MAX_GROUP", 3)
     monkeypatch.setattr(chunks, "MAX_GROUP", 3)
-    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(chunks, "CHUNK", 3)
     reader = Reader(task)
     job = Job(task, ("file",), (reader,))
     done = [job(chunk) for chunk in cut(0, lines(rows), reader.key)]
-    assert [reject.line for one in done for reject in one.rejects] == [1, 2, 3, 4, 5]
-    assert b'"group": "small"' in done[-1].lines
+    assert [[reject.line for reject in one.rejects] for one in done] == [[1, 2, 3, 4, 5, 6], [7]]
+    assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "and another one is not"
     result = score_rows(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
     assert "4,097 completions; a group may have 4,096" in result[0].problem
 
