@@ -94,6 +94,14 @@ def test_the_bundled_reward_passes_and_its_yardsticks_are_right():
     assert report.honest.process == pytest.approx(sum(equations) / 2 + 1.2)
 
 
+@pytest.mark.parametrize("name", ["countdown", "letter_counting"])
+def test_the_other_generated_tasks_pass(name):
+    task = load_task(name, {"dataset.limit": {"train": 20, "eval": 5}})
+    report = audit(task, limit=20, families=[family for family in CHEAP if family != "shotgun"], elsewhere=False)
+    assert (names(report), report.failed) == (set(), [])
+    assert (report.honest.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
+
+
 def test_a_substring_verifier_pays_shotguns_denials_and_the_reasoning():
     report = attacked(CHEAP, limit=3, accuracy={"use": "substring_accuracy", "weight": 1.0})
     assert {
