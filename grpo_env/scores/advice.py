@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import UNSCORED
 
+from .readings import seconds
+
 if TYPE_CHECKING:
     from .report import Part, Report
 
@@ -171,7 +173,7 @@ def slow(report: Report) -> Iterator[Finding]:
     if times and times.slowest_share is not None and times.slowest_share > 0.5 and report.completions >= 100:
         yield Finding(
             f"the slowest 1 % of the verdicts take {times.slowest_share:.0%} of the time "
-            f"(the longest {times.longest:.2g} s, the median {times.median:.2g} s)",
+            f"(the longest {seconds(times.longest)}, the median {seconds(times.median)})",
             "In training every step waits for its slowest verdict. See what they were given below",
         )
 

@@ -120,7 +120,7 @@ def _estimates(at: Mapping[int, Estimate]) -> Series:
 
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ranges of x and y that hold everything, with a little room where y has no range of its own."""
-    xs = [x for line in chart.series.values() for x in line.xs]
+    xs = [*chart.x_ticks, *(x for line in chart.series.values() for x in line.xs)]
     ys = [y for line in chart.series.values() for y in (*line.ys, *line.lows, *line.highs)]
     low, high = chart.y_range or (min(ys), max(ys))
     room = 0.0 if chart.y_range else (high - low) * 0.08 or 0.5

@@ -54,7 +54,7 @@ def groups(report: Report) -> str:
     line = f"{mixed:,} of {compared:,} groups ({mixed / compared:.0%}) carry a signal"
     if not report.dropped:
         return f"{line}."
-    more = f", so a batch of full use costs {1 / kept:.2g} times the samples" if kept else ""
+    more = f", so a batch of full use costs {1 / kept:.2g} times the samples" if 0 < kept < 0.95 else ""
     line += f"; dynamic sampling would drop the others, {report.dropped:,} completions{more}."
     if report.with_step_signal:
         line += (
@@ -92,9 +92,16 @@ def times(times: Times) -> str:
     """Where the seconds go."""
     share = f"; the slowest hundredth takes {times.slowest_share:.0%} of it" if times.slowest_share is not None else ""
     return (
-        f"Judging took {times.total:,.3g} s in all{share}. The median verdict takes {times.median * 1000:.3g} ms, the "
-        f"longest {times.longest * 1000:,.3g} ms."
+        f"Judging took {seconds(times.total)} in all{share}. The median verdict takes {seconds(times.median)}, the "
+        f"longest {seconds(times.longest)}."
     )
+
+
+def seconds(value: float) -> str:
+    """A time with its unit."""
+    if value < 1:
+        return f"{value * 1000:.2g} ms"
+    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
 
 
 def steps(steps: Steps) -> str:

@@ -39,7 +39,8 @@ def _columns(chart: Columns) -> tuple[int, list[Markup]]:
         if count:
             marks.append(_text(middle, base - tall - 4, _percent(count / whole), "small", "middle"))
         if (len(counts) - 1 - place) % every == 0:
-            marks.append(_text(middle, base + LINE, label, "small", "middle"))
+            half = len(label) * LETTER / 2
+            marks.append(_text(min(max(middle, half), WIDTH - half), base + LINE, label, "small", "middle"))
     return height, [*marks, _line(0, base, len(counts) * wide, base)]
 
 
