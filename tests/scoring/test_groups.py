@@ -161,6 +161,8 @@ def test_the_reasoning_that_a_server_split_off_is_judged_in_its_tags(tmp_path):
     assert (rows[0]["text"], rows[0]["reasoning_content"], rows[0]["total"]) == (whole, "2+3=5", 1.0)
     assert (rows[1]["text"], rows[1]["finish_reason"], rows[1]["total"]) == ("<think>\n2+3", "length", 0.0)
     assert "reasoning_content" not in rows[2]
+    again, _ = scored(task, [{"answer": "5", "completion": rows[0]["text"], "reasoning_content": "2+3=5"}])
+    assert again[0]["text"] == whole, "what is whole already is not put together again"
     plain = make_task({**VOTES, "format": {"reasoning": None}}, "plain.yaml", tmp_path)
     assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
 

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import io
 import json
-import os
 import random
 import signal
 import subprocess
@@ -62,7 +61,7 @@ class Obeys(Verifier):
             os._exit(3)
         if "crash" in completion.text:
             ctypes.string_at(0)
-        time.sleep(0.002)
+        time.sleep(0.006)
         return Score(1.0)
 '''
 
@@ -242,7 +241,7 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
         return 0
 
     draw, earlier = random.Random(0), 0
-    for _ in range(int(os.environ.get("GRPO_ENV_KILLS", "2"))):
+    for _ in range(2):  # benchmarks/scoring.py --kills does many
         run = start("out.jsonl")
         while run.poll() is None and rows_done(tmp_path / ".out.jsonl.part.json") <= earlier:
             time.sleep(0.01)
