@@ -6,9 +6,9 @@
 The rows are GSM8K's published model completions (gsm8k_model_solutions.jsonl, 5,276 of them) over and over, one a row;
 without ``GRPO_ENV_DATA``, completions of the bundled arithmetic problems. What is timed is the command itself.
 
-Times outside verdicts are processor time, which a busy machine hardly changes: ``rows read and written`` by the
-processes that judge, ``handed over`` by the one that cuts the file up and writes the output, and the rest, which is
-starting, sending and receiving. ``--kills`` ends the command by SIGKILL at random moments, starts it again until it
+Shares are of processor time, which a busy machine hardly changes: ``rows read and written`` by the processes that
+judge, ``handed over`` by the one that cuts the file up and writes the output. Starting processes and their ends of the
+pipes are in the wall time alone. ``--kills`` ends the command by SIGKILL at random moments, starts it again until it
 is done, and compares its output with that of a run nobody disturbed.
 """
 
@@ -66,12 +66,11 @@ def write_rows(path: Path, rows: list[dict[str, Any]], count: int) -> None:
         file.writelines(f'{{"id": "{number}", {text}\n' for number, text in enumerate(islice(cycle(texts), count)))
 
 
-class Watch:
-    """Largest resident memory of this process and of those it started, and their time, looked at ten times a second."""
+class Memory:
+    """The largest resident memory of this process, and of any that scores for it, looked at ten times a second."""
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Memory:
         self.own = self.largest_child = 0
-        self._seconds: dict[int, float] = {}
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
@@ -81,19 +80,12 @@ class Watch:
         self._done.set()
         self._thread.join()
 
-    @property
-    def children(self) -> float:
-        """Processor seconds of all processes that were started."""
-        return sum(self._seconds.values())
-
     def _watch(self) -> None:
         me = psutil.Process()
         while not self._done.wait(0.1):
             self.own = max(self.own, me.memory_info().rss)
             for child in me.children(recursive=True):
                 try:
-                    times = child.cpu_times()
-                    self._seconds[child.pid] = times.user + times.system
                     if "spawn_main" in " ".join(child.cmdline()):
                         self.largest_child = max(self.largest_child, child.memory_info().rss)
                 except psutil.Error:
@@ -103,23 +95,22 @@ class Watch:
 def measure(task: str, file: Path, out: Path, workers: int, options: Options) -> None:
     """Score a file and print what it took."""
     start, before = time.perf_counter(), time.process_time()
-    with Watch() as watch:
+    with Memory() as memory:
         tally = score_files(load_task(task), [file], out, options, workers=workers, talk=Console(stderr=True))
     wall, own = time.perf_counter() - start, time.process_time() - before
-    report(tally, wall, own, watch, file.stat().st_size, out.stat().st_size)
+    report(tally, wall, own, memory, file.stat().st_size, out.stat().st_size)
 
 
-def report(tally: Tally, wall: float, own: float, watch: Watch, read: int, written: int) -> None:
+def report(tally: Tally, wall: float, own: float, memory: Memory, read: int, written: int) -> None:
     """Print one measurement."""
-    total, count = own + watch.children, tally.completions
+    total, count = own + tally.seconds, tally.completions
     print(f"{count:,} completions ({read / count:,.0f} bytes each, {written / count:,.0f} written) in {wall:,.1f} s")
     print(f"{count / wall:,.0f} a second; {count / total:,.0f} per second of processor time ({total:,.1f} s)")
-    print(f"memory: {watch.own / 2**20:,.0f} MiB, largest scoring process {watch.largest_child / 2**20:,.0f} MiB")
+    print(f"memory: {memory.own / 2**20:,.0f} MiB, largest scoring process {memory.largest_child / 2**20:,.0f} MiB")
     shares = {
         "verdicts": tally.verdicts,
         "rows read and written": tally.seconds - tally.verdicts,
         "handed over": own,
-        "start, sending and receiving": watch.children - tally.seconds,
     }
     for what, seconds in shares.items():
         print(f"  {what:30} {seconds:9,.1f} s {seconds / total:6.1%} {seconds / count * 1e6:8,.1f} microseconds each")

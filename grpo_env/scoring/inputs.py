@@ -22,15 +22,15 @@ FIRST_ROWS = 32  # by which the layout of a file is told
 
 
 class Input:
-    """A file, or standard input (``-``), and the ``layout`` that its first rows have.
+    """A file, a pipe or standard input (``-``), and the ``layout`` that its first rows have.
 
     ``gold`` finds a row's gold answer, if it has one. Raises ``UsageError``.
     """
 
     def __init__(self, path: Path, gold: Callable[[Mapping[str, Any]], Any]) -> None:
         self.path = path
-        self.seekable = not is_stdin(path)
-        if self.seekable and not path.is_file():
+        self.seekable = not is_stdin(path) and path.is_file()
+        if not is_stdin(path) and (path.is_dir() or not path.exists()):
             raise UsageError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
         rows = read_lines(path)
         first = list(islice(rows, FIRST_ROWS))
@@ -43,10 +43,10 @@ class Input:
     @property
     def name(self) -> str:
         """For messages and for the output."""
-        return str(self.path) if self.seekable else "standard input"
+        return "standard input" if is_stdin(self.path) else str(self.path)
 
     def rows(self) -> Iterator[Line | Record]:
-        """All rows; those of standard input once."""
+        """All rows; those of a pipe once."""
         return iter(read_lines(self.path) if self._rest is None else self._rest)
 
     def identity(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ scored and how, and how much of it is done. What the other two hold beyond that 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -110,6 +109,8 @@ class Partial:
             raise UsageError(f"{self.rejected}: exists already, and rejects would go there; move it away")
 
     def _lock(self) -> None:
+        import fcntl  # POSIX alone has it, and training imports this module too
+
         try:
             fcntl.flock(self._files[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -76,7 +76,7 @@ def score_files(
     examples = task.examples(options.split) if any(one.layout.joins for one in inputs) else []
     readers = tuple(one.reader(task, options.fields, examples, options.text) for one in inputs)
     job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
-    whole = all(one.seekable for one in inputs)  # standard input cannot be read again
+    whole = all(one.seekable for one in inputs)  # a pipe cannot be read again
     identity = _identity(task, inputs, options, examples) if whole else None
     with Stream() if out is None else Partial(out, identity, restart=restart) as output:
         if output.chunks:
@@ -128,11 +128,15 @@ def _identity(task: Task, inputs: Sequence[Input], options: Options, examples: S
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {type(one).__qualname__: _code(type(one)) for one in task.verifier.within()},
+        "code": {_name(type(one)): _code(type(one)) for one in task.verifier.within()},
         "options": asdict(options),
         "examples": _fingerprint(repr([(one.id, one.answer) for one in examples]).encode()) if examples else "",
         "inputs": {one.name: one.identity() for one in inputs},
     }
+
+
+def _name(verifier: type) -> str:
+    return f"{verifier.__module__}:{verifier.__qualname__}"
 
 
 def _code(verifier: type) -> str:
