@@ -79,12 +79,12 @@ def report(
     ] = None,
 ) -> None:
     """What a reward pays: one HTML page of a scores file, with warnings in plain words."""
-    from grpo_env.scores.advice import findings
-    from grpo_env.scores.charts import charts
-    from grpo_env.scores.png import write_pngs
-    from grpo_env.scores.readings import headline
     from grpo_env.scores.report import make_report
-    from grpo_env.scores.spans import visible
+    from grpo_env.scores.report.advice import findings
+    from grpo_env.scores.report.charts import charts
+    from grpo_env.scores.report.png import write_pngs
+    from grpo_env.scores.report.readings import headline
+    from grpo_env.scores.report.spans import visible
 
     if out.exists():  # before the work; writing looks again
         raise UsageError(f"{out}: exists already; give another name with --out")
@@ -113,7 +113,7 @@ def compare(
     ] = False,
 ) -> None:
     """What two scorings of the same completions disagree on, with McNemar's test."""
-    from grpo_env.scores.compare_view import compare_files, described, shown
+    from grpo_env.scores.compare.view import compare_files, described, shown
 
     result, first = compare_files(a, b, part, out, show, talk)
     for line in described(result):

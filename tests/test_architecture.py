@@ -123,7 +123,7 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
     assert {name.split("/")[0].split("-")[0] for name in names} == {"grpo_env"}
     for needed in (
         "grpo_env/py.typed",
-        "grpo_env/scores/templates/report.html",
+        "grpo_env/scores/report/templates/report.html",
         "grpo_env/tasks/arithmetic.yaml",
         "grpo_env/tasks/template.txt",
         "grpo_env/verifiers/accuracy.py",

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from grpo_env.check import check
+from grpo_env.check.mutations import differs, mutations
+from grpo_env.check.overlap import overlaps
 from grpo_env.errors import UsageError
-from grpo_env.mutations import differs, mutations
-from grpo_env.overlap import overlaps
 from grpo_env.task import load_task
 
 QUESTIONS = [

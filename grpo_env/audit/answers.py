@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from grpo_env.honest import NEUTRAL
-from grpo_env.mutations import number
+from grpo_env.check.honest import NEUTRAL
+from grpo_env.check.mutations import number
 
 from .table import Target, hack
 

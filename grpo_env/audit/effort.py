@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_env.mutations import number
+from grpo_env.check.mutations import number
 
 from .answers import said
 from .layout import NOTHING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.check.honest import NEUTRAL
 from grpo_env.core import Completion
-from grpo_env.honest import NEUTRAL
 
 from .answers import said
 from .table import Target, hack

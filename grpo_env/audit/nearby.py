@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from grpo_env.mutations import number
+from grpo_env.check.mutations import number
 
 from .answers import allowed, said, shown
 from .table import Target, hack

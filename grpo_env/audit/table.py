@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from grpo_env.check.honest import Form
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
-from grpo_env.honest import Form
 
 Knows = Literal["prompt", "gold"]
 Rule = Literal["undeserved", "form", "guess", "padding"]

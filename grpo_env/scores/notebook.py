@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from grpo_env.core import Completion, Group, Score
 
-from .page import environment
-from .spans import find_answer, marked, steps_of
+from .report.page import environment
+from .report.spans import find_answer, marked, steps_of
 
 
 class Html(str):
@@ -67,4 +67,4 @@ def _render(macro: str, **values: Any) -> Html:
 @cache
 def _style() -> Markup:
     """The page's colours and the rules of texts and tables, for what is inside ``.grpo-env`` alone."""
-    return Markup((files("grpo_env.scores") / "templates" / "notebook.css").read_text(encoding="utf-8"))
+    return Markup((files("grpo_env.scores.report") / "templates" / "notebook.css").read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from grpo_env.files import dump_record
 from .job import Done
 from .tally import Tally
 
-SAVE_EVERY = 1.0  # seconds of work that a killed run has to do again
+SAVE_EVERY = 0.5  # seconds of work that a killed run has to do again
 SHOWN_DIFFERENCES = 5
 
 

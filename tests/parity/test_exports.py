@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import pytest
 
 from grpo_env.scores.export import export_file
-from grpo_env.scores.export_records import Inspect
-from grpo_env.scores.export_training import Dpo, Prm, Sft
+from grpo_env.scores.export.records import Inspect
+from grpo_env.scores.export.training import Dpo, Prm, Sft
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other packages'
 

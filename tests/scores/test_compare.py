@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from grpo_env.cli import main
 from grpo_env.errors import UsageError
 from grpo_env.scores.compare import Comparison, compare
-from grpo_env.scores.compare_view import described, shown
-from grpo_env.scores.matching import LOOK_AHEAD, match
-from grpo_env.scores.paired import MeanDifference, mcnemar, student
+from grpo_env.scores.compare.matching import LOOK_AHEAD, match
+from grpo_env.scores.compare.paired import MeanDifference, mcnemar, student
+from grpo_env.scores.compare.view import described, shown
 
 
 def row(id="1", completion=0, value=1.0, status="scored", **more):

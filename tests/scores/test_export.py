@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from grpo_env.cli import main
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scores.export import KINDS, Exported, export, export_file, make_kind
-from grpo_env.scores.export_records import Inspect, Rewards
-from grpo_env.scores.export_training import Dpo, Prm, Sft
+from grpo_env.scores.export.records import Inspect, Rewards
+from grpo_env.scores.export.training import Dpo, Prm, Sft
 
 CHAT = [{"role": "system", "content": "Solve."}, {"role": "user", "content": "2+2?"}]
 
@@ -246,7 +246,7 @@ def test_every_completion_is_accounted_for_and_pairs_keep_their_promises(groups,
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("kind", ["sft", "dpo", "prm"])
 def test_both_kinds_of_files_hold_the_same(tmp_path, kind, suffix, monkeypatch):
-    monkeypatch.setattr("grpo_env.scores.export_file.BATCH", 2)
+    monkeypatch.setattr("grpo_env.scores.output.BATCH", 2)
     rows = [
         stepped(f"a{at}\nb", (0, 2, 1.0), (3, 4, 0.0), total=1.0 - at, id=str(g), completion=at, prompt=CHAT)
         for g in range(5)

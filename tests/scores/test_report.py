@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from grpo_env.cli import app
 from grpo_env.errors import UsageError
-from grpo_env.scores.advice import findings
 from grpo_env.scores.report import make_report
+from grpo_env.scores.report.advice import findings
 
 
 def write(path, made):

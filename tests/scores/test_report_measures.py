@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.scores.groups import Member, kind, misranked, steps_differ
-from grpo_env.scores.measures import (
+from grpo_env.scores.report.groups import Member, kind, misranked, steps_differ
+from grpo_env.scores.report.measures import (
     correlation,
     distribution,
     equal,
@@ -22,8 +22,8 @@ from grpo_env.scores.measures import (
     trend,
     variance_shares,
 )
-from grpo_env.scores.samples import Samples, Top
-from grpo_env.scores.votes import count_votes, majority
+from grpo_env.scores.report.samples import Samples, Top
+from grpo_env.scores.report.votes import count_votes, majority
 
 
 def floats(*values):

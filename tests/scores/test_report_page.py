@@ -11,7 +11,7 @@ import pytest
 from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.scores.notebook import show, show_group
 from grpo_env.scores.report import make_report
-from grpo_env.scores.spans import Step, find_answer, level, marked, visible
+from grpo_env.scores.report.spans import Step, find_answer, level, marked, visible
 
 HOSTILE = (
     '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\ud800\x00</pre></style>"\'{{ 7*7 }}'

@@ -61,7 +61,7 @@ class Obeys(Verifier):
             os._exit(3)
         if "crash" in completion.text:
             ctypes.string_at(0)
-        time.sleep(0.006)
+        time.sleep(0.004)
         return Score(1.0)
 '''
 
@@ -245,7 +245,7 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
         run = start("out.jsonl")
         while run.poll() is None and rows_done(tmp_path / ".out.jsonl.part.json") <= earlier:
             time.sleep(0.01)
-        time.sleep(draw.uniform(0, 0.3))
+        time.sleep(draw.uniform(0, 0.2))
         workers = psutil.Process(run.pid).children(recursive=True)
         run.send_signal(signal.SIGKILL)
         run.communicate()

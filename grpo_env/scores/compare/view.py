@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from .compare import Comparison, Disagreement, GroupChanges, PartComparison, compare
-from .export_file import new_rows
+from ..output import new_rows
+from ..rows import read_scores
+from ..verdicts import TOTAL, Verdict, where
+from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare
 from .paired import FEWEST_GROUPS
-from .rows import read_scores
-from .verdicts import TOTAL, Verdict, where
 
 LONGEST = 160  # characters of one field that are shown; of a text its end, where answers are
 

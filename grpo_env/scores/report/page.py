@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..rows import ScoreRow
 from . import readings
 from .advice import findings
 from .charts import charts
 from .gather import parts_of
 from .groups import MEANINGS
-from .rows import ScoreRow
 from .spans import find_answer, marked, steps_of, visible
 from .svg import svg
 
@@ -46,7 +46,7 @@ def environment() -> Environment:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
-        loader=PackageLoader("grpo_env.scores"), autoescape=True, undefined=StrictUndefined, finalize=harmless
+        loader=PackageLoader("grpo_env.scores.report"), autoescape=True, undefined=StrictUndefined, finalize=harmless
     )
     made.filters |= {"short": short, "number": number}
     return made

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 from grpo_env.errors import UsageError
 
-from .export_kinds import Column, Kind, LeftOut
-from .rows import ScoreRow
-from .verdicts import Verdict, metric, named, prompt, total, valid, verdict, verdicts, where
+from ..output import Column
+from ..rows import ScoreRow
+from ..verdicts import Verdict, metric, named, prompt, total, valid, verdict, verdicts, where
+from .kinds import Kind, LeftOut
 
 EQUAL = 1e-9  # totals closer than this are a tie, as in trainer/advantages.py
 FULL_MARK = 1.0

@@ -8,9 +8,9 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from .export_kinds import Kind, LeftOut
-from .rows import ScoreRow
-from .verdicts import TOTAL, group, metric, named, valid, verdict, verdicts, where
+from ..rows import ScoreRow
+from ..verdicts import TOTAL, group, metric, named, valid, verdict, verdicts, where
+from .kinds import Kind, LeftOut
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from grpo_env.errors import RunError, UsageError, nearest
 
-from .export_file import new_rows
-from .export_kinds import Column, Kind
-from .export_records import Inspect, Rewards
-from .export_training import Dpo, Prm, Sft
-from .rows import ScoreRow
-from .verdicts import group
+from ..output import Column, new_rows
+from ..rows import ScoreRow
+from ..verdicts import group
+from .kinds import Kind
+from .records import Inspect, Rewards
+from .training import Dpo, Prm, Sft
 
 KINDS: dict[str, type[Kind]] = {"sft": Sft, "dpo": Dpo, "prm": Prm, "inspect": Inspect, "rewards": Rewards}
 

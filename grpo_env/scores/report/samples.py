@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from typing import Any
 
-from .rows import ScoreRow
+from ..rows import ScoreRow
 
 SHOWN = 5
 

@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files import dump_line
 
-from .export_kinds import Column
-
 BATCH = 1000  # rows of Parquet that are held before they are written
 
 Write = Callable[[dict[str, Any]], None]
+Column = Literal["text", "texts", "flags", "chat"]
+"""What a column of Parquet holds; a chat is a list of messages with ``role`` and ``content``."""
 Columns = Callable[[Mapping[str, Any]], Mapping[str, Column]]
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from grpo_env.errors import UsageError
 
+from ..rows import ScoreRow
+from ..verdicts import Verdict, group, metric, named, total, verdicts, where
 from .matching import match
 from .paired import MeanDifference, mcnemar
-from .rows import ScoreRow
-from .verdicts import Verdict, group, metric, named, total, verdicts, where
 
 EQUAL = 1e-9  # closer than this, relative to their size, values are the same: as in trainer/advantages.py
 SHOWN_ALONE = 3

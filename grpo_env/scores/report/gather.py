@@ -13,9 +13,9 @@ import numpy as np
 
 from grpo_env.errors import UsageError
 
+from ..rows import ScoreRow
 from .groups import Kind, Member, kind, misranked, steps_differ
 from .measures import Floats
-from .rows import ScoreRow
 from .samples import Samples, Top
 from .votes import Votes, count_votes
 

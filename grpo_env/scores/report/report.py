@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..rows import ScoreRow, read_scores
 from .gather import Gathered, PartColumns, gather
 from .groups import Kind
 from .measures import (
@@ -27,7 +28,6 @@ from .measures import (
     trend,
     variance_shares,
 )
-from .rows import ScoreRow, read_scores
 from .votes import LARGEST_K, majority
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.findings import Finding, error, warning
-from grpo_env.honest import prompt_text
-from grpo_env.overlap import NEAR, overlaps, words
 from grpo_env.schema import Split
 from grpo_env.task import Task
+
+from .findings import Finding, error, warning
+from .honest import prompt_text
+from .overlap import NEAR, overlaps, words
 
 SHOWN_COLUMNS = 20
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from .rows import ScoreRow
-
-Column = Literal["text", "texts", "flags", "chat"]
-"""What a column of Parquet holds; a chat is a list of messages with ``role`` and ``content``."""
+from ..output import Column
+from ..rows import ScoreRow
 
 LeftOut = Counter[str]
 

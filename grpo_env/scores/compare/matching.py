@@ -10,8 +10,8 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from .rows import ScoreRow
-from .verdicts import valid, where
+from ..rows import ScoreRow
+from ..verdicts import valid, where
 
 LOOK_AHEAD = 1000  # rows looked at to find where two files meet again: bounds memory
 
