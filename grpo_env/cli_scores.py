@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +42,7 @@ def score(
         bool, typer.Option("--restart", help="Start anew instead of going on with an interrupted run.")
     ] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one for each core.")] = 0,
+    engine: Annotated[str, typer.Option(help="Where they run: local, or ray (a cluster).")] = "local",
     verifiers: VerifierFiles = None,
 ) -> None:
     """Score saved completions: one row for each, a summary on stderr."""
@@ -63,7 +63,8 @@ def score(
         paths,
         out,
         options,
-        workers=workers or os.cpu_count() or 1,
+        workers=workers,
+        engine=engine,
         restart=restart,
         talk=talk,
     )

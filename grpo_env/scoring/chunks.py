@@ -62,6 +62,12 @@ def cut(file: int, rows: Iterable[Line | Record], key: Key) -> Iterator[Chunk]:
         yield Chunk(file, tuple(held), continued)
 
 
+def cut_all(files: Iterable[tuple[Iterable[Line | Record], Key]]) -> Iterator[Chunk]:
+    """The chunks of several files, each given by its rows and its key."""
+    for number, (rows, key) in enumerate(files):
+        yield from cut(number, rows, key)
+
+
 def _is_of(group: str, row: Line | Record, key: Key) -> bool:
     try:
         return key(row) == group

@@ -28,11 +28,12 @@ class Reject(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A chunk's output as JSONL, and its rejects and sums."""
+    """A chunk's output as JSONL, its rejects and sums, and how many bytes of input it was."""
 
     lines: bytes
     rejects: tuple[Reject, ...]
     tally: Tally
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Job:
                 rejects.append(self.reject(chunk, raw, result.problem))
             tally.add(result, self.task.metric)
         tally.seconds = time.process_time() - start
-        return Done("".join(lines).encode(), tuple(rejects), tally)
+        return Done("".join(lines).encode(), tuple(rejects), tally, chunk.size)
 
     def reject(self, chunk: Chunk, line: Line | Record, problem: str) -> Reject:
         """One of the chunk's lines as a reject."""

@@ -21,11 +21,11 @@ def mend(job: Job, chunk: Chunk, attempt: Attempt) -> Done:
 
     In a group of rows these are the ones that it dies of again when each is alone; should there be none, all are.
     """
-    whole = Done(b"", (), Tally())
+    whole = Done(b"", (), Tally(), chunk.size)
     for rows in _units(job.readers[chunk.file], chunk):
         done = _mended(job, chunk._replace(rows=tuple(rows)), attempt)
         whole.tally.merge(done.tally)
-        whole = Done(whole.lines + done.lines, whole.rejects + done.rejects, whole.tally)
+        whole = whole._replace(lines=whole.lines + done.lines, rejects=whole.rejects + done.rejects)
     return whole
 
 

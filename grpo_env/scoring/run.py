@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -18,14 +18,14 @@ from rich.console import Console
 
 from grpo_env import __version__
 from grpo_env.core import Example
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.schema import Split
 from grpo_env.task import Task
 
-from .chunks import Chunk, cut
+from .chunks import cut_all
 from .fields import Fields
 from .inputs import Input
-from .job import Job
+from .job import Done, Job
 from .mend import mend
 from .parquet import write_parquet
 from .partial import Partial, Stream
@@ -35,6 +35,8 @@ from .tally import Tally
 from .workers import on_all
 
 SHOWN_PROBLEMS = 10
+ENGINES = ("local", "ray")
+Engine = Callable[[Job, Sequence[Path], int, int], Generator[Done, None, None]]  # ``cluster.on_cluster``
 
 
 @dataclass(frozen=True)
@@ -57,33 +59,38 @@ def score_files(
     options: Options | None = None,
     *,
     workers: int = 1,
+    engine: str = "local",
     restart: bool = False,
     talk: Console,
 ) -> Tally:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
     ``talk`` is told what the files are, of problems and of progress. A run that is interrupted leaves its work beside
-    ``out``, and the same call goes on with it; ``restart`` throws it away. Raises ``UsageError``, ``RunError``.
+    ``out``, and the same call goes on with it; ``restart`` throws it away. ``workers`` is the number of processes, 0
+    one for each core; with the ``engine`` ``ray`` they are on a cluster. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
+    on_cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out ends in .jsonl or .parquet")
     if len(set(files)) < len(files):
         raise UsageError(f"{next(file for file in files if files.count(file) > 1)}: is given twice")
     inputs = [Input(file, partial(gold_of, task, options.fields)) for file in files]
+    whole = all(one.seekable for one in inputs)  # a pipe cannot be read again
+    if on_cluster and not whole:
+        raise UsageError("--engine ray reads files: another process cannot read a pipe or standard input")
     for one in inputs:
         talk.print(f"{one.name}: {one.layout.name}", markup=False)
     examples = task.examples(options.split) if any(one.layout.joins for one in inputs) else []
     readers = tuple(one.reader(task, options.fields, examples, options.text) for one in inputs)
     job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
-    whole = all(one.seekable for one in inputs)  # a pipe cannot be read again
     identity = _identity(task, inputs, options, examples) if whole else None
     with Stream() if out is None else Partial(out, identity, restart=restart) as output:
         if output.chunks:
             talk.print(f"going on after {output.tally.rows:,} rows that an interrupted run has done")
         start, earlier = time.perf_counter(), output.tally.completions
         try:
-            _score(job, inputs, output, workers, talk)
+            _score(job, inputs, output, workers, on_cluster, talk)
         except BaseException:
             if identity is not None and output.chunks:
                 talk.print("what is done is kept; the same command goes on from there", style="yellow")
@@ -95,24 +102,23 @@ def score_files(
     return output.tally
 
 
-def _score(job: Job, inputs: Sequence[Input], output: Stream | Partial, workers: int, talk: Console) -> None:
+def _score(
+    job: Job,
+    inputs: Sequence[Input],
+    output: Stream | Partial,
+    workers: int,
+    on_cluster: Engine | None,
+    talk: Console,
+) -> None:
     """All that ``output`` does not have yet."""
-    chunks = (
-        chunk
-        for number, (one, reader) in enumerate(zip(inputs, job.readers, strict=True))
-        for chunk in cut(number, one.rows(), reader.key)
-    )
+    chunks = cut_all((one.rows(), reader.key) for one, reader in zip(inputs, job.readers, strict=True))
     known = sum(chunk.size for chunk in islice(chunks, output.chunks))
     total = None if any(one.bytes is None for one in inputs) else sum(one.bytes or 0 for one in inputs) - known
-    sizes: deque[int] = deque()  # of chunks that are being scored
-
-    def handed_out() -> Iterator[Chunk]:
-        for chunk in chunks:
-            sizes.append(chunk.size)
-            yield chunk
-
     shown = 0
-    scored = on_all(job, handed_out(), workers, partial(mend, job))
+    if on_cluster:
+        scored = on_cluster(job, [one.path for one in inputs], output.chunks, workers)
+    else:
+        scored = on_all(job, chunks, workers or os.cpu_count() or 1, partial(mend, job))
     # Closed at once where writing fails: the processes wait for more work as long as it lives.
     with progress(total, talk) as advance, closing(scored):
         for done in scored:
@@ -120,7 +126,17 @@ def _score(job: Job, inputs: Sequence[Input], output: Stream | Partial, workers:
             for reject in done.rejects[: SHOWN_PROBLEMS - shown]:
                 talk.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
                 shown += 1
-            advance(sizes.popleft(), done.tally.completions)
+            advance(done.size, done.tally.completions)
+
+
+def _cluster(engine: str) -> Engine | None:
+    if engine not in ENGINES:
+        raise UsageError(f"--engine {engine}: {nearest(engine, ENGINES)}")
+    if engine == "local":
+        return None
+    from .cluster import on_cluster
+
+    return on_cluster
 
 
 def _identity(task: Task, inputs: Sequence[Input], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
