@@ -8,7 +8,8 @@
 
 End tokens stand in the generation config, which is all that either side knows of them. Rows are the completions of
 the step benchmark, all at once; ``generate`` gets every prompt once for each of them, as TRL gives it. Both get the
-same autocast context. Samples differ, so the mean lengths are printed.
+same autocast context. Samples differ, so the mean lengths are printed. Our sampler is also measured with the prompt's
+keys and values copied to every row, as it does for models that cannot share them.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ def compare(work: Work, rounds: int) -> None:
 def measure(work: Work, rounds: int) -> dict[str, Any]:
     """Seconds and lengths of every run, by kind of lengths and by sampler."""
     import copy
+    from unittest.mock import patch
 
     import torch
 
     from grpo_env.curriculum import take
-    from grpo_env.trainer.policy import load_policy
+    from grpo_env.trainer.policy import load_model, load_policy
     from grpo_env.trainer.sampler import sample
 
     task, config = load(work)
@@ -58,16 +60,24 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     group, longest = config.group_size, config.max_new_tokens
     own = policy.end_ids
     policy.tokenizer.eos_token = None  # or it would end rows beside those that the generation config names
-    half = copy.deepcopy(policy.model).bfloat16() if config.precision == "bf16" else None
+    plain, _ = load_model(config.model)  # with transformers' own attention
+    plain = plain.to(policy.device).eval()
+    half = copy.deepcopy(plain).bfloat16() if config.precision == "bf16" else None
 
     def end_at(ends: list[int]) -> None:
-        policy.model.generation_config.eos_token_id = ends or None
+        for model in (policy.model, plain, half):
+            if model is not None:
+                model.generation_config.eos_token_id = ends or None
         policy.__dict__.pop("end_ids", None)  # worked out once
 
     def ours(seed: int, temperature: float) -> list[list[int]]:
         seeds = [f"{seed}/{example.id}" for example in examples]
         made = sample(policy, prompts, group, max_new_tokens=longest, temperature=temperature, seeds=seeds)
         return [one.ids for one in made]
+
+    def copied(seed: int, temperature: float) -> list[list[int]]:
+        with patch("grpo_env.trainer.cache._can_share", lambda policy: False):
+            return ours(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:
         torch.manual_seed(seed)
@@ -81,7 +91,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
             made = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=longest, pad_token_id=0, **options)
         return [_cut(row, set(ends or [])) for row in made[:, width:].tolist()]
 
-    samplers = {"ours": ours, "generate": partial(generate, policy.model)}
+    samplers = {"ours": ours, "a copy of the prompt for each row": copied, "generate": partial(generate, plain)}
     if half is not None:
         samplers["generate, bf16 weights"] = partial(generate, half)
     found: dict[str, dict[str, list[Any]]] = {}
