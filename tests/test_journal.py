@@ -12,7 +12,7 @@ from grpo_env.journal import Journal
 from grpo_env.live import Report
 from grpo_env.run_files import RunFiles
 
-from .test_report import train_row
+from .test_live import train_row
 
 
 def journal(folder: Path) -> tuple[Journal, io.StringIO]:

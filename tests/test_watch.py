@@ -14,7 +14,7 @@ from rich.console import Console
 from grpo_env.errors import UsageError
 from grpo_env.watch import follow, watch
 
-from .test_report import eval_row, spoken, train_row
+from .test_live import eval_row, spoken, train_row
 
 
 def lines(rows: list[dict]) -> str:
