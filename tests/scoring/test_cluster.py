@@ -55,8 +55,12 @@ class Obeys(Verifier):
         return Score(1.0)
 '''
 
-# No token in the home of who tests, no statistics sent, and no files looked for that are named after process ids.
-RAY = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ROTATION_MAX_BYTES": "100000000"}
+RAY = {
+    "RAY_ADDRESS": "local",  # a cluster that happens to run here is left alone
+    "RAY_AUTH_MODE": "disabled",  # no token is left in the home of who tests
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ROTATION_MAX_BYTES": "100000000",  # or a task fails that does not find a log named after its process id
+}
 
 QUIET = Console(quiet=True)
 
