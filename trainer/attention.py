@@ -90,11 +90,10 @@ class Prompts:
 
     def _give(self, own: Tensor) -> None:
         """Rows stand in a table (P, M), so that one product serves all rows of a prompt."""
-        counts = torch.bincount(own, minlength=len(self._seen))
-        most = int(counts.max())
-        place = own * most + torch.arange(len(own), device=own.device) - (counts.cumsum(0) - counts)[own]
-        rows = torch.zeros(len(counts) * most, dtype=torch.long, device=own.device)
-        rows[place] = torch.arange(len(own), device=own.device)
+        most, number = int(torch.bincount(own).max()), torch.arange(len(own), device=own.device)
+        place = own * most + number % most  # a prompt's rows follow one another
+        rows = torch.zeros(len(self._seen) * most, dtype=torch.long, device=own.device)
+        rows[place] = number
         self._own, self._most = own, most
         self._table = None if len(own) == len(rows) else (rows, place)
         self._masks: dict[tuple[int | None, int], Tensor | None] = {}
