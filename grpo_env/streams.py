@@ -18,6 +18,7 @@ STDIN: Literal["-"] = "-"
 HEAD = 1 << 16  # bytes looked at to tell what a stream holds
 BLOCK = 1 << 18
 STEP = 1 << 12
+SAMPLE = 1 << 24  # bytes by which the rest of a compressed file is judged
 
 
 class DamagedError(Exception):
@@ -48,6 +49,20 @@ def opened(path: Path | Literal["-"]) -> Iterator[Source]:
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
         yield _decompressed(file)
+
+
+def content_size(path: Path) -> int:
+    """Bytes of a file when it is decompressed; of a large compressed one as its beginning lets expect."""
+    whole = path.stat().st_size
+    with path.open("rb") as file:
+        source = _decompressed(file)
+        if source.file is not None or not whole:
+            return whole
+        try:
+            read = len(source.stream.read(SAMPLE))
+        except DamagedError:
+            return whole
+        return round(read * whole / file.tell())
 
 
 def is_stdin(path: Path | Literal["-"]) -> bool:

@@ -28,8 +28,8 @@ class Chunk(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of its lines."""
-        return sum(len(row.data) for row in self.rows if isinstance(row, Line))
+        """Bytes of its lines; a row that is no line counts 1, as in ``Input.size``."""
+        return sum(len(row.data) if isinstance(row, Line) else 1 for row in self.rows)
 
 
 def cut(file: int, rows: Iterable[Line | Record], key: Key) -> Iterator[Chunk]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.files import Line, Record, parse, read_lines
 from grpo_env.formats import Layout, recognise
-from grpo_env.streams import COMPRESSED, is_stdin
+from grpo_env.streams import content_size, is_stdin
 from grpo_env.task import Task
 
 from .fields import Fields
@@ -37,13 +38,23 @@ class Input:
         self._rest = None if self.seekable else chain(first, rows)  # a pipe is read once
         self._first = [row for row in (parse(line).row for line in first) if row is not None]
         self.layout: Layout = recognise(self._first, gold)
-        plain = self.seekable and path.suffix not in COMPRESSED and all(isinstance(row, Line) for row in first)
-        self.bytes = path.stat().st_size if plain else None
+        self.lines = any(isinstance(row, Line) for row in first)
 
     @property
     def name(self) -> str:
         """For messages and for the output."""
         return "standard input" if is_stdin(self.path) else str(self.path)
+
+    @cached_property
+    def size(self) -> int | None:
+        """What ``Chunk.size`` adds up to, as far as that can be told: bytes of lines, or rows of Parquet."""
+        if self.seekable and self.lines:
+            return content_size(self.path)
+        if not self.seekable or self.path.suffix != ".parquet":
+            return None
+        import pyarrow.parquet
+
+        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
 
     def rows(self) -> Iterator[Line | Record]:
         """All rows; those of a pipe once."""

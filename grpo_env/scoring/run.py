@@ -113,7 +113,8 @@ def _score(
     """All that ``output`` does not have yet."""
     chunks = cut_all((one.rows(), reader.key) for one, reader in zip(inputs, job.readers, strict=True))
     known = sum(chunk.size for chunk in islice(chunks, output.chunks))
-    total = None if any(one.bytes is None for one in inputs) else sum(one.bytes or 0 for one in inputs) - known
+    total = _size(inputs) if talk.is_terminal else None
+    total = None if total is None else total - known
     shown = 0
     if on_cluster:
         scored = on_cluster(job, [one.path for one in inputs], output.chunks, workers)
@@ -127,6 +128,13 @@ def _score(
                 talk.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
                 shown += 1
             advance(done.size, done.tally.completions)
+
+
+def _size(inputs: Sequence[Input]) -> int | None:
+    """What the sizes of all chunks add up to, if that is known; bytes and rows do not add up."""
+    sizes = [one.size for one in inputs]
+    same = len({one.lines for one in inputs}) == 1
+    return sum(size for size in sizes if size is not None) if same and None not in sizes else None
 
 
 def _cluster(engine: str) -> Engine | None:

@@ -14,12 +14,12 @@ from grpo_env.task import Task
 
 from .tally import Tally
 
-Advance = Callable[[int, int], None]  # by so many bytes, which held so many completions
+Advance = Callable[[int, int], None]  # by so much (``Input.size``), which held so many completions
 
 
 @contextmanager
 def progress(total: int | None, talk: Console) -> Iterator[Advance]:
-    """A bar on a terminal, nothing elsewhere. ``total`` is in bytes."""
+    """A bar on a terminal, nothing elsewhere. ``total`` is the sum of ``Input.size``."""
     if not talk.is_terminal:
         yield lambda size, completions: None
         return

@@ -261,3 +261,20 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
     assert all(row["total"] == 1.0 for row in found)
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
+
+
+def test_how_much_there_is_to_score_is_known_before(tmp_path):
+    lines = [json.dumps({"answer": "1", "completion": random.Random(n).randbytes(200).hex()}) for n in range(40_000)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    files = [tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.csv")]
+    files[0].write_bytes(content)
+    files[1].write_bytes(gzip.compress(content, 1))
+    with pyarrow.CompressedOutputStream(str(files[2]), "zstd") as out:
+        out.write(content)
+    frame = pandas.DataFrame([json.loads(line) for line in lines[:100]])
+    frame.to_parquet(files[3])
+    frame.to_csv(files[4], index=False)
+    sizes = [Input(file, lambda row: row["answer"]).size for file in files]
+    assert sizes[0] == len(content)
+    assert sizes[1:3] == pytest.approx([len(content)] * 2, rel=0.1)  # more than is looked at to tell
+    assert sizes[3:] == [100, None]
