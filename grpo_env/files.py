@@ -21,7 +21,7 @@ KINDS = (".jsonl", ".json", ".csv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
 LONGEST = 1 << 26  # bytes in a line: no honest completion is longer, and one line must fit into memory
 _BLOCK = 1 << 20
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")  # model text can hold it, UTF-8 cannot
 _CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .-]*"?)+\r?\n')
 
 
@@ -198,7 +198,7 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
         except csv.Error as error:
             problem = f"not valid CSV ({error})"
         problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
-        if not problem and any(map(_SURROGATE.search, row)):
+        if not problem and any(map(SURROGATE.search, row)):
             problem = "not valid UTF-8"
         if not header:
             if problem or len(set(row)) < len(row):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from grpo_env.errors import UsageError, nearest
+from grpo_env.files import SURROGATE
 
 from .rows import ScoreRow
 
 TOTAL = "total"
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Verdict(NamedTuple):

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from grpo_env.files import SURROGATE
 from grpo_env.schema import VerifierSpec
 from grpo_env.task import Task
 
@@ -93,7 +94,7 @@ def _row(line: bytes, text_prompt: bool) -> dict[str, Any]:
 def _valid(value: Any) -> Any:
     """The value with every lone surrogate replaced, one character for one, so that positions in a text still hold."""
     if isinstance(value, str):
-        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value)
+        return SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [_valid(item) for item in value]
     if isinstance(value, dict):
