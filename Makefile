@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types tests tests-trainer tests-rest clean
+.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -17,10 +17,12 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 
 # The mapped folders only become grpo_env.verifiers etc. when installed, so types are checked on what we ship.
-types: $(VENV)/ready
+types: shipped
+	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
+
+shipped: $(VENV)/ready
 	rm -rf build/typing build/lib
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
-	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
 
 # Two processes, as most of a test's time is one thread's.
 tests: $(VENV)/ready
@@ -31,6 +33,14 @@ tests-trainer: $(VENV)/ready
 
 tests-rest: $(VENV)/ready
 	$(BIN)/python -m pytest tests --ignore tests/trainer --ignore tests/tasks
+
+# The site, in build/site: open its index.html.
+docs: shipped $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/docs: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "grpo_env needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

@@ -8,20 +8,23 @@ import json
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from itertools import pairwise
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
 
 from grpo_env.core import Case, Completion, Example, Group, Score, Verifier, judge_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.task import make_verifier
 
+REQUIRED = "(required)"
 SHOWN = 70  # characters of a completion in a list of cases
 
 
 class Option(NamedTuple):
-    """A field of a dataclass as a task file sees it."""
+    """A field of a dataclass or a pydantic model as a YAML file sees it."""
 
     name: str
     kind: str
@@ -30,10 +33,10 @@ class Option(NamedTuple):
 
 
 def options(cls: type) -> list[Option]:
-    """The documented fields of a dataclass, inherited ones first: those with a text right under them."""
+    """The documented fields of a dataclass or model, inherited ones first: those with a text right under them."""
     meanings: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
-        if "__annotations__" not in vars(ancestor) or ancestor is Verifier:
+        if "__annotations__" not in vars(ancestor) or ancestor in (Verifier, BaseModel):
             continue
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(ancestor))).body
         assert isinstance(tree, ast.ClassDef)
@@ -41,11 +44,24 @@ def options(cls: type) -> list[Option]:
             if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
                 meanings[ast.unparse(statement.target)] = " ".join(str(ast.literal_eval(text.value)).split())
     hints = get_type_hints(cls)
-    known = {field.name: field for field in fields(cls)}
+    known = _defaults(cls)
+    names = {name: field.alias or name for name, field in cls.model_fields.items()} if _is_model(cls) else {}
     return [
-        Option(name, _kind(hints[name]), _default(known[name]), meaning)
+        Option(names.get(name, name), _kind(hints[name]), known[name], meaning)
         for name, meaning in meanings.items()
         if name in known
+    ]
+
+
+def option_table(rows: Sequence[Option]) -> list[str]:
+    """Lines of a table in Markdown."""
+    return [
+        "| option | value | default | meaning |",
+        "|---|---|---|---|",
+        *(
+            f"| `{row.name}` | {_cell(row.kind)} | {_code(row.default)} | {_cell(row.meaning.replace('``', '`'))} |"
+            for row in rows
+        ),
     ]
 
 
@@ -58,18 +74,34 @@ def _kind(hint: Any) -> str:
         return " or ".join(map(_kind, inner))
     if get_origin(hint) is tuple:
         return f"list: {_kind(inner[0])}"
-    if get_origin(hint) is not None:
+    if get_origin(hint) is not None or is_dataclass(hint) or _is_model(hint):
         return "mapping"
     return {float: "number", int: "whole number", str: "text", bool: "true or false"}.get(hint, str(hint))
 
 
-def _default(field: Field[Any]) -> str:
-    """A default as YAML writes it."""
-    if field.default is MISSING and field.default_factory is MISSING:
-        return "(required)"
-    value = field.default_factory() if field.default_factory is not MISSING else field.default
+def _is_model(cls: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(cls, type) and issubclass(cls, BaseModel)
+
+
+def _defaults(cls: type) -> dict[str, str]:
+    """Each field's default as YAML writes it."""
+    if _is_model(cls):
+        return {
+            name: REQUIRED if field.is_required() else _written(field.get_default(call_default_factory=True))
+            for name, field in cls.model_fields.items()
+        }
+    defaults = {}
+    for field in fields(cls):
+        value = field.default if field.default_factory is MISSING else field.default_factory()
+        defaults[field.name] = REQUIRED if value is MISSING else _written(value)
+    return defaults
+
+
+def _written(value: Any) -> str:
     if isinstance(value, str) and value.isidentifier():
         return value
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str)
 
 
@@ -107,12 +139,7 @@ def page(name: str) -> str:
     cls = find(name)
     lines = [f"## {name}", "", inspect.cleandoc(cls.__doc__ or "").replace("``", "`"), ""]
     if rows := options(cls):
-        lines += ["| option | value | default | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{row.name}` | {_cell(row.kind)} | {_code(row.default)} | {_cell(row.meaning.replace('``', '`'))} |"
-            for row in rows
-        ]
-        lines.append("")
+        lines += [*option_table(rows), ""]
     if cls.cases:
         lines += ["| completion | answer, options | value | why |", "|---|---|---|---|"]
         lines += [_case_row(case) for case in cls.cases]

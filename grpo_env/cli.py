@@ -132,8 +132,17 @@ def evaluate(
 
 
 @app.command("settings")
-def list_settings() -> None:
+def list_settings(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="A page of them, and of the keys of a task file.")
+    ] = False,
+) -> None:
     """List the settings of `grpo_env train` with their defaults."""
+    if markdown:
+        from grpo_env.reference import page
+
+        print(page(), end="")
+        return
     from grpo_env.summary import settings
 
     Console().print(settings())

@@ -37,14 +37,14 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """The output format that a task asks for: tag names without brackets, ``None`` where a block is not used.
-
-    ``prefill`` is text that the chat template (or the task) already wrote at the start of the model's turn.
-    """
+    """The output format that a task asks for: tag names without brackets, ``None`` where a block is not used."""
 
     reasoning: str | None = "think"
+    """Tag of the reasoning."""
     answer: str | None = "answer"
+    """Tag of the answer."""
     prefill: str = ""
+    """What the chat template (or the task) already wrote at the start of the model's turn, such as ``<think>``."""
 
 
 @dataclass(frozen=True)

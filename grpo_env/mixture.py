@@ -19,7 +19,9 @@ class MemberSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     use: str | dict[str, Any]
+    """A task's name, its file (from this one's folder), or a whole task in place."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """Its share of the prompts, up to a common factor."""
 
 
 class MixtureSpec(BaseModel):
@@ -27,10 +29,15 @@ class MixtureSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     version: Literal[1]
+    """Of this format."""
     task: str = Field(pattern=NAME)
+    """The mixture's name."""
     description: str = ""
+    """One line that says what it is."""
     mixture: list[MemberSpec] = Field(min_length=1)
+    """Its tasks."""
     train: dict[str, Any] = {}
+    """Recommended training settings; those of its tasks are not used."""
 
 
 @dataclass(frozen=True)

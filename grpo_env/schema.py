@@ -18,26 +18,36 @@ Split = Literal["train", "eval"]
 
 
 class _Section(BaseModel):
+    """A mapping with these keys and no other. The texts under its fields are their reference (``reference``)."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class DatasetSpec(_Section):
-    """Where examples come from: a hub id or local file (``path``), or a ``generator``.
-
-    ``split`` maps ``train`` and ``eval`` to the source's own split names, or to shares of one file (``0.9``), which
-    are drawn by a hash of the row. ``{split}`` in a local path is replaced by the source's split name.
-    """
+    """Where examples come from: a hub id or local file (``path``), or a ``generator``."""
 
     path: str | None = None
+    """A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file, also ``.gz`` or ``.zst``, relative to the task file; or a
+    hub id. ``{split}`` in it becomes the source's name of the split."""
     name: str | None = None
+    """The hub data set's configuration."""
     generator: str | None = None
+    """``module:function`` that yields rows, instead of ``path``; called with split, size, seed and ``arguments``."""
     arguments: dict[str, Any] = {}
+    """Further arguments of the generator."""
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
+    """The source's names of ``train`` and ``eval``; or, for one local file, shares (``{train: 0.9, eval: 0.1}``). A
+    row's share is decided by a hash of its content, so it stays where it is when the file grows or is shuffled."""
     limit: dict[Split, int] = {}
+    """The most rows of each split; for a generator, how many to make."""
     seed: int = 0
+    """Handed to the generator."""
     id: str | None = None
+    """Template of an example's id; none: ``split/number``."""
     answer: str | None = None
+    """Template of the gold answer."""
     bad_gold: Literal["error", "skip"] = "error"
+    """Whether to stop at the first gold answer that cannot be parsed, or to leave such rows out."""
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:
@@ -55,16 +65,22 @@ class Shot(_Section):
     """A worked example that is shown before the question."""
 
     user: str
+    """Template of the question."""
     assistant: str
+    """Template of the reply."""
 
 
 class PromptSpec(_Section):
     """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``."""
 
     system: str | None = None
+    """The system message."""
     shots: tuple[Shot, ...] = ()
+    """Worked examples, shown before the question."""
     user: str | None = None
+    """The question, as a message that goes through the model's chat template."""
     text: str | None = None
+    """Instead of a chat: the prompt that is given to the model as it is."""
 
     @model_validator(mode="after")
     def _one_form(self) -> PromptSpec:
@@ -79,15 +95,20 @@ class LinearSpec(_Section):
     """A weight that moves from one value to another over the first ``steps`` training steps, then stays."""
 
     start: float = Field(alias="from")
+    """The weight at the first step."""
     end: float = Field(alias="to")
+    """The weight from ``steps`` on."""
     steps: int = Field(gt=0)
+    """Training steps from one to the other."""
 
 
 class ScheduleSpec(_Section):
-    """Exactly one shape of schedule."""
+    """A weight that moves during training: exactly one of its shapes."""
 
     linear: LinearSpec | None = None
+    """``{from: 0.5, to: 0.0, steps: 200}`` along a line."""
     cosine: LinearSpec | None = None
+    """The same along half a cosine."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> ScheduleSpec:
@@ -97,28 +118,39 @@ class ScheduleSpec(_Section):
 
 
 class VerifierSpec(BaseModel):
-    """One entry of ``verifiers``. Keys beyond these are options of the verifier itself."""
+    """One entry of ``verifiers``, a part of the reward. Keys beyond these are options of the verifier itself."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     use: str | None = None
+    """The verifier's name; none: the name of the entry."""
     weight: float | ScheduleSpec | None = None
+    """What the part counts in the reward, 0 to watch it only; none: 1, or 0 where ``process`` is given."""
     process: float | ScheduleSpec = 0.0
+    """What its steps count in process supervision; a part without steps counts as one last step."""
     when: str | None = None
+    """The name of another part: this one pays only where that one is above 0."""
     clip: tuple[float, float] | None = None
+    """``[low, high]`` bounds of the part's value."""
     statuses: dict[str, float] = {}
+    """Values for a completion's own faults, such as ``{no_answer: -0.5}`` instead of 0."""
     of: dict[str, VerifierSpec] | None = None
+    """The parts of a composite (``any_of``, ``all_of``, ``weighted_sum``, ``clip``)."""
 
 
 class CaseSpec(BaseModel):
-    """A completion with the values it must get; each key that is not a field here names a part."""
+    """A completion with the values it must get; a key that is none of these names a part (or ``total``)."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     completion: str
+    """The text that is judged."""
     answer: str | None = None
+    """The gold answer."""
     info: dict[str, Any] = {}
+    """Columns of the row, for verifiers that look at them."""
     why: str = ""
+    """Shown when the case does not hold."""
 
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -128,15 +160,25 @@ class TaskSpec(_Section):
     """A whole task file."""
 
     version: Literal[1]
+    """Of this format."""
     task: str = Field(pattern=NAME)
+    """The task's name."""
     description: str = ""
+    """One line for the list of tasks."""
     dataset: DatasetSpec
+    """Where the problems come from."""
     format: Format = Format()
+    """The output format, which feeds prompt, extraction and format verifiers."""
     prompt: PromptSpec
+    """How a problem is put to the model."""
     verifiers: dict[str, VerifierSpec] = Field(min_length=1)
+    """The parts of the reward, by name."""
     metric: str
+    """The name of the part that evaluation reports. It is not the reward."""
     cases: tuple[CaseSpec, ...] = ()
+    """Completions with the values that they must get, for ``grpo_env check``."""
     train: dict[str, Any] = {}
+    """Recommended training settings."""
 
 
 SECTIONS = tuple(TaskSpec.model_fields)

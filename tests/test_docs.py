@@ -12,12 +12,13 @@ import yaml
 from grpo_env.catalogue import failed_cases
 from grpo_env.files import read_records
 from grpo_env.mixture import parse_mixture
+from grpo_env.reference import page as settings_page
 from grpo_env.registry import load_file
 from grpo_env.scoring import Fields, Tally, score_records
 from grpo_env.task import load_task, make_task
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
 BASE = {
@@ -99,6 +100,10 @@ def test_the_agreement_that_the_readme_reports(task, file, fields, agreement):
         tally.add(result, task.metric)
     assert tally.bad_rows == 0
     assert (tally.labelled, dict(tally.disagreements)) == agreement
+
+
+def test_the_page_of_settings_and_keys_is_current():
+    assert (ROOT / "docs/settings.md").read_text() == settings_page()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

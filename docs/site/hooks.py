@@ -1,0 +1,64 @@
+"""What the site shows of files outside docs/: a page for each that a page links to, so that no link leaves the site."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
+NAMES = {"README.md": "index.md", "README.zh-CN.md": "zh-CN.md", "CHANGELOG.md": "changelog.md"}
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml"}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the files outside docs/ that the pages link to, and those that these link to."""
+    pages = {DOCS / page.src_uri: page.content_string for page in files.documentation_pages()}
+    while pages:
+        path, text = pages.popitem()
+        if path.suffix != ".md":
+            continue
+        for _, target, _ in LINK.findall(text):
+            linked = (path.parent / target).resolve()
+            if linked.is_file() and uri(linked) not in files.src_uris:
+                pages[linked] = linked.read_text()
+                files.append(File.generated(config, uri(linked), content=shown(linked)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to where the site has what they name."""
+    named = {shown_as: name for name, shown_as in NAMES.items()}
+    here = page.file.src_uri
+    path = DOCS / here
+    if not path.is_file():
+        path = ROOT / named.get(here, here.removeprefix("source/").removesuffix(".md"))
+
+    def led(match: re.Match[str]) -> str:
+        linked = (path.parent / match[2]).resolve()
+        if not linked.is_file():
+            return match[0]
+        return match[1] + os.path.relpath(uri(linked), Path(here).parent) + match[3]
+
+    return LINK.sub(led, markdown) if path.suffix == ".md" else markdown
+
+
+def uri(path: Path) -> str:
+    """Where the site has a file of the project."""
+    if path.is_relative_to(DOCS):
+        return str(path.relative_to(DOCS))
+    name = str(path.relative_to(ROOT))
+    return NAMES.get(name, f"source/{name}.md")
+
+
+def shown(path: Path) -> str:
+    """A file as a page: Markdown as it is, anything else as code."""
+    if path.suffix == ".md":
+        return path.read_text()
+    return f"# {path.relative_to(ROOT)}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text()}\n````\n"
