@@ -1,0 +1,56 @@
+"""An example carried through another framework's data set: packed into a line of text, and whole again behind it.
+
+A line of text, because data sets of Arrow tables fill the missing keys of nested columns with nulls, which a verifier
+would see, and because some frameworks hand on one string of a row and no more.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.files import dump_record
+from grpo_env.task import Task
+
+COLUMN = "grpo_env"
+"""The column, or key, that holds a packed example."""
+
+_MARK = f'{{"{COLUMN}": '
+
+
+def pack(example: Example) -> str:
+    """The example's row and id as JSON."""
+    return dump_record({COLUMN: example.id, "row": dict(example.info)}).rstrip("\n")
+
+
+def is_packed(text: object) -> bool:
+    """Whether a value is what ``pack`` gave, rather than a gold answer."""
+    return isinstance(text, str) and text.startswith(_MARK)
+
+
+class Unpacker:
+    """Makes a task's examples out of packed ones, prompt and gold answer by the task's templates as they are now.
+
+    Keeps the last ``kept`` examples, as the completions of a group ask for the same one. Safe for threads.
+    """
+
+    def __init__(self, task: Task, kept: int = 4096) -> None:
+        self._task = task
+        self._made = lru_cache(kept)(self._make)
+
+    def __call__(self, text: str, where: str) -> Example:
+        """The example. Raises ``UsageError`` that begins with ``where`` for a text that ``pack`` did not give."""
+        try:
+            return self._made(text)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{where}: no example of grpo_env ({error}); write the data set again"
+            ) from error
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}; was the data set written from another task?") from error
+
+    def _make(self, text: str) -> Example:
+        data = json.loads(text)
+        return self._task.example(data["row"], data[COLUMN], where=f"task {self._task.name}")

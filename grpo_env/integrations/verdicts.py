@@ -1,0 +1,44 @@
+"""The verdicts on what another framework hands over: many completions at once, those of one example as its group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
+from typing import Any
+
+from grpo_env.core import Completion, Example, Group, GroupVerifier, Score, judge_groups
+from grpo_env.errors import UsageError
+from grpo_env.scoring.fields import completion_of
+from grpo_env.task import Task
+
+Pair = tuple[Example, Completion]
+
+
+def completion(task: Task, said: Any, token_ids: Sequence[int] | None = None, finish: str | None = None) -> Completion:
+    """What a model said, a text or chat messages, as a completion. Raises ``UsageError`` for anything else."""
+    ids = None if token_ids is None else tuple(token_ids)
+    return completion_of(task, said, None, finish, None, ids)[0]
+
+
+def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
+    """A score for each pair, in order, by the task as it stands at a training step.
+
+    Neighbours with one and the same ``Example`` object are a group. Never raises for what the model wrote.
+    """
+    together = groupby(pairs, key=lambda pair: id(pair[0]))
+    members = [list(group) for _, group in together]
+    groups = [Group(group[0][0], [said for _, said in group]) for group in members]
+    return list(chain.from_iterable(judge_groups(task.verifier.at(step), groups)))
+
+
+def needs_groups(task: Task) -> bool:
+    """Whether a verifier of the task judges the completions of an example against each other."""
+    return any(isinstance(verifier, GroupVerifier) for verifier in task.verifier.within())
+
+
+def refuse_groups(task: Task, caller: str) -> None:
+    """Raises ``UsageError`` for such a task where completions come one at a time."""
+    if needs_groups(task):
+        raise UsageError(
+            f"task {task.name}: a verifier compares the completions of a group, but {caller} hands over one at a time"
+        )

@@ -1,0 +1,98 @@
+"""Examples come out of another framework's data as they went in, and neighbours of one example are one group."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_env import Completion, Example, GroupVerifier, Score
+from grpo_env.errors import UsageError
+from grpo_env.integrations.examples import Unpacker, is_packed, pack
+from grpo_env.integrations.verdicts import completion, needs_groups, refuse_groups, verdicts
+from grpo_env.task import Task, make_task
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+PLAIN = {
+    "version": 1,
+    "task": "plain",
+    "dataset": {"path": "none.jsonl", "answer": "{{ gold }}"},
+    "prompt": {"user": "{{ question }}"},
+    "verifiers": {"accuracy": {}},
+    "metric": "accuracy",
+}
+
+
+@pytest.fixture
+def plain(tmp_path) -> Task:
+    return make_task(PLAIN, "plain.yaml", tmp_path)
+
+
+def test_an_example_comes_out_as_it_went_in(task):
+    unpack = Unpacker(task)
+    for example in task.examples("train"):
+        text = pack(example)
+        assert "\n" not in text
+        assert unpack(text, "row 1") == example
+        assert unpack(text, "row 2") is unpack(text, "row 3")  # one object, one group
+
+
+@given(row=st.dictionaries(st.text(), values, max_size=4), id=st.text())
+def test_any_row_survives(row, id):
+    text = pack(Example(id, info=row))
+    assert is_packed(text)
+    assert text.encode()  # a lone surrogate is escaped
+    assert json.loads(text)["row"] == row
+
+
+@pytest.mark.parametrize("text", ["18", "", '{"answer": 3}', None, 3])
+def test_gold_answers_are_not_taken_for_examples(text):
+    assert not is_packed(text)
+
+
+@pytest.mark.parametrize("text", ["{", '{"grpo_env": "a"}', '{"grpo_env": "a", "row": 3}', "[]"])
+def test_a_damaged_example_is_named(plain, text):
+    with pytest.raises(UsageError, match=r"^row 7: .*write the data set again"):
+        Unpacker(plain)(text, "row 7")
+
+
+def test_an_example_of_another_task_is_named(plain):
+    with pytest.raises(UsageError, match=r"row 7: .*unknown field 'gold'.*another task"):
+        Unpacker(plain)(pack(Example("a", info={"answer": "3"})), "row 7")
+
+
+@dataclass(frozen=True)
+class Rank(GroupVerifier):
+    """How many of the group are there."""
+
+    def group(self, example, completions):
+        return [Score(float(len(completions))) for _ in completions]
+
+
+def test_neighbours_of_one_example_are_a_group(plain):
+    task = Task(plain.spec, plain.source, plain.folder, Rank())
+    one, other = Example("1", answer="1"), Example("1", answer="1")
+    pairs = [(example, Completion("x")) for example in (one, one, other, one, one, one)]
+    assert [score.value for score in verdicts(task, pairs)] == [2, 2, 1, 3, 3, 3]
+    assert needs_groups(task)
+    assert not needs_groups(plain)
+    with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
+        refuse_groups(task, "verl")
+
+
+def test_the_two_hundred_through_the_shared_door(task, asked):
+    unpack = Unpacker(task)
+    pairs = [(unpack(pack(row.example), "row"), completion(task, row.text)) for row in asked]
+    assert [score.value for score in verdicts(task, pairs)] == [row.score.value for row in asked]
+
+
+def test_chat_messages_and_split_reasoning(task):
+    said = [{"role": "assistant", "content": "<answer>\n3\n</answer>", "reasoning_content": "1+2=3"}]
+    assert completion(task, said).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
+    with pytest.raises(UsageError, match="must be a string or a list of chat messages"):
+        completion(task, 3)
