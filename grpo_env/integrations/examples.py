@@ -45,9 +45,7 @@ class Unpacker:
         try:
             return self._made(text)
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(
-                f"{where}: no example of grpo_env ({error}); write the data set again"
-            ) from error
+            raise UsageError(f"{where}: no example of grpo_env ({error}); write the data set again") from error
         except UsageError as error:
             raise UsageError(f"{where}: {error}; was the data set written from another task?") from error
 
