@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs clean
+.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -37,6 +37,10 @@ tests-rest: $(VENV)/ready
 # The site, in build/site: open its index.html.
 docs: shipped $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# All that the pages show, trainings included: some minutes. `make tests` runs the rest of it.
+test-docs: $(VENV)/ready
+	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
 
 $(VENV)/docs: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

@@ -1,0 +1,23 @@
+"""Every page keeps its promises: ``GRPO_ENV_DOCS=all`` (`make test-docs`) runs the trainings that pages show, too."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .pages import blocks, run_page
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TOLD = [page for page in PAGES if any(block.language == "console" for block in blocks(page.read_text()))]
+DATA = os.environ.get("GRPO_ENV_DATA")
+
+
+@pytest.mark.parametrize("page", TOLD, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_what_its_commands_print(page, tmp_path):
+    skipped = frozenset({"slow"} if os.environ.get("GRPO_ENV_DOCS") != "all" else ()) | frozenset(
+        () if DATA else {"data"}
+    )
+    for file in Path(DATA).iterdir() if DATA else ():
+        (tmp_path / file.name).symlink_to(file)
+    assert "\n\n".join(run_page(page, tmp_path, skipped)) == ""
