@@ -14,6 +14,7 @@ from grpo_env import __version__
 from grpo_env.cli_options import Overrides, VerifierFiles, split_overrides, talk
 from grpo_env.cli_runs import plot, watch
 from grpo_env.cli_scores import compare, export, report, score
+from grpo_env.cli_serve import serve
 from grpo_env.cli_tasks import audit, check, tasks_app
 from grpo_env.cli_verifiers import verifiers_app
 from grpo_env.errors import GrpoEnvError, UsageError
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
 app.command()(score)
+app.command()(serve)
 app.command()(report)
 app.command()(compare)
 app.command()(export)

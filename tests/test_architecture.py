@@ -20,6 +20,9 @@ HEAVY = {
     "matplotlib",
     "yaml",
     "pydantic",
+    "fastapi",
+    "uvicorn",
+    "prometheus_client",
 }
 STDLIB_ONLY = ["core", "errors", "registry"]
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
@@ -54,6 +54,11 @@ class Worker(Generic[A, B]):
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there. Asked of the system without reaping it, which another thread may be doing."""
+        return not wait([self._process.sentinel], timeout=0)
 
     def _ending(self) -> str:
         self._process.join()

@@ -1,0 +1,32 @@
+"""The OpenAPI description, with what only the running server knows: its tasks, its limits, whether it wants a token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fastapi import FastAPI
+
+from .gate import OPEN, Limits
+
+
+def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) -> None:
+    """Complete what ``app.openapi()`` gives; its routes are all there."""
+    names = sorted(tasks)
+    description = app.openapi()
+    app.openapi = lambda: description  # type: ignore[method-assign]
+    schemas = description["components"]["schemas"]
+    request = schemas["ScoreRequest"]
+    request["properties"]["task"] |= {"anyOf": [{"enum": names}, {"type": "null"}]}
+    if len(names) > 1:
+        request["properties"]["task"] = {"enum": names, "description": "Which of the served tasks."}
+        request["required"].append("task")
+    request["properties"]["items"]["maxItems"] = limits.max_items
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    if not token:
+        return
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, methods in description["paths"].items():
+        if path not in OPEN:
+            for operation in methods.values():
+                operation["security"] = [{"token": []}]

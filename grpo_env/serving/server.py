@@ -1,0 +1,93 @@
+"""The server's life: its socket, its processes, the line that says it is ready, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import uvicorn
+
+from grpo_env.errors import UsageError
+from grpo_env.task import Task
+
+from .app import make_app
+from .gate import Limits
+from .pool import Pool
+from .work import Judge
+
+KEEP_ALIVE = 60  # seconds that an idle connection may stay: a client that reuses one must not meet its end
+
+
+def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Limits, token: str | None) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what was accepted and return.
+
+    ``port`` 0 takes a free one, ``workers`` 0 is one for each core. Prints the address on standard output when it is
+    ready. Raises ``UsageError``, and ``RunError`` if no process can be started to judge.
+    """
+    served = {task.name: task for task in tasks}
+    if len(served) < len(tasks):
+        raise UsageError(f"two tasks have the same name; given: {', '.join(task.name for task in tasks)}")
+    if token is None and not _is_loopback(host):
+        raise UsageError(
+            f"--host {host}: others can reach it; give a token by --token-file or GRPO_ENV_TOKEN (or stay on 127.0.0.1)"
+        )
+    listener = _listen(host, port)
+    for name in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn takes them while it serves and sends them again when it has ended: that is no failure.
+        signal.signal(name, _leave)
+    try:
+        asyncio.run(_serve(served, listener, workers or os.cpu_count() or 1, limits, token))
+    finally:
+        listener.close()
+
+
+async def _serve(
+    tasks: dict[str, Task], listener: socket.socket, workers: int, limits: Limits, token: str | None
+) -> None:
+    pool = Pool(Judge(tasks), workers, limits.deadline)
+    try:
+        await pool.start()
+        config = uvicorn.Config(
+            make_app(tasks, pool, limits, token),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
+        )
+        print(f"serving {', '.join(tasks)} on {_address(listener)}", flush=True)
+        await uvicorn.Server(config).serve([listener])
+    finally:
+        await pool.close()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"cannot listen on {host}, port {port} ({error})") from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,211 @@
+"""What the server refuses, by which status, and that it says why."""
+
+import gzip
+import json
+import socket
+import sys
+import time
+
+import pytest
+
+from grpo_env.cli import app
+from grpo_env.errors import UsageError
+
+from .conftest import Server
+
+BAD = [
+    (b"", 422, "the body: field required"),
+    (b"{", 400, "not valid JSON"),
+    (b"[1]", 422, "the body: input should be a valid dictionary"),
+    ({"task": "obeys"}, 422, "items: field required"),
+    ({"task": "obeys", "items": []}, 422, "items: list should have at least 1 item"),
+    ({"task": "obeys", "itms": []}, 422, "itms: unknown key; did you mean 'items'?"),
+    (
+        {"task": "obeys", "items": [{"completion": "x"}, {"completion": "x", "finsh": "stop"}]},
+        422,
+        "items.1.finsh: unkn",
+    ),
+    ({"task": "obeys", "items": [{}]}, 422, "items.0.completion: field required"),
+    ({"task": "obeys", "items": [{"completion": 3}]}, 422, "items.0.completion: input should be a valid string"),
+    ({"task": "obeys", "items": [{"completion": []}]}, 422, "items.0.completion: "),
+    (
+        {"task": "obeys", "items": [{"completion": [{"content": "x"}]}]},
+        422,
+        "items.0.completion.0.role: field required",
+    ),
+    ({"task": "obeys", "items": [{"completion": "x", "num_tokens": "3"}]}, 422, "items.0.num_tokens: "),
+    ({"task": "obeys", "items": [{"completion": "x", "num_tokens": -1}]}, 422, "items.0.num_tokens: "),
+    ({"task": "obeys", "items": [{"completion": "x", "finish": "done"}]}, 422, "items.0.finish: "),
+    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 413, "101 items; at most 100"),
+    ({"task": "obey", "items": [{"completion": "x"}]}, 422, "task: 'obey' is not served; did you mean 'obeys'?"),
+    ({"items": [{"completion": "x"}]}, 422, "task: several are served"),
+    (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
+    (b'{"task":"obeys","items":[{"completion":"x","num_tokens":1e999}]}', 422, "items.0.num_tokens: "),
+    (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "number out of range"),
+    (b'{"task":"obeys","items":[{"completion":"\\ud800"}]}', 400, "not valid JSON"),
+    (b'{"task":"obeys","items":[{"completion":"\xff"}]}', 400, "invalid unicode"),
+    (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "recursion limit"),
+    (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "recursion limit"),
+    ('{"task": "obeys"}'.encode("utf-16"), 400, "not valid JSON"),
+    (b" " * ((1 << 20) + 1), 413, "at most 1,048,576 are read"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "why"), BAD, ids=range(len(BAD)))
+def test_a_bad_body_is_told_what_is_wrong_with_it(server, body, status, why):
+    reply = server.post(body)
+    assert (reply.status, why in reply.detail) == (status, True), reply.body
+    assert reply.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("text", ["{" * 200_000, "9" * 900_000, "\\boxed{9**9**9**9}", "\u202e\x00\uffff" * 1000])
+def test_hostile_text_is_judged_like_any_other(server, text):
+    reply = server.score("gsm8k", {"completion": text, "answer": "18"}, {"completion": "#### 18", "answer": "18"})
+    assert reply.status == 200
+    assert reply.json["scores"][0]["value"] == 0.0
+    assert reply.json["scores"][1]["parts"][0]["value"] == 1.0
+
+
+def test_kinds_of_bodies(server):
+    item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
+    assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
+        assert server.post(item, Content_Type=kind).status == 415
+    assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 415
+    chunked = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+    assert server.request("POST", "/score", iter([item]), chunked, encode_chunked=True).status == 411
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
+def test_other_methods_are_told_which_one_is_right(server, method):
+    reply = server.request(method, "/score", headers={"Authorization": "Bearer open-sesame"})
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
+STRANGERS = [
+    {},
+    *({"Authorization": text} for text in ("open-sesame", "Basic open-sesame", "Bearer open", "Bearer \xff")),
+]
+
+
+@pytest.mark.parametrize("given", STRANGERS, ids=range(len(STRANGERS)))
+@pytest.mark.parametrize("path", ["/score", "/tasks", "/metrics", "/no/such/page"])
+def test_without_the_token_nothing_is_told(server, path, given):
+    reply = server.request("GET", path, headers=given)
+    assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
+
+
+def test_the_name_of_the_scheme_has_no_case(server):
+    assert server.request("GET", "/tasks", headers={"Authorization": "bearer open-sesame"}).status == 200
+
+
+def exchanged(server, data):
+    """What comes back on a bare connection, until the server closes it."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(data)
+        received = b""
+        while block := connection.recv(65536):
+            received += block
+    return received
+
+
+HEAD = b"POST /score HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer open-sesame\r\nContent-Type: application/json\r\n"
+
+
+def test_a_body_that_is_called_too_large_is_not_waited_for(server):
+    received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{")
+    assert received.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in received.lower()
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("hasty"), "--workers", "1", "--deadline", "0.5")
+    yield running
+    running.close()
+
+
+def test_a_body_that_does_not_come_gets_no_place_for_ever(hasty):
+    received = exchanged(hasty, HEAD + b"Content-Length: 100\r\n\r\n{")
+    assert received.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GARBAGE\r\n\r\n",
+        HEAD + b"Content-Length: -5\r\n\r\n",
+        HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_a_bad_request(server, data):
+    assert exchanged(server, data).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_late_request_ends_and_so_does_its_process(hasty):
+    (before,) = hasty.workers()
+    reply = hasty.score("obeys", "a", "sleep")
+    assert (reply.status, reply.detail) == (504, "not judged within 0.5 s (--deadline)")
+    end = time.monotonic() + 20
+    while (reply := hasty.score("obeys", "abc")).status == 504 and time.monotonic() < end:
+        continue  # a new process may take longer to start than requests may wait here
+    assert reply.values == [3.0]
+    assert before.pid not in [worker.pid for worker in hasty.workers()]
+
+
+def test_the_queue_does_not_grow(server):
+    threads, replies = server.at_once(*["nap"] * 7)
+    for thread in threads:
+        thread.join()
+    refused = [reply for reply in replies if reply.status == 429]
+    assert len(refused) == 3  # --queue 4
+    assert {reply.headers["retry-after"] for reply in refused} == {"1"}
+    assert [reply.values for reply in replies if reply.status == 200] == [[3.0]] * 4
+    assert server.score("obeys", "abc").values == [3.0]
+
+
+def test_the_page_asks_for_nothing_outside(server):
+    reply = server.request("GET", "/docs")
+    page = reply.body.decode()
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'")
+    assert not [word for word in ("://", "<script", "<link", "<img", "@import", "url(") if word in page]
+    for expected in (
+        "POST /score",
+        "GET /metrics",
+        "ScoreRequest",
+        "num_tokens",
+        "At most 100.",
+        "429",
+        "Bearer TOKEN",
+    ):
+        assert expected in page
+
+
+def test_the_description_knows_tasks_limits_and_token(server):
+    description = server.request("GET", "/openapi.json").json
+    request = description["components"]["schemas"]["ScoreRequest"]
+    assert request["properties"]["task"]["enum"] == ["gsm8k", "obeys", "votes"]
+    assert request["properties"]["items"]["maxItems"] == 100
+    assert sorted(request["required"]) == ["items", "task"]
+    free = [path for path, methods in description["paths"].items() if "security" not in next(iter(methods.values()))]
+    assert free == ["/healthz"]
+
+
+def refused(*arguments):
+    """What ``grpo_env serve`` says instead of serving."""
+    with pytest.raises(UsageError) as caught:
+        app(["serve", *arguments], standalone_mode=False)
+    return str(caught.value)
+
+
+def test_what_is_not_served(server, tmp_path, monkeypatch):
+    assert "--host 0.0.0.0: others can reach it; give a token" in refused("arithmetic", "--host", "0.0.0.0")
+    assert "two tasks have the same name" in refused("arithmetic", "arithmetic")
+    assert "cannot listen on 127.0.0.1" in refused("arithmetic", "--port", str(server.port))
+    assert "unknown task" in refused("arithmetics")
+    (tmp_path / "token").write_text("two words")
+    assert "a token is one word" in refused("arithmetic", "--token-file", str(tmp_path / "token"))
+    monkeypatch.setenv("GRPO_ENV_TOKEN", "")
+    assert "GRPO_ENV_TOKEN: a token is one word" in refused("arithmetic")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert refused("arithmetic").endswith("needs packages that are not installed: pip install 'grpo_env[serve]'")

@@ -1,0 +1,217 @@
+"""The server gives the verdicts of ``task.score``, in order, whatever becomes of its processes."""
+
+import json
+import signal
+import threading
+import time
+from dataclasses import fields
+from itertools import pairwise
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from grpo_env import load_task
+from grpo_env.core import Score
+from grpo_env.scoring.reader import Row
+from grpo_env.serving.shapes import Part, Step, Verdict
+from grpo_env.serving.work import PIECE, pieces, units
+
+from .conftest import Server
+
+GSM8K = [
+    "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>",
+    "<think>\n9*2=19\n</think>\n<answer>\n19\n</answer>",
+    "It is 18. #### 18",
+    "",
+    "\\boxed{" * 50 + "18" + "}" * 50,
+    "\\boxed{9**9**9}",
+    "#### " + "9" * 100_000,
+    "答案是 18 \U0001f600 \x00 #### १८",
+]
+
+
+def plain(verdict):
+    """A verdict without what differs between two runs: its id and the time it took."""
+    kept = {key: value for key, value in verdict.items() if key not in ("id", "seconds")}
+    return {**kept, "parts": [plain(part) for part in verdict["parts"]]}
+
+
+def test_verdicts_are_those_of_the_task_in_the_order_of_the_items(server):
+    task = load_task("gsm8k")
+    items = [{"completion": text, "answer": "18", "id": f"q{n}"} for n, text in enumerate(GSM8K)]
+    reply = server.score("gsm8k", *items)
+    assert reply.status == 200, reply.body
+    assert reply.json["task"] == "gsm8k"
+    assert [score["id"] for score in reply.json["scores"]] == [item["id"] for item in items]
+    expected = [json.loads(json.dumps(task.score(text, answer="18").to_dict())) for text in GSM8K]
+    assert [plain(score) for score in reply.json["scores"]] == [plain(score) for score in expected]
+    assert reply.values[0] == 3.0
+    assert len({*reply.values}) > 2
+
+
+def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
+    chat = [
+        {"role": "assistant", "content": "#### 17"},
+        {"role": "assistant", "content": "<answer>\n18\n</answer>", "reasoning_content": "9*2=18", "refusal": None},
+    ]
+    whole = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
+    silent = [{"role": "assistant", "content": None}]
+    both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": whole, "answer": "18"})
+    assert plain(both.json["scores"][0]) == plain(both.json["scores"][1])
+    assert server.score("obeys", {"completion": silent, "num_tokens": 0, "finish": "length"}).values == [0.0]
+
+
+def test_an_item_without_a_gold_answer_is_unscored_and_not_zero(server):
+    (score,) = server.score("gsm8k", "#### 18").json["scores"]
+    assert (score["value"], score["status"]) == (None, "bad_gold")
+
+
+def test_neighbours_of_one_group_are_judged_together(server):
+    # One completion alone is no vote.
+    texts = [("a", "1"), ("a", "1"), ("b", "1"), ("b", "2"), ("b", None), ("b", "1")]
+    items = [{"completion": f"<answer>\n{text}\n</answer>", "group": group} for text, group in texts]
+    scores = server.score("votes", *items).json["scores"]
+    assert [score["parts"][1]["value"] for score in scores] == [1.0, 1.0, 0.0, None, None, None]
+
+
+def test_a_group_has_one_gold_answer(server):
+    items = [{"completion": "x", "group": "g", "answer": answer} for answer in ("1", "1", "2")]
+    reply = server.score("votes", *items)
+    assert reply.status == 422
+    assert reply.detail.startswith("items.2.answer: the group 'g' is judged as a whole")
+    assert server.score("obeys", *items).values == [1.0] * 3  # nothing there compares them
+
+
+def test_only_what_kills_its_judge_is_lost(server):
+    reply = server.score("obeys", "a", "leave", "bb", "crash", "ccc", "nan")
+    assert reply.status == 200
+    assert reply.values == [1.0, None, 2.0, None, 3.0, None]
+    why = [(score["status"], score["explanation"]) for score in reply.json["scores"]]
+    assert why[1] == ("error", "the process that judged it died (exit code 3)")
+    assert why[3] == ("error", "the process that judged it died (SIGSEGV)")
+    assert why[5][0] == "error"
+    assert "not JSON compliant" in why[5][1]
+
+
+def test_the_rest_of_a_group_is_judged_as_a_group_again(server):
+    texts = ["1", "1", "leave", "2"]
+    items = [{"completion": f"<answer>\n{text}\n</answer>", "group": "g"} for text in texts]
+    scores = server.score("votes", *items).json["scores"]
+    assert [score["parts"][1]["value"] if score["parts"] else None for score in scores] == [1.0, 1.0, None, 0.0]
+
+
+def test_a_request_survives_the_death_of_all_processes(server):
+    threads, replies = server.at_once("nap", "nap again")
+    time.sleep(0.3)
+    before = server.workers()
+    for worker in before:
+        worker.kill()
+    for thread in threads:
+        thread.join()
+    assert [reply.values for reply in replies] == [[3.0], [9.0]]
+    assert not {worker.pid for worker in before} & {worker.pid for worker in server.workers()}
+
+
+def test_an_idle_process_that_dies_is_replaced(server):
+    (worker, _) = server.workers()
+    worker.kill()
+    psutil.wait_procs([worker], timeout=10)
+    end = time.monotonic() + 20
+    while server.get("/healthz").json["workers"] < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert server.get("/healthz").json == {"status": "ok", "workers": 2}
+
+
+def test_many_requests_at_once_get_their_own_verdicts(server):
+    wrong = []
+
+    def ask(first):
+        for number in range(first, first + 20):
+            sizes = [number + place for place in range(40)]
+            values = server.score("obeys", *("x" * size for size in sizes)).values
+            if values != sizes:
+                wrong.append((sizes, values))
+
+    threads = [threading.Thread(target=ask, args=(100 * number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def counted(server):
+    page = server.get("/metrics").body.decode()
+    samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
+    return {(sample.name, *sorted(sample.labels.values())): sample.value for sample in samples}
+
+
+def test_metrics_count_requests_items_and_processes(server):
+    before = counted(server)
+    server.score("obeys", "a", "leave", "b")
+    server.post(b"{")
+    server.get("/no/such/page/of/mine")
+    after = counted(server)
+
+    def risen(*key):
+        return after[key] - before.get(key, 0)
+
+    assert risen("grpo_env_items_total", "obeys", "scored") == 2
+    assert risen("grpo_env_items_total", "error", "obeys") == 1
+    assert risen("grpo_env_requests_total", "/score", "200") == 1
+    assert risen("grpo_env_requests_total", "/score", "400") == 1
+    assert risen("grpo_env_requests_total", "404", "other") == 1
+    assert risen("grpo_env_request_seconds_count", "/score") == 2
+    assert (
+        risen(
+            "grpo_env_worker_restarts_total",
+        )
+        >= 2
+    )
+    assert after[("grpo_env_workers",)] == 2
+    assert after[("grpo_env_queue_requests",)] == after[("grpo_env_queue_pieces",)] == 0
+
+
+def test_tasks_are_listed(server):
+    cards = {card["name"]: card for card in server.get("/tasks").json}
+    assert list(cards) == ["obeys", "votes", "gsm8k"]
+    assert cards["votes"]["verifiers"] == ["serving_obeys", "majority"]
+    assert [card["judges_groups"] for card in cards.values()] == [False, True, False]
+    assert cards["gsm8k"]["metric"] == "accuracy"
+
+
+def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
+    server = Server(tmp_path, "--workers", "1")
+    try:
+        threads, replies = server.at_once("nap", "nap, too")
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        with pytest.raises(ConnectionRefusedError):
+            server.get("/healthz")
+        for thread in threads:
+            thread.join()
+        assert [reply.values for reply in replies] == [[3.0], [8.0]]
+        assert server.process.wait(timeout=20) == 0
+        assert server.process.stderr.read() == ""
+    finally:
+        server.close()
+
+
+def test_the_shape_of_a_verdict_is_that_of_a_score():
+    assert {field.name for field in fields(Score)} == set(Part.model_fields) == set(Verdict.model_fields) - {"id"}
+    assert set(Step.model_fields) == {"start", "end", "value", "explanation"}
+
+
+@given(st.lists(st.sampled_from([None, None, "a", "b"]), max_size=200))
+def test_pieces_hold_all_rows_in_order_and_cut_no_group(groups):
+    rows = [Row(place, str(place), key) for place, key in enumerate(groups)]
+    cut = pieces("t", rows)
+    assert [row for piece in cut for row in piece.rows] == rows
+    for before, after in pairwise(cut):
+        assert before.rows[-1].key is None or before.rows[-1].key != after.rows[0].key
+    for piece in cut:
+        assert len(piece.rows) <= PIECE or len(units(piece.rows)) == 1
