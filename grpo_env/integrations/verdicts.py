@@ -42,3 +42,11 @@ def refuse_groups(task: Task, caller: str) -> None:
         raise UsageError(
             f"task {task.name}: a verifier compares the completions of a group, but {caller} hands over one at a time"
         )
+
+
+def refuse_schedules(task: Task, caller: str) -> None:
+    """Raises ``UsageError`` for a task whose weights change over training where the step is not told."""
+    if task.verifier.at(0) != task.verifier.at(2**53):
+        raise UsageError(
+            f"task {task.name}: weights follow a schedule, but {caller} does not tell the step; make them numbers"
+        )
