@@ -29,7 +29,7 @@ PROBLEMS = 5  # of a request that are told
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "The token is missing or wrong"},
     411: {"model": Problem, "description": "The body's length is not told"},
-    413: {"model": Problem, "description": "The body, or the number of its items, is too large"},
+    413: {"model": Problem, "description": "The body is too large"},
 }
 UNREAD: dict[int | str, dict[str, Any]] = {
     **REFUSED,
@@ -137,7 +137,7 @@ def _strict(max_items: int) -> type[APIRoute]:
             lists = found.values() if isinstance(found, dict) else ()
             count = max((len(value) for value in lists if isinstance(value, list)), default=0)
             if count > max_items:  # before their checking, which costs time for each
-                raise HTTPException(413, f"{count:,} items; at most {max_items:,} are judged at once (--max-items)")
+                raise HTTPException(422, f"{count:,} items; at most {max_items:,} are judged at once (--max-items)")
             return found
 
     class StrictRoute(APIRoute):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grpo_env.core import Finish, Status
 
@@ -27,6 +27,12 @@ class ChatMessage(BaseModel):
     reasoning_content: str | None = Field(None, description="What a server split off the text; put back to be judged.")
 
 
+def _whole(number: Any) -> Any:
+    """3.0 is an integer in JSON, and some writers know no other."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+Count = Annotated[int, Field(ge=0, le=LARGEST), BeforeValidator(_whole)]
 Chat = Annotated[list[ChatMessage], Field(min_length=1)]
 
 
@@ -40,7 +46,7 @@ class Item(Strict):
     id: str | None = Field(None, description="Comes back with the verdict; default: the item's place, from 0.")
     group: str | None = Field(None, description="Neighbours with the same group are completions of one prompt.")
     finish: Finish = Field("unknown", description="Whether the text ended by itself (stop) or was cut (length).")
-    num_tokens: int | None = Field(None, ge=0, le=LARGEST, description="Tokens of the completion.")
+    num_tokens: Count | None = Field(None, description="Tokens of the completion.")
 
 
 class ScoreRequest(Strict):

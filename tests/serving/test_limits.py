@@ -36,7 +36,7 @@ BAD = [
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": "3"}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": -1}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "finish": "done"}]}, 422, "items.0.finish: "),
-    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 413, "101 items; at most 100"),
+    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 422, "101 items; at most 100"),
     ({"task": "obey", "items": [{"completion": "x"}]}, 422, "task: 'obey' is not served; did you mean 'obeys'?"),
     ({"items": [{"completion": "x"}]}, 422, "task: several are served"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
