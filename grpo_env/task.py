@@ -38,6 +38,12 @@ class Task:
         return self.spec.task
 
     @property
+    def argument(self) -> str:
+        """What names it on a command line: its name where that leads to its file, else the file."""
+        named = [str(path) for path in task_files() if path.stem == self.name]
+        return self.name if named == [self.source] or not Path(self.source).is_file() else self.source
+
+    @property
     def format(self) -> Format:
         """The output format: tag names and prefill."""
         return self.spec.format

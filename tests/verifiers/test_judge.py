@@ -6,6 +6,9 @@ import dataclasses
 import json
 import pickle
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +26,7 @@ from .conftest import Answer, asked, judge_by_equality
 CHAT = (Message("system", "Be brief."), Message("user", "What is 9 * 8?"))
 EXAMPLE = Example("x", CHAT, "72")
 NOWHERE = "http://127.0.0.1:9/v1"
+SAID = ("72", "71", "72.0")
 
 
 def text(answer: str) -> Completion:
@@ -405,3 +409,20 @@ def test_options_that_cannot_be_meant(options, message):
 def test_a_judge_is_picklable_and_comparable():
     one = judge(NOWHERE, rubric="r")
     assert pickle.loads(pickle.dumps(one)) == one == dataclasses.replace(one)
+
+
+def test_the_example_tells_where_judge_and_accuracy_differ(peer, tmp_path):
+    example = Path(__file__).parents[2] / "examples/llm_judge.py"
+    rows = [{"id": said, "prompt": "9*8?", "answer": "72", "completion": f"<answer>{said}</answer>"} for said in SAID]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    where = ["--base-url", peer(judge_by_equality).url, "--model", "judge-1"]
+    command = [sys.executable, example, "gsm8k", "said.jsonl", *where]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "72.0: gold '72', answer '72.0':",
+        "    accuracy 1, judge 0: judge-1: Compared.",
+        "accuracy  judge     completions",
+        "0         0         1",
+        "1         0         1",
+        "1         1         1",
+    ]

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# One training run on all GPUs of this machine, or as one job of Slurm on all GPUs of its nodes.
+#
+#     examples/many_gpus.sh gsm8k --model Qwen/Qwen2.5-1.5B-Instruct --run runs/qwen
+#     sbatch --nodes=2 --gpus-per-node=8 --ntasks-per-node=1 examples/many_gpus.sh gsm8k --model ... --run /shared/runs/qwen
+#     PROCESSES=2 examples/many_gpus.sh arithmetic --run runs/two device=cpu steps=5
+#
+# The last line is for a machine without a GPU. Everything behind the script's name goes to `grpo_env train`. To go on
+# after a stop: --resume RUN in place of the task, on any number of processes. docs/scaling.md says what is sent between
+# them, and what a share of the weights for each (FSDP2, DeepSpeed) needs.
+set -euo pipefail
+
+processes=${PROCESSES:-$(nvidia-smi --list-gpus | wc -l)}
+start=(torchrun --nproc_per_node "$processes")
+if [ -n "${SLURM_JOB_ID:-}" ]; then
+    first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+    start=(srun "${start[@]}" --nnodes "$SLURM_NNODES" --rdzv_id "$SLURM_JOB_ID"
+        --rdzv_backend c10d --rdzv_endpoint "$first:29500")
+else
+    start+=(--standalone)
+fi
+exec "${start[@]}" -m -- grpo_env train "$@"

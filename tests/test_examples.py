@@ -1,0 +1,82 @@
+"""The files of examples/ do what they say: each is run as its own text tells to run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from torch.distributed.run import get_args_parser
+
+from grpo_env.task import load_task
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+TORCHRUN = r"torchrun (?:[^`\n\\]|\\\n)* grpo_env train[^`|\n]*"
+LAUNCHED = [
+    pytest.param(command, id=f"{page.name}-{number}")
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    for number, command in enumerate(re.findall(TORCHRUN, page.read_text()))
+]
+
+
+def ran(*command: str | Path, cwd: Path, **environment: str) -> str:
+    environment = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_task_for_own_data_is_right(tmp_path):
+    said = ran("grpo_env", "check", EXAMPLES / "own_data.yaml", cwd=tmp_path)
+    assert "train 201, eval 39 examples" in said
+    assert "0 errors, 0 warnings" in said
+
+
+def test_own_verifier_trains_on_own_data(tmp_path):
+    assert "0 cases wrong" in ran("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
+    numbers = "verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}"
+    options = ["--verifiers", EXAMPLES / "own_verifier.py", numbers, "steps=3", "eval_every=3", "eval_examples=4"]
+    said = ran("grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "device=cpu", cwd=tmp_path)
+    task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", said)[1])
+    assert task == EXAMPLES / "own_data.yaml"
+    scores = [json.loads(line)["score"] for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
+    paid = [{part["name"]: part["value"] for part in score["parts"]} for score in scores]
+    assert {"accuracy", "strict_format", "numbers"} == set(paid[0])
+    assert any(parts["numbers"] > 0 for parts in paid)
+    assert all(parts["numbers"] == 0 for parts in paid if parts["accuracy"] == 0)
+
+
+def test_two_processes_by_the_script(tmp_path):
+    settings = ["device=cpu", "steps=1", "eval_every=1", "eval_examples=2", "prompts_per_step=2", "group_size=2"]
+    said = ran(EXAMPLES / "many_gpus.sh", "arithmetic", "--run", "run", *settings, cwd=tmp_path, PROCESSES="2")
+    assert "2 processes" in said
+    assert (tmp_path / "run/model/model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("command", LAUNCHED)
+def test_torchrun_leaves_our_options_to_us(command):
+    words = shlex.split(command.replace("\\\n", " "))[1:]
+    launched = get_args_parser().parse_args(words)
+    assert launched.module
+    assert launched.training_script == "grpo_env"
+    assert launched.training_script_args[0] == "train"
+
+
+def test_the_task_of_step_labels_loads():
+    assert load_task(EXAMPLES / "step_labels.yaml").metric == "labels"
+    assert yaml.safe_load((EXAMPLES / "own_data.yaml").read_text())["version"] == 1
