@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs clean
+.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -52,5 +52,15 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
+# Wheel and sdist, looked at as PyPI does, and the wheel as a user meets it: in an empty environment and folder.
+dist: $(VENV)/ready
+	rm -rf dist build/dist && mkdir -p build/dist
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/dist/venv
+	build/dist/venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval_examples=8
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build dist *.egg-info

@@ -3,10 +3,14 @@
 import ast
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+import grpo_env
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {
@@ -137,3 +141,11 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/trainer/bundled/tokenizer.json",
     ):
         assert needed in names
+
+
+def test_one_version_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert version == grpo_env.__version__
+    assert version == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+    newest = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    assert newest.strip("# []").split(",")[0].rstrip("]") == version
