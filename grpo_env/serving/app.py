@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from pydantic_core import from_json
 
 from grpo_env import __version__
 from grpo_env.core import GroupVerifier
 from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.integrations.openrlhf import RewardFunc
 from grpo_env.task import Task
 
 from .describe import describe
@@ -21,11 +24,22 @@ from .gate import Gate, Limits
 from .metrics import Metrics
 from .page import page
 from .pool import Pool
+from .rewards import get_reward
 from .seat import LateError
-from .shapes import Health, Item, Problem, ScoreRequest, ScoreResponse, TaskCard
+from .shapes import (
+    Health,
+    Item,
+    Problem,
+    RewardRequest,
+    RewardResponse,
+    ScoreRequest,
+    ScoreResponse,
+    TaskCard,
+)
 from .work import pieces, read
 
 PROBLEMS = 5  # of a request that are told
+KEPT = 16  # tasks, each with its `unscored`, whose examples OpenRLHF's labels became
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "The token is missing or wrong"},
     411: {"model": Problem, "description": "The body's length is not told"},
@@ -86,6 +100,24 @@ def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str |
         # The processes that judged have written the JSON: this one has all requests to look after.
         head = JSONResponse({"task": task.name}).body[:-1]
         body = b'%b,"scores":[%b]}' % (bytes(head), b",".join(verdict.line for verdict in verdicts))
+        return Response(body, media_type="application/json")
+
+    @lru_cache(KEPT)
+    def reward_func(task: str | None, unscored: float | None) -> RewardFunc:
+        return RewardFunc(asked(task), unscored)
+
+    @app.post("/get_reward", response_model=RewardResponse, responses=UNREAD)
+    async def rewards(
+        request: RewardRequest,
+        task: Annotated[str | None, Query(description="Which of the served tasks.")] = None,
+        unscored: Annotated[
+            float | None, Query(allow_inf_nan=False, description="The reward of a completion that cannot be judged.")
+        ] = None,
+    ) -> Response:
+        """Reward completions as OpenRLHF asks for it. One that cannot be judged is an error, or worth `unscored`."""
+        func = reward_func(task, unscored)
+        verdicts, body = await get_reward(pool, func, request)
+        metrics.judged(func.task.name, verdicts)
         return Response(body, media_type="application/json")
 
     @app.get("/tasks", responses=REFUSED)
@@ -152,20 +184,20 @@ def _strict(max_items: int) -> type[APIRoute]:
     return StrictRoute
 
 
-def _invalid(_: Request, error: Exception) -> Response:
+def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    told = dict.fromkeys(_problem(one) for one in error.errors())
+    whole = RewardRequest if request.url.path == "/get_reward" else ScoreRequest
+    told = dict.fromkeys(_problem(one, whole) for one in error.errors())
     more = [f"and {len(told) - PROBLEMS} more"] if len(told) > PROBLEMS else []
     return JSONResponse({"detail": "; ".join([*list(told)[:PROBLEMS], *more])}, 422)
 
 
-def _problem(error: Mapping[str, Any]) -> str:
+def _problem(error: Mapping[str, Any], whole: type[BaseModel]) -> str:
     # pydantic names the branch of a union after its type ("str", "list[ChatMessage]"): that is no key of the request.
     keys = [str(key)[:100] for key in error["loc"][1:] if key != "str" and not str(key).startswith("list[")]
     where = ".".join(keys) or "the body"
     if error["type"] == "extra_forbidden":
-        known = Item.model_fields if len(keys) > 1 else ScoreRequest.model_fields
-        return f"{where}: unknown key; {nearest(keys[-1], known)}"
+        return f"{where}: unknown key; {nearest(keys[-1], (Item if len(keys) > 1 else whole).model_fields)}"
     return f"{where}: {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 

@@ -21,6 +21,10 @@ def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) ->
         request["properties"]["task"] = {"enum": names, "description": "Which of the served tasks."}
         request["required"].append("task")
     request["properties"]["items"]["maxItems"] = limits.max_items
+    schemas["RewardRequest"]["properties"]["query"]["maxItems"] = limits.max_items
+    for parameter in description["paths"]["/get_reward"]["post"]["parameters"]:
+        if parameter["name"] == "task":
+            parameter |= {"schema": {"enum": names}, "required": len(names) > 1}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     if not token:

@@ -94,6 +94,23 @@ class ScoreResponse(BaseModel):
     scores: list[Verdict]
 
 
+class RewardRequest(Strict):
+    """OpenRLHF's request: prompts, the same with the completion behind them, and what the data has as labels."""
+
+    query: list[str] = Field(min_length=1, description="Prompt and completion, with special tokens.")
+    prompts: list[str] = Field(min_length=1)
+    labels: list[Any] = Field(min_length=1, description="Gold answers, or packed examples.")
+
+
+class RewardResponse(BaseModel):
+    """OpenRLHF's answer: numbers alone, one for each query."""
+
+    rewards: list[float]
+    scores: list[float] = Field(description="The task's metric, between 0 and 1.")
+    # Any: JSON has no NaN, so no schema has it.
+    extra_logs: dict[str, list[Any]] = Field(description="The parts: numbers, and the word NaN for an unscored one.")
+
+
 class TaskCard(BaseModel):
     """A task that is served."""
 

@@ -1,0 +1,69 @@
+"""``/get_reward`` gives OpenRLHF over HTTP what ``reward_func`` gives it in its own process."""
+
+import math
+
+import pytest
+
+from grpo_env import load_task
+from grpo_env.core import Example
+from grpo_env.integrations.examples import pack
+from grpo_env.integrations.openrlhf import RewardFunc
+
+PROMPT = "<|im_start|>user\nHow much is 9 * 2?<|im_end|>\n<|im_start|>assistant\n"
+TEXTS = ["<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", "#### 18", "#### 19", ""]
+
+
+def asked(texts, labels, prompt=PROMPT):
+    """The body that OpenRLHF 0.11 sends (``_fetch_rewards_via_http``)."""
+    queries = [f"{prompt}{text}<|im_end|>" for text in texts]
+    return {"query": queries, "prompts": [prompt] * len(texts), "labels": labels}
+
+
+def test_rewards_are_those_of_the_python_form(server):
+    row = {"question": "How much is 9 * 2?", "answer": "9*2=18\n#### 18"}
+    body = asked(TEXTS, ["18", "18", "18", pack(Example("q", info=row))])
+    reply = server.post(body, "/get_reward?task=gsm8k")
+    assert reply.status == 200, reply.body
+    own = RewardFunc(load_task("gsm8k"))(body["query"], body["prompts"], body["labels"])
+    assert reply.json["rewards"] == pytest.approx(own["rewards"].tolist())
+    assert reply.json["scores"] == own["scores"].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert {name: pytest.approx(values.tolist()) for name, values in own["extra_logs"].items()} == reply.json[
+        "extra_logs"
+    ]
+    assert reply.json["rewards"][0] > reply.json["rewards"][1] > reply.json["rewards"][2]
+
+
+def test_what_cannot_be_judged_is_an_error_or_the_number_that_was_asked_for(server):
+    body = asked(["#### 18", "#### 18"], ["18", None])
+    reply = server.post(body, "/get_reward?task=gsm8k")
+    assert (reply.status, reply.detail.startswith("row 1: accuracy is unscored (bad_gold")) == (422, True)
+    reply = server.post(body, "/get_reward?task=gsm8k&unscored=-0.25")
+    assert reply.json["rewards"] == [2.0, -0.25]
+    assert [math.isnan(value) for value in reply.json["extra_logs"]["parts/accuracy"]] == [False, True]
+
+
+def test_a_completion_that_kills_its_judge_is_unscored(server):
+    body = asked(["ab", "leave"], ["", ""])
+    assert (
+        "row 1: serving_obeys is unscored (error: the process that judged it died"
+        in server.post(body, "/get_reward?task=obeys").detail
+    )
+    assert server.post(body, "/get_reward?task=obeys&unscored=7").json["rewards"] == [2.0, 7.0]
+
+
+BAD = [
+    ("?task=gsm8k", {"prompts": ["another"]}, "row 0: the query does not begin with its prompt"),
+    ("?task=gsm8k", {"labels": []}, "labels: list should have at least 1 item"),
+    ("?task=gsm8k", {"labels": ["1", "2"]}, "1 queries, 1 prompts and 2 labels"),
+    ("?task=gsm8k", {"label": ["1"]}, "label: unknown key; did you mean 'labels'?"),
+    ("?task=gsm8k&unscored=nan", {}, "unscored: input should be a finite number"),
+    ("?task=gsm8", {}, "task: 'gsm8' is not served; did you mean 'gsm8k'?"),
+    ("", {}, "task: several are served"),
+    ("?task=votes", {}, "task votes: a verifier compares the completions of a group"),
+]
+
+
+@pytest.mark.parametrize(("query", "change", "why"), BAD, ids=range(len(BAD)))
+def test_what_is_wrong_is_told(server, query, change, why):
+    reply = server.post({**asked(["#### 18"], ["18"]), **change}, f"/get_reward{query}")
+    assert (reply.status, why in reply.detail) == (422, True), reply.body
