@@ -31,9 +31,10 @@ FENCE = re.compile(
 )
 EXIT_CODE = re.compile(r"# exit code (\d+)$")
 NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
-# What is another in every run: seconds and rates, clocks, processor speed, the date in a run's name.
+# What is another in every run: seconds and rates, the slowest verdict, clocks, the date in a run's name.
 PASSING = re.compile(
-    r"\d[\d,.]*(?= (?:s|ms|seconds|min)\b)|\d[\d,.]*(?=/s\b)|(?<=left )\d+:\d+|(?<=elapsed )\d+:\d+"
+    r"(?<=longest verdict )[\d.]+ s \(\w+\)"
+    r"|\d[\d,.]*(?= (?:s|ms|seconds|min)\b)|\d[\d,.]*(?=/s\b)|(?<=left )\d+:\d+|(?<=elapsed )\d+:\d+"
     r"|(?<=tokens_per_second )[\d,]+|(?<=_seconds\": )[\d.e-]+|(?<=\"seconds\": )[\d.e-]+|(?<=-)\d{8}-\d+"
 )
 
