@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response
@@ -38,6 +39,7 @@ from .shapes import (
 )
 from .work import pieces, read
 
+MOST_KEYS = 100  # of an object whose keys are checked
 PROBLEMS = 5  # of a request that are told
 KEPT = 16  # tasks, each with its `unscored`, whose examples OpenRLHF's labels became
 REFUSED: dict[int | str, dict[str, Any]] = {
@@ -166,10 +168,14 @@ def _strict(max_items: int) -> type[APIRoute]:
                 found = from_json(await self.body(), allow_inf_nan=False)
             except ValueError as error:
                 raise HTTPException(400, f"the body is not valid JSON: {error}") from error
-            lists = found.values() if isinstance(found, dict) else ()
-            count = max((len(value) for value in lists if isinstance(value, list)), default=0)
-            if count > max_items:  # before their checking, which costs time for each
+            # Before their checking, which costs time for each item and much for each unknown key.
+            lists = [value for value in found.values() if isinstance(value, list)] if isinstance(found, dict) else []
+            count = max(map(len, lists), default=0)
+            if count > max_items:
                 raise HTTPException(422, f"{count:,} items; at most {max_items:,} are judged at once (--max-items)")
+            keys = max((len(one) for one in chain([found], *lists) if isinstance(one, dict)), default=0)
+            if keys > MOST_KEYS:
+                raise HTTPException(422, f"an object with {keys:,} keys; other columns of a row belong into its info")
             return found
 
     class StrictRoute(APIRoute):
@@ -187,9 +193,8 @@ def _strict(max_items: int) -> type[APIRoute]:
 def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     whole = RewardRequest if request.url.path == "/get_reward" else ScoreRequest
-    told = dict.fromkeys(_problem(one, whole) for one in error.errors())
-    more = [f"and {len(told) - PROBLEMS} more"] if len(told) > PROBLEMS else []
-    return JSONResponse({"detail": "; ".join([*list(told)[:PROBLEMS], *more])}, 422)
+    told = dict.fromkeys(_problem(one, whole) for one in error.errors()[:PROBLEMS])
+    return JSONResponse({"detail": "; ".join(told)}, 422)
 
 
 def _problem(error: Mapping[str, Any], whole: type[BaseModel]) -> str:

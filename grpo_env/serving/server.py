@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -38,6 +39,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
             f"--host {host}: others can reach it; give a token by --token-file or GRPO_ENV_TOKEN (or stay on 127.0.0.1)"
         )
     listener = _listen(host, port)
+    _allow_connections()
     for name in (signal.SIGTERM, signal.SIGINT):
         # uvicorn takes them while it serves and sends them again when it has ended: that is no failure.
         signal.signal(name, _leave)
@@ -67,6 +69,17 @@ async def _serve(
         await uvicorn.Server(config).serve([listener])
     finally:
         await pool.close()
+
+
+def _allow_connections() -> None:
+    """Each is an open file, of which a process usually may have 1,024: the queue alone holds as many."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS refuses what it calls the hard limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -33,7 +33,7 @@ def _whole(number: Any) -> Any:
 
 
 Count = Annotated[int, Field(ge=0, le=LARGEST), BeforeValidator(_whole)]
-Chat = Annotated[list[ChatMessage], Field(min_length=1)]
+Chat = Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]  # a million bad messages are one error
 
 
 class Item(Strict):
@@ -53,7 +53,7 @@ class ScoreRequest(Strict):
     """Completions to judge by one task."""
 
     task: str | None = Field(None, description="Which of the served tasks; may be left out where there is one.")
-    items: list[Item] = Field(min_length=1)
+    items: list[Item] = Field(min_length=1, fail_fast=True)
 
 
 class Step(BaseModel):
@@ -97,8 +97,8 @@ class ScoreResponse(BaseModel):
 class RewardRequest(Strict):
     """OpenRLHF's request: prompts, the same with the completion behind them, and what the data has as labels."""
 
-    query: list[str] = Field(min_length=1, description="Prompt and completion, with special tokens.")
-    prompts: list[str] = Field(min_length=1)
+    query: list[str] = Field(min_length=1, fail_fast=True, description="Prompt and completion, with special tokens.")
+    prompts: list[str] = Field(min_length=1, fail_fast=True)
     labels: list[Any] = Field(min_length=1, description="Gold answers, or packed examples.")
 
 

@@ -39,6 +39,8 @@ BAD = [
     ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 422, "101 items; at most 100"),
     ({"task": "obey", "items": [{"completion": "x"}]}, 422, "task: 'obey' is not served; did you mean 'obeys'?"),
     ({"items": [{"completion": "x"}]}, 422, "task: several are served"),
+    ({"task": "obeys", "items": [{f"k{n}": 0 for n in range(30_000)}]}, 422, "an object with 30,000 keys"),
+    ({"task": "obeys", "items": [{"completion": [{}] * 100_000}]}, 422, "items.0.completion.0.role: field required"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":1e999}]}', 422, "items.0.num_tokens: "),
     (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "number out of range"),
