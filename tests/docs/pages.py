@@ -111,7 +111,7 @@ def broken(command: Command, folder: Path, rough: bool) -> Iterator[str]:
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
+        "COLUMNS": "120",
         "NO_COLOR": "1",
         "PYTHONUNBUFFERED": "1",  # so that what is said and what is printed come in order
         "HF_HUB_OFFLINE": "1",
