@@ -35,7 +35,7 @@ class Obeys(Verifier):
         if "sleep" in completion.text:
             time.sleep(100)
         if "nap" in completion.text:
-            time.sleep(0.7)
+            time.sleep(0.5)
         if "nan" in completion.text:
             return Score(float("nan"))
         return Score(float(len(completion.text)))

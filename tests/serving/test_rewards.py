@@ -44,11 +44,9 @@ def test_what_cannot_be_judged_is_an_error_or_the_number_that_was_asked_for(serv
 
 def test_a_completion_that_kills_its_judge_is_unscored(server):
     body = asked(["ab", "leave"], ["", ""])
-    assert (
-        "row 1: serving_obeys is unscored (error: the process that judged it died"
-        in server.post(body, "/get_reward?task=obeys").detail
-    )
-    assert server.post(body, "/get_reward?task=obeys&unscored=7").json["rewards"] == [2.0, 7.0]
+    reply = server.post(body, "/get_reward?task=obeys&unscored=7").json
+    assert reply["rewards"] == [2.0, 7.0]
+    assert math.isnan(reply["extra_logs"]["parts/serving_obeys"][1])
 
 
 BAD = [

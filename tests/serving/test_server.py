@@ -105,7 +105,7 @@ def test_the_rest_of_a_group_is_judged_as_a_group_again(server):
 
 def test_a_request_survives_the_death_of_all_processes(server):
     threads, replies = server.at_once("nap", "nap again")
-    time.sleep(0.3)
+    time.sleep(0.2)
     before = server.workers()
     for worker in before:
         worker.kill()
@@ -187,9 +187,9 @@ def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
     server = Server(tmp_path, "--workers", "1")
     try:
         threads, replies = server.at_once("nap", "nap, too")
-        time.sleep(0.3)
+        time.sleep(0.2)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        time.sleep(0.2)
         with pytest.raises(ConnectionRefusedError):
             server.get("/healthz")
         for thread in threads:
