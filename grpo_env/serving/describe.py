@@ -27,10 +27,12 @@ def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) ->
             parameter |= {"schema": {"enum": names}, "required": len(names) > 1}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    operations = [(path, operation) for path, methods in description["paths"].items() for operation in methods.values()]
+    for _, operation in operations:
+        operation["responses"]["200"]["description"] = "Answered"
     if not token:
         return
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    for path, methods in description["paths"].items():
+    for path, operation in operations:
         if path not in OPEN:
-            for operation in methods.values():
-                operation["security"] = [{"token": []}]
+            operation["security"] = [{"token": []}]

@@ -47,10 +47,11 @@ def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
     if operation.get("security"):
         yield "<p>Needs <code>Authorization: Bearer TOKEN</code>.</p>"
     rows = [
-        (parameter["name"], _type(parameter["schema"]), "in the query") for parameter in operation.get("parameters", ())
+        (parameter["name"], _type(parameter["schema"]), escape(parameter["description"]))
+        for parameter in operation.get("parameters", ())
     ]
     if rows:
-        yield _table(("parameter", "type", ""), rows)
+        yield _table(("in the query", "type", ""), rows)
     if body := operation.get("requestBody"):
         yield f"<p>Body: {_content(body)}</p>"
     answers = [(code, _content(answer), escape(answer["description"])) for code, answer in _sorted(operation)]
