@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from grpo_env.scoring import Fields, Tally, score_records
 from grpo_env.task import load_task, make_task
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+PAGES = [*READMES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
 BASE = {
@@ -89,6 +91,20 @@ def test_the_agreement_that_the_readme_reports(task, file, fields, agreement):
         tally.add(result, task.metric)
     assert tally.bad_rows == 0
     assert (tally.labelled, dict(tally.disagreements)) == agreement
+
+
+def test_the_readmes_of_both_languages_say_the_same():
+    fences = re.compile(r"^(?:<!-- docs: [a-z ]+ -->\n)?```.*?^```$", re.MULTILINE | re.DOTALL)
+    said = []
+    for readme in READMES:
+        text = readme.read_text(encoding="utf-8")
+        rest = fences.sub("", text)
+        figures = Counter(re.findall(r"\d[\d.,]*\d|\d", rest))
+        links = Counter(re.findall(r"\]\(([^)]+)\)", rest)) - Counter(each.name for each in READMES)
+        headings = [line.split()[0] for line in rest.splitlines() if line.startswith("#")]
+        said.append((fences.findall(text), headings, figures, links))
+    for english, chinese in zip(*said, strict=True):
+        assert chinese == english
 
 
 def test_the_page_of_settings_and_keys_is_current():
