@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs dist clean
+.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -41,6 +41,10 @@ docs: shipped $(VENV)/docs
 # All that the pages show, trainings included: some minutes. `make tests` runs the rest of it.
 test-docs: $(VENV)/ready
 	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
+
+# Needs data, Chromium and TRL; tests/docs/pictures.py says how, and how to draw some of them.
+pictures: $(VENV)/ready
+	$(BIN)/python tests/docs/pictures.py
 
 $(VENV)/docs: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

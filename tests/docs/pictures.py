@@ -1,0 +1,83 @@
+"""Draws every picture of the documentation anew, from real runs: ``make pictures``.
+
+    GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python make pictures
+    GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python python tests/docs/pictures.py curves.png report.png
+
+Pictures of what a page runs come from running that page. The report is photographed by Chromium. ``learning.png`` needs
+TRL (docs/benchmarks.md says how) and takes seven minutes, ``process_supervision.png`` is a study of an hour, which goes
+on where it was stopped; the others take five minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pages import run_page
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+RUN = {  # picture: the page that makes it, and where
+    "curves.png": ("README.md", "runs/*/curves.png"),
+    "report.png": ("README.md", "report.html"),
+    "hacked.png": ("docs/tutorials/reward_hacking.md", "hacked.png"),
+    "modes.png": ("docs/tutorials/process_supervision.md", "modes.png"),
+}
+MEASURED = ("learning.png", "process_supervision.png")
+WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
+onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
+DESK, PHONE = (1050, 1410), (390, 1222)  # pixels of the two windows; both are shown 940 high
+
+
+def main(wanted: list[str]) -> None:
+    for page in dict.fromkeys(page for picture, (page, _) in RUN.items() if picture in wanted):
+        folder = Path(tempfile.mkdtemp())
+        for file in Path(os.environ["GRPO_ENV_DATA"]).iterdir():
+            (folder / file.name).symlink_to(file)
+        if problems := run_page(ROOT / page, folder):
+            sys.exit("\n\n".join(problems))
+        for picture, (source, pattern) in RUN.items():
+            if source == page and picture in wanted:
+                (made,) = folder.glob(pattern)
+                photograph(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
+    if "learning.png" in wanted:
+        options = ["--peer-python", os.environ["PEER_PYTHON"], "--clock", "cpu", "--plot", DOCS / "learning.png"]
+        subprocess.run([sys.executable, ROOT / "benchmarks/learning.py", *options], check=True)
+    if "process_supervision.png" in wanted:
+        study = ROOT / "runs/study"
+        command = [sys.executable, ROOT / "benchmarks/process_supervision/study.py", "--out", study]
+        subprocess.run(command, cwd=ROOT, check=True)
+        shutil.copy(study / "study.png", DOCS / "process_supervision.png")
+
+
+def photograph(report: Path) -> None:
+    """A report's beginning on a desk, light, and its texts on a phone, dark, side by side."""
+    shots = []
+    for scheme, (width, height), heading in ((1, DESK, "html"), (0, PHONE, "h2:last-of-type + *")):
+        page = report.with_name("window.html")
+        page.write_text(WINDOW.format(name=report.name, width=width, height=height, heading=heading))
+        shot = report.with_name(f"{width}.png")
+        flags = f"headless no-sandbox hide-scrollbars allow-file-access-from-files screenshot={shot}"
+        flags += f" window-size={max(width, 500)},{height} blink-settings=preferredColorScheme={scheme}"
+        subprocess.run(
+            ["chromium", *(f"--{flag}" for flag in flags.split()), page.as_uri()], check=True, capture_output=True
+        )
+        shots.append(Image.open(shot).convert("RGB").crop((0, 0, width, height)).resize((width * 940 // height, 940)))
+    both = Image.new("RGB", (sum(shot.width for shot in shots) + 90, 940), "white")
+    both.paste(shots[0], (30, 0))
+    both.paste(shots[1], (60 + shots[0].width, 0))
+    both.quantize(128).save(DOCS / "report.png", optimize=True)
+
+
+if __name__ == "__main__":
+    missing = [name for name in ("GRPO_ENV_DATA", "PEER_PYTHON") if name not in os.environ]
+    missing += ["chromium"] if shutil.which("chromium") is None else []
+    unknown = set(sys.argv[1:]) - {*RUN, *MEASURED}
+    if missing or unknown:
+        sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
+    main(sys.argv[1:] or [*RUN, *MEASURED])
