@@ -20,4 +20,5 @@ def test_a_page_shows_what_its_commands_print(page, tmp_path):
     )
     for file in Path(DATA).iterdir() if DATA else ():
         (tmp_path / file.name).symlink_to(file)
-    assert "\n\n".join(run_page(page, tmp_path, skipped)) == ""
+    if problems := run_page(page, tmp_path, skipped):
+        pytest.fail("\n\n".join(problems), pytrace=False)
