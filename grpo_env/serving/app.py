@@ -116,7 +116,7 @@ def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str |
             float | None, Query(allow_inf_nan=False, description="The reward of a completion that cannot be judged.")
         ] = None,
     ) -> Response:
-        """Reward completions as OpenRLHF asks for it. One that cannot be judged is an error, or worth what unscored says."""
+        """Reward completions as OpenRLHF asks for it. One that cannot be judged is an error without a number for it."""
         func = reward_func(task, unscored)
         verdicts, body = await get_reward(pool, func, request)
         metrics.judged(func.task.name, verdicts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 import os
 import signal
 import socket
@@ -39,7 +40,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
             f"--host {host}: others can reach it; give a token by --token-file or GRPO_ENV_TOKEN (or stay on 127.0.0.1)"
         )
     listener = _listen(host, port)
-    _allow_connections()
+    _limit_connections(listener, limits.deadline)
     for name in (signal.SIGTERM, signal.SIGINT):
         # uvicorn takes them while it serves and sends them again when it has ended: that is no failure.
         signal.signal(name, _leave)
@@ -64,6 +65,7 @@ async def _serve(
             access_log=False,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be judged, to be read
         )
         print(f"serving {', '.join(tasks)} on {_address(listener)}", flush=True)
         await uvicorn.Server(config).serve([listener])
@@ -71,8 +73,13 @@ async def _serve(
         await pool.close()
 
 
-def _allow_connections() -> None:
-    """Each is an open file, of which a process usually may have 1,024: the queue alone holds as many."""
+def _limit_connections(listener: socket.socket, deadline: float) -> None:
+    """End those that do not read their answer, and let there be as many as the system has files for.
+
+    A process usually may open 1,024 files, and the queue alone holds as many connections.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; what is accepted inherits it
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(1000 * deadline))
     try:
         import resource
     except ImportError:  # not a Unix
@@ -96,9 +103,13 @@ def _is_loopback(host: str) -> bool:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         raise UsageError(f"cannot listen on {host}, port {port} ({error})") from error
+    # asyncio does so for sockets that were made with the number of TCP, which create_server's are not; without it every
+    # answer waits 40 ms for the acknowledgement of its own head.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _address(listener: socket.socket) -> str:
