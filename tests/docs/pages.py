@@ -152,7 +152,7 @@ def agrees(shown: Sequence[str], printed: Sequence[str], rough: bool) -> bool:
             return False
         rest = rest[at + len(stretch) :]
     last = others[-1]
-    return len(rest) >= len(last) and _same(last, rest[len(rest) - len(last) :], rough)
+    return _same(last, rest[max(0, len(rest) - len(last)) :], rough)
 
 
 def _same(shown: Sequence[str], printed: Sequence[str], rough: bool) -> bool:

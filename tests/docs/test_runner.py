@@ -106,6 +106,7 @@ def test_a_line_is_the_same_or_not(shown, printed, rough, same):
         ("... d", "a b c d", True),
         ("a ...", "a b c d", True),
         ("a ... b c ... d", "a b c d", True),
+        ("a ... c ... d", "a b c d", True),
         ("a ... c b ... d", "a b c d", False),
         ("a ... d", "a b c", False),
         ("a ... a", "a", False),
