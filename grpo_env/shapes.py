@@ -37,12 +37,14 @@ def samples(row: Row) -> dict[str, Any]:
 
 def trl(row: Row) -> dict[str, Any]:
     """TRL 1.16, ``GRPOTrainer.log``: a row is one completion, its prompt and completion both texts or both chats."""
-    return _chats(row, [row["completion"]], group=_group(row["step"], row["prompt"]))
+    found, id = _carried(row, "grpo_env")
+    return _chats(found, [row["completion"]], id=id, prompt=row["prompt"], group=_group(row["step"], row["prompt"]))
 
 
 def verl_dump(row: Row) -> dict[str, Any]:
     """verl 0.9, ``_write_generations``: a row is one completion, decoded without special tokens."""
-    return _chats(row, [row["output"]], prompt=row["input"], group=_group(row.get("step"), row["input"]))
+    found, id = _carried(row, "gts")
+    return _chats(found, [row["output"]], id=id, prompt=row["input"], group=_group(row.get("step"), row["input"]))
 
 
 def verl_generation(row: Row) -> dict[str, Any]:
@@ -127,6 +129,15 @@ def verifiers_trace(row: Row) -> dict[str, Any]:
         finish_reason=[calls[-1].get("finish_reason")] if calls else None,
         num_tokens=[calls[0]["usage"]["completion_tokens"]] if len(calls) == 1 and calls[0].get("usage") else None,
     )
+
+
+def _carried(row: Row, column: str) -> tuple[Row, str | None]:
+    """The row with the columns of the example that was packed into it (integrations/examples.py), and its id."""
+    text = row.get(column)
+    if not (isinstance(text, str) and text.startswith('{"grpo_env": ')):
+        return row, None
+    data = json.loads(text)
+    return {**row, **data["row"]}, data["grpo_env"]
 
 
 def _chats(row: Row, completions: Sequence[Any], **ours: Any) -> dict[str, Any]:

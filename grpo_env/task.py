@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, judge
 from grpo_env.data import is_local, load_rows
@@ -15,6 +15,9 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.prompt import build_prompt, render
 from grpo_env.registry import find
 from grpo_env.schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec, build_verifier, parse_task, read_yaml
+
+if TYPE_CHECKING:
+    from grpo_env.integrations.trl import RewardFunc
 
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
@@ -99,6 +102,18 @@ class Task:
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
         return judge(self.verifier, Example("", answer=answer, info=info or {}), completion)
+
+    def reward_funcs(self) -> list[RewardFunc]:
+        """Reward functions for TRL: see ``grpo_env.integrations.trl.reward_funcs``."""
+        from grpo_env.integrations.trl import reward_funcs
+
+        return reward_funcs(self)
+
+    def to_trl_dataset(self, split: Split) -> Any:
+        """A split as a ``datasets.Dataset`` for TRL: see ``grpo_env.integrations.trl.to_dataset``."""
+        from grpo_env.integrations.trl import to_dataset
+
+        return to_dataset(self, split)
 
     def resolved(self) -> dict[str, Any]:
         """The task as a YAML-ready mapping; loading it again gives the same task."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from typing import TypeGuard
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
@@ -25,7 +26,17 @@ def pack(example: Example) -> str:
     return dump_record({COLUMN: example.id, "row": dict(example.info)}).rstrip("\n")
 
 
-def is_packed(text: object) -> bool:
+def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
+    """The prompt as data sets hold it: a text, which the format's prefill ends, or chat messages.
+
+    Trainers begin a new turn after a chat, so there the model's own chat template has to write the prefill.
+    """
+    if isinstance(example.prompt, str):
+        return example.prompt + task.format.prefill
+    return [message._asdict() for message in example.prompt]
+
+
+def is_packed(text: object) -> TypeGuard[str]:
     """Whether a value is what ``pack`` gave, rather than a gold answer."""
     return isinstance(text, str) and text.startswith(_MARK)
 

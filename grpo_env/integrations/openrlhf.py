@@ -11,13 +11,15 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from grpo_env.core import Completion, Example, Finish, Score
 from grpo_env.errors import UsageError
-from grpo_env.integrations.examples import Unpacker, is_packed, pack
-from grpo_env.integrations.verdicts import Pair, refuse_groups, refuse_schedules, verdicts
+from grpo_env.files import dump_record
+from grpo_env.integrations.examples import Unpacker, is_packed, pack, prompt_to_send
+from grpo_env.integrations.verdicts import Pair, number, refuse_groups, refuse_schedules, verdicts
 from grpo_env.schema import Split
 from grpo_env.scoring.fields import as_text
 from grpo_env.task import Task, load_task
@@ -68,16 +70,20 @@ class RewardFunc:
         A part that is unscored where the whole is not has NaN in the logs, as every sample must have every key.
         Raises ``UsageError`` for an unscored completion, unless there is a number for those.
         """
-        metrics = [self._number(row, score.part(self.task.metric)) for row, score in enumerate(scores)]
+        metrics = self._numbers([score.part(self.task.metric) for score in scores])
         names = self.task.spec.verifiers
         logs = {f"parts/{name}": [score.part(name).value for score in scores] for name in names}
         return {
-            "rewards": [self._number(row, score) for row, score in enumerate(scores)],
+            "rewards": self._numbers(scores),
             "scores": [min(max(metric, 0.0), 1.0) for metric in metrics],
             "extra_logs": {
                 name: [math.nan if value is None else value for value in values] for name, values in logs.items()
             },
         }
+
+    def _numbers(self, scores: Sequence[Score]) -> list[float]:
+        rows = enumerate(scores)
+        return [number(score, self.unscored, f"row {row}", "OpenRLHF", "RewardFunc's unscored") for row, score in rows]
 
     def _pair(self, where: str, query: str, prompt: str, label: Any) -> Pair:
         text = _after(query, prompt)
@@ -92,16 +98,6 @@ class RewardFunc:
         example = self._unpack(label, where) if is_packed(label) else Example("", prompt, as_text(label))
         return example, Completion(text, finish, prefill=prefill)
 
-    def _number(self, row: int, score: Score) -> float:
-        if score.value is not None:
-            return float(score.value)
-        if self.unscored is None:
-            raise UsageError(
-                f"row {row}: {score.name} is unscored ({score.status}: {score.explanation}), which OpenRLHF cannot "
-                "express; mend the data or the verifier, or give RewardFunc a number for it (unscored=)"
-            )
-        return self.unscored
-
 
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
     """A split as OpenRLHF reads it: ``--data.input_key prompt --data.label_key label``.
@@ -109,9 +105,13 @@ def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
     Prompts of messages need ``--data.apply_chat_template``.
     """
     for example in task.examples(split):
-        chat = example.prompt
-        prompt = chat if isinstance(chat, str) else [message._asdict() for message in chat]
-        yield {"prompt": prompt, "label": pack(example)}
+        yield {"prompt": prompt_to_send(task, example), "label": pack(example)}
+
+
+def write(task: Task, split: Split, path: str | Path) -> None:
+    """Write a split as JSON lines: ``--data.prompt_dataset``."""
+    lines = map(dump_record, rows(task, split))
+    Path(path).write_text("".join(lines), encoding="utf-8")
 
 
 def _after(query: str, prompt: str) -> str | None:

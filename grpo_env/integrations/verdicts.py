@@ -16,6 +16,8 @@ Pair = tuple[Example, Completion]
 
 def completion(task: Task, said: Any, token_ids: Sequence[int] | None = None, finish: str | None = None) -> Completion:
     """What a model said, a text or chat messages, as a completion. Raises ``UsageError`` for anything else."""
+    if isinstance(said, list) and said and isinstance(said[-1], dict) and said[-1].get("content") is None:
+        said = [{**said[-1], "content": ""}]  # the model called a tool, or only reasoned: it says nothing
     ids = None if token_ids is None else tuple(token_ids)
     return completion_of(task, said, None, finish, None, ids)[0]
 
@@ -29,6 +31,20 @@ def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
     members = [list(group) for _, group in together]
     groups = [Group(group[0][0], [said for _, said in group]) for group in members]
     return list(chain.from_iterable(judge_groups(task.verifier.at(step), groups)))
+
+
+def number(score: Score, unscored: float | None, where: str, caller: str, option: str) -> float:
+    """The value of a score for a caller that takes nothing but numbers: ``unscored`` where there is none.
+
+    Raises ``UsageError`` that begins with ``where`` and names the caller's ``option`` if ``unscored`` is no number.
+    """
+    value = unscored if score.value is None else score.value
+    if value is None:
+        raise UsageError(
+            f"{where}: {score.name} is unscored ({score.status}: {score.explanation}), which {caller} cannot express; "
+            f"mend the data or the verifier, or say what it is to be worth ({option})"
+        )
+    return float(value)
 
 
 def needs_groups(task: Task) -> bool:

@@ -34,7 +34,7 @@ def texts(example: Example) -> list[str]:
         solution[: len(solution) // 2],
         "",
         f"<think>\n1+1=2\n1+1=2\n1+1=3\n</think>\n<answer>\n{gold}.0\n</answer>",
-        "<answer>" * 40 + "9" * 5000 + "\ud800\u0660",
+        "<answer>" * 40 + "9" * 5000 + "\x00\u202e\u0660",
     ]
 
 
