@@ -103,6 +103,8 @@ def test_the_readmes_of_both_languages_say_the_same():
         links = Counter(re.findall(r"\]\(([^)]+)\)", rest)) - Counter(each.name for each in READMES)
         headings = [line.split()[0] for line in rest.splitlines() if line.startswith("#")]
         said.append((fences.findall(text), headings, figures, links))
+    told = [line for line in rest.splitlines() if len(line) > 40 and not line.startswith("|--")]
+    assert [line for line in told if not re.search("[\u4e00-\u9fff]", line)] == []
     for english, chinese in zip(*said, strict=True):
         assert chinese == english
 
