@@ -71,7 +71,7 @@ def photograph(report: Path) -> None:
     both = Image.new("RGB", (sum(shot.width for shot in shots) + 90, 940), "white")
     both.paste(shots[0], (30, 0))
     both.paste(shots[1], (60 + shots[0].width, 0))
-    both.quantize(128).save(DOCS / "report.png", optimize=True)
+    both.quantize(256, Image.Quantize.MAXCOVERAGE).save(DOCS / "report.png", optimize=True)
 
 
 if __name__ == "__main__":
