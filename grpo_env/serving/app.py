@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import FastAPI, HTTPException, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import FastAPI, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.routing import APIRoute
-from pydantic import BaseModel
-from pydantic_core import from_json
 
 from grpo_env import __version__
 from grpo_env.core import GroupVerifier
-from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.openrlhf import RewardFunc
 from grpo_env.task import Task
 
@@ -25,42 +20,13 @@ from .gate import Gate, Limits
 from .metrics import Metrics
 from .page import page
 from .pool import Pool
+from .problems import REFUSED, UNREAD, answer_problems
 from .rewards import get_reward
-from .seat import LateError
-from .shapes import (
-    Health,
-    Item,
-    Problem,
-    RewardRequest,
-    RewardResponse,
-    ScoreRequest,
-    ScoreResponse,
-    TaskCard,
-)
+from .shapes import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
+from .strict import strict_route
 from .work import pieces, read
 
-MOST_KEYS = 100  # of an object whose keys are checked
-PROBLEMS = 5  # of a request that are told
 KEPT = 16  # tasks, each with its `unscored`, whose examples OpenRLHF's labels became
-REFUSED: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "The token is missing or wrong"},
-    411: {"model": Problem, "description": "The body's length is not told"},
-    413: {"model": Problem, "description": "The body is too large"},
-}
-UNREAD: dict[int | str, dict[str, Any]] = {
-    **REFUSED,
-    400: {"model": Problem, "description": "The body is no JSON"},
-    408: {"model": Problem, "description": "The body did not arrive in time"},
-    415: {"model": Problem, "description": "The body is not called JSON"},
-    422: {"model": Problem, "description": "Something in the body is wrong, and is named"},
-    429: {
-        "model": Problem,
-        "description": "Too many requests are waiting",
-        "headers": {"Retry-After": {"schema": {"type": "integer"}, "required": True, "description": "Seconds"}},
-    },
-    503: {"model": Problem, "description": "No process can be started to judge it"},
-    504: {"model": Problem, "description": "It was not judged in time"},
-}
 
 
 def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str | None) -> FastAPI:
@@ -74,14 +40,9 @@ def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str |
         redirect_slashes=False,
     )
     metrics = Metrics(pool)
-    app.router.route_class = _strict(limits.max_items)
+    app.router.route_class = strict_route(limits.max_items)
     app.add_middleware(Gate, limits=limits, token=token, metrics=metrics)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(UsageError, _answer(422))
-    app.add_exception_handler(RunError, _answer(503))
-    app.add_exception_handler(LateError, _answer(504))
-    app.add_exception_handler(TimeoutError, _late(limits.deadline))
-    app.add_exception_handler(500, _failed)
+    answer_problems(app, limits.deadline)
     cards = [_card(task) for task in tasks.values()]
 
     def asked(name: str | None) -> Task:
@@ -157,62 +118,3 @@ def _card(task: Task) -> TaskCard:
         needs_prompt=any(verifier.needs_prompt for verifier in within),
         judges_groups=any(isinstance(verifier, GroupVerifier) for verifier in within),
     )
-
-
-def _strict(max_items: int) -> type[APIRoute]:
-    """Routes that read JSON as its standard has it: no NaN, no lone surrogates, bounded depth and numbers."""
-
-    class StrictRequest(Request):
-        async def json(self) -> Any:
-            try:
-                found = from_json(await self.body(), allow_inf_nan=False)
-            except ValueError as error:
-                raise HTTPException(400, f"the body is not valid JSON: {error}") from error
-            # Before their checking, which costs time for each item and much for each unknown key.
-            lists = [value for value in found.values() if isinstance(value, list)] if isinstance(found, dict) else []
-            count = max(map(len, lists), default=0)
-            if count > max_items:
-                raise HTTPException(422, f"{count:,} items; at most {max_items:,} are judged at once (--max-items)")
-            keys = max((len(one) for one in chain([found], *lists) if isinstance(one, dict)), default=0)
-            if keys > MOST_KEYS:
-                raise HTTPException(422, f"an object with {keys:,} keys; other columns of a row belong into its info")
-            return found
-
-    class StrictRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
-
-            async def strict(request: Request) -> Response:
-                return await handle(StrictRequest(request.scope, request.receive))
-
-            return strict
-
-    return StrictRoute
-
-
-def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    whole = RewardRequest if request.url.path == "/get_reward" else ScoreRequest
-    told = dict.fromkeys(_problem(one, whole) for one in error.errors()[:PROBLEMS])
-    return JSONResponse({"detail": "; ".join(told)}, 422)
-
-
-def _problem(error: Mapping[str, Any], whole: type[BaseModel]) -> str:
-    # pydantic names the branch of a union after its type ("str", "list[ChatMessage]"): that is no key of the request.
-    keys = [str(key)[:100] for key in error["loc"][1:] if key != "str" and not str(key).startswith("list[")]
-    where = ".".join(keys) or "the body"
-    if error["type"] == "extra_forbidden":
-        return f"{where}: unknown key; {nearest(keys[-1], (Item if len(keys) > 1 else whole).model_fields)}"
-    return f"{where}: {error['msg'][:1].lower()}{error['msg'][1:]}"
-
-
-def _answer(status: int) -> Callable[[Request, Exception], Response]:
-    return lambda _, error: JSONResponse({"detail": str(error)}, status)
-
-
-def _late(deadline: float) -> Callable[[Request, Exception], Response]:
-    return lambda _, error: JSONResponse({"detail": f"not judged within {deadline:g} s (--deadline)"}, 504)
-
-
-def _failed(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": "the server failed; its log says why"}, 500)

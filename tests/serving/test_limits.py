@@ -10,6 +10,7 @@ import pytest
 
 from grpo_env.cli import app
 from grpo_env.errors import UsageError
+from grpo_env.serving.server import _listen
 
 from .conftest import Server
 
@@ -200,6 +201,11 @@ def refused(*arguments):
     with pytest.raises(UsageError) as caught:
         app(["serve", *arguments], standalone_mode=False)
     return str(caught.value)
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    with _listen("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_what_is_not_served(server, tmp_path, monkeypatch):

@@ -36,7 +36,8 @@ def test_rewards_are_those_of_the_python_form(server):
 def test_what_cannot_be_judged_is_an_error_or_the_number_that_was_asked_for(server):
     body = asked(["#### 18", "#### 18"], ["18", None])
     reply = server.post(body, "/get_reward?task=gsm8k")
-    assert (reply.status, reply.detail.startswith("row 1: accuracy is unscored (bad_gold")) == (422, True)
+    assert reply.status == 422
+    assert all(word in reply.detail for word in ("row 1", "accuracy", "unscored", "bad_gold"))
     reply = server.post(body, "/get_reward?task=gsm8k&unscored=-0.25")
     assert reply.json["rewards"] == [2.0, -0.25]
     assert [math.isnan(value) for value in reply.json["extra_logs"]["parts/accuracy"]] == [False, True]
