@@ -1,5 +1,6 @@
 """What pages say is true: their task files load, their links lead somewhere. ``docs/`` runs their commands."""
 
+import importlib.util
 import os
 import re
 from collections import Counter
@@ -66,6 +67,20 @@ def test_the_verifier_of_fifteen_lines_works(tmp_path, use):
     task = make_task(data, "page.yaml", tmp_path)
     assert [task.score(text, answer="1").value for text in ("quiet", "Quiet", "QUIET", "")] == [1, 1, 0, 1]
     assert list(failed_cases("no_shouting")) == []
+
+
+def test_the_rewards_that_the_comparison_shows_are_ours():
+    path = ROOT / "benchmarks/rewards.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    rewards = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rewards)
+    page = (ROOT / "docs/comparison.md").read_text()
+    for gold, text in rewards.ANSWERS:
+        ours = rewards.accuracy(gold, text)
+        told = f"| {rewards.shown(ours.value)} | {ours.explanation} |"
+        assert re.search(rf"{re.escape(f'| `{gold}` | `{text}` |')} \w+ {re.escape(told)}", page), (text, told)
+    for name, text in rewards.FORMS.items():
+        assert re.search(rf"\| {re.escape(name)} \| \d \| \d \| {rewards.strict_format(text):g} \|", page), name
 
 
 @pytest.mark.skipif("GRPO_ENV_DATA" not in os.environ, reason="GRPO_ENV_DATA does not name the folder with real data")
