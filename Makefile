@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs pictures dist clean
+.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs test-integrations pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -42,6 +42,16 @@ docs: shipped $(VENV)/docs
 test-docs: $(VENV)/ready
 	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
 
+# The other trainers and evaluators, each as its own package calls ours.
+test-integrations: .venv-integrations/ready
+	.venv-integrations/bin/python -m pytest tests/integrations
+
+.venv-integrations/ready: pyproject.toml constraints.txt tests/integrations/requirements.txt tests/integrations/requirements-alone.txt
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[serve]' pytest hypothesis -r tests/integrations/requirements.txt
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/integrations/requirements-alone.txt
+	touch $@
+
 # Needs data, Chromium and TRL; tests/docs/pictures.py says how, and how to draw some of them.
 pictures: $(VENV)/ready
 	$(BIN)/python tests/docs/pictures.py
@@ -67,4 +77,4 @@ dist: $(VENV)/ready
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval_examples=8
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) .venv-integrations build dist *.egg-info

@@ -137,7 +137,7 @@ def _carried(row: Row, column: str) -> tuple[Row, str | None]:
     if not (isinstance(text, str) and text.startswith('{"grpo_env": ')):
         return row, None
     data = json.loads(text)
-    return {**row, **data["row"]}, data["grpo_env"]
+    return {**{key: value for key, value in row.items() if key != column}, **data["row"]}, data["grpo_env"]
 
 
 def _chats(row: Row, completions: Sequence[Any], **ours: Any) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from grpo_env.core import Completion, Example, Finish, Score
+from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
 from grpo_env.files import dump_record
 from grpo_env.integrations.examples import Unpacker, is_packed, pack, prompt_to_send
-from grpo_env.integrations.verdicts import Pair, number, refuse_groups, refuse_schedules, verdicts
+from grpo_env.integrations.verdicts import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
 from grpo_env.schema import Split
 from grpo_env.scoring.fields import as_text
 from grpo_env.task import Task, load_task
@@ -70,11 +70,12 @@ class RewardFunc:
         A part that is unscored where the whole is not has NaN in the logs, as every sample must have every key.
         Raises ``UsageError`` for an unscored completion, unless there is a number for those.
         """
+        rewards = self._numbers(scores)
         metrics = self._numbers([score.part(self.task.metric) for score in scores])
         names = self.task.spec.verifiers
         logs = {f"parts/{name}": [score.part(name).value for score in scores] for name in names}
         return {
-            "rewards": self._numbers(scores),
+            "rewards": rewards,
             "scores": [min(max(metric, 0.0), 1.0) for metric in metrics],
             "extra_logs": {
                 name: [math.nan if value is None else value for value in values] for name, values in logs.items()
@@ -92,11 +93,8 @@ class RewardFunc:
                 f"{where}: the query does not begin with its prompt; is the prompt longer than --data.max_len allows?"
             )
         text, finish = _ended(text)
-        prefill = self.task.format.prefill
-        # The prompt is there to be looked at: what it does not end with, nobody wrote in front of the completion.
-        prefill = prefill if prompt.rstrip().endswith(prefill.rstrip()) else ""
         example = self._unpack(label, where) if is_packed(label) else Example("", prompt, as_text(label))
-        return example, Completion(text, finish, prefill=prefill)
+        return example, completion(self.task, text, finish=finish)
 
 
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,192 @@
+"""OpenRLHF's own executor loads our file, cuts nothing that matters, and gets the rewards that the task pays."""
+
+import asyncio
+import json
+import logging
+import math
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from grpo_env.core import Completion
+from grpo_env.errors import UsageError
+from grpo_env.integrations import openrlhf as door
+from grpo_env.integrations.examples import pack
+from grpo_env.task import make_task
+
+USER, TURN = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
+PLAIN = {
+    "version": 1,
+    "task": "plain",
+    "dataset": {"path": "none_{split}.jsonl", "answer": "{{ gold }}"},
+    "prompt": {"user": "{{ question }}"},
+    "format": {"reasoning": "think", "answer": "answer", "prefill": "<think>\n"},
+    "verifiers": {"accuracy": {"weight": 2.0}, "form": {"use": "strict_format"}},
+    "metric": "accuracy",
+}
+
+
+def prompt_of(example):
+    return f"{USER}{example.info['question']}{TURN}"
+
+
+def cut(query, prompt="p"):
+    ((_, said),) = door.RewardFunc(make_task(PLAIN, "t", None)).read([query], [prompt], ["1"])
+    return said.text, said.finish
+
+
+def test_the_two_hundred(task, asked):
+    func = door.RewardFunc(task)
+    prompts = [prompt_of(row.example) for row in asked]
+    queries = [f"{prompt}{row.text}<|im_end|>" for prompt, row in zip(prompts, asked, strict=True)]
+    labels = [pack(row.example) for row in asked]
+    pairs = func.read(queries, prompts, labels)
+    assert pairs == [(row.example, Completion(row.text, "stop")) for row in asked]
+    found = func.reply([row.score for row in asked])
+    assert found["rewards"] == [row.score.value for row in asked]
+    assert found["scores"] == [row.score.part("accuracy").value for row in asked]
+    assert found["extra_logs"] == {
+        f"parts/{name}": [row.score.part(name).value for row in asked] for name in task.spec.verifiers
+    }
+    tensors = func(queries, prompts, labels)
+    assert tensors["rewards"].tolist() == pytest.approx(found["rewards"])
+    assert tensors["scores"].tolist() == found["scores"]
+    for name, values in found["extra_logs"].items():
+        assert tensors["extra_logs"][name].tolist() == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    "end", ["<|im_end|>", "<|eot_id|>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "</s>", "<eos>"]
+)
+def test_special_tokens_at_the_end_are_cut(end):
+    assert cut(f"pa {end} b{end}") == (f"a {end} b", "stop")
+    assert cut(f"pa{end}<|endoftext|>") == ("a", "stop")
+
+
+@pytest.mark.parametrize("text", ["a", "a</answer>", "<|im_end|> a", "a <| b |>", "<|im_end|>\n", "a</b>", "|>"])
+def test_and_nothing_else(text):
+    assert cut(f"p{text}") == (text, "unknown")
+
+
+def test_prompts_that_decoding_changed():
+    # Composed characters, as Qwen's tokenizer makes of them; spaces, as a clean-up or Llama 2's leaves them.
+    assert cut("u\u0308 x\n y", "u\u0308 x\n") == (" y", "unknown")
+    assert cut("\u00fc x\n y", "u\u0308 x\n") == (" y", "unknown")
+    assert cut("<s> [INST] is it 3? [/INST] y", "<s>[INST] is it 3 ? [/INST]") == (" y", "unknown")
+    for query in ("q y", "", "y p"):
+        with pytest.raises(UsageError, match="row 0: the query does not begin with its prompt"):
+            cut(query)
+    with pytest.raises(UsageError, match="1 queries, 2 prompts and 1 labels"):
+        door.RewardFunc(make_task(PLAIN, "t", None)).read(["a"], ["a", "b"], ["1"])
+
+
+def test_plain_golds_and_a_prefill():
+    func = door.RewardFunc(make_task(PLAIN, "t", None))
+    text = "so\n</think>\n<answer>\n7\n</answer></s>"
+    found = func(
+        [f"p<think>\n{text}", f"p<think>\n{text}", f"p<think>\n{text}"], ["p<think>\n"] * 2 + ["p"], ["7", 7, "8"]
+    )
+    assert found["rewards"].tolist() == [3.0, 3.0, 1.0]
+
+
+def test_what_is_unscored_is_refused_or_what_the_user_says():
+    task = make_task(
+        {**PLAIN, "verifiers": {"accuracy": {}, "watched": {"use": "diversity", "weight": 0.0}}}, "t", None
+    )
+    with pytest.raises(UsageError, match="compares the completions of a group, but OpenRLHF"):
+        door.RewardFunc(task)
+    task = make_task(
+        {**PLAIN, "verifiers": {"accuracy": {}, "n": {"use": "overlong", "max_tokens": 5, "weight": 0}}}, "t", None
+    )
+    found = door.RewardFunc(task)(["p</think><answer>3</answer>"], ["p"], ["3"])
+    assert found["rewards"].tolist() == [1.0]
+    assert math.isnan(found["extra_logs"]["parts/n"].item())  # the key must be there, a number is not
+    with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which OpenRLHF cannot express"):
+        door.RewardFunc(task)(["p3"], ["p"], [""])
+    assert door.RewardFunc(task, unscored=0.25)(["p3"], ["p"], [""])["rewards"].tolist() == [0.25]
+
+
+def test_a_task_that_changes_over_training_is_refused():
+    fading = {"accuracy": {"weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}}}
+    with pytest.raises(UsageError, match="task plain: weights follow a schedule, but OpenRLHF does not tell the step"):
+        door.RewardFunc(make_task({**PLAIN, "verifiers": fading}, "t", None))
+
+
+def test_the_file_needs_a_task(monkeypatch):
+    monkeypatch.delenv(door.TASK, raising=False)
+    with pytest.raises(UsageError, match="GRPO_ENV_TASK is not set"):
+        _ = door.reward_func
+
+
+def test_the_data_set(task, tmp_path):
+    door.write(task, "train", tmp_path / "train.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    assert [row["label"] for row in rows] == [pack(example) for example in task.examples("train")]
+    assert rows[0]["prompt"][0]["role"] == "user"
+
+
+class Engine:
+    """What OpenRLHF asks of vLLM: the token ids of a completion."""
+
+    def __init__(self, tokenizer, text):
+        self.ids = [*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+
+    async def generate(self, ids, params, multi_modal_data=None):
+        return SimpleNamespace(outputs=[SimpleNamespace(token_ids=self.ids, finish_reason="stop", logprobs=None)])
+
+
+@pytest.fixture
+def agent():
+    pytest.importorskip("openrlhf", reason="OpenRLHF is not installed: make test-integrations")
+    return pytest.importorskip("openrlhf.utils.agent")
+
+
+@pytest.fixture
+def execute(agent, task, tmp_path, monkeypatch):
+    """A function that runs OpenRLHF's executor, with our file, for a prompt, a label and what the model writes."""
+    from transformers import ByT5Tokenizer
+
+    tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
+    (tmp_path / "task.yaml").write_text(json.dumps(task.resolved()))
+    monkeypatch.setenv(door.TASK, str(tmp_path / "task.yaml"))
+    executor = agent.SingleTurnAgentExecutor(door.__file__)
+
+    def run(prompt, label, text):
+        params, engine = SimpleNamespace(max_tokens=20000, logprobs=None), Engine(tokenizer, text)
+        return asyncio.run(executor.execute(prompt, label, params, 30000, tokenizer, engine))
+
+    return run
+
+
+@pytest.mark.filterwarnings("ignore")  # the other packages' own
+def test_the_two_hundred_through_the_executor(execute, asked):
+    for row in asked:
+        found = execute(prompt_of(row.example), pack(row.example), row.text)
+        assert found["reward"].tolist() == [pytest.approx(row.score.value, abs=1e-6)]
+        assert found["scores"].tolist() == [row.score.part("accuracy").value]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_unscored_completion_is_told_and_stops_the_run(execute, asked, agent, monkeypatch):
+    """OpenRLHF goes on without a reward, as far as its next step with it."""
+    import torch
+
+    for name in ("ray", "vllm", "openrlhf.trainer.ray.vllm_engine"):  # what it imports beside, and needs a GPU for
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(SamplingParams=None, batch_vllm_engine_call=None))
+    from openrlhf.trainer.ppo_utils.experience import Experience
+    from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
+
+    said = []
+    monkeypatch.setattr(agent.logger, "info", said.append)
+    row = asked[0]
+    good = execute(prompt_of(row.example), pack(row.example), row.text)
+    bad = execute(prompt_of(row.example), "no number", row.text)
+    assert bad["reward"] is None
+    assert "which OpenRLHF cannot express" in said[-1]
+    made = [SamplesGenerator._process_response_into_experience(None, one, max_len=30000) for one in (good, bad)]
+    assert torch.equal(made[0].rewards, torch.tensor([row.score.value]))
+    assert made[0].info["parts/accuracy"].tolist() == [1.0]
+    with pytest.raises(AttributeError):
+        Experience.concat_experiences(made, 0)
+    logging.getLogger("openrlhf").handlers.clear()

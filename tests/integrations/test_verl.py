@@ -1,0 +1,186 @@
+"""verl's own reward managers load our functions by path, and get the rewards that the task pays."""
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow.parquet
+import pytest
+import yaml
+from rich.console import Console
+
+from grpo_env.errors import UsageError
+from grpo_env.files import read_records
+from grpo_env.integrations import verl as door
+from grpo_env.integrations.examples import pack
+from grpo_env.scoring import score_files
+from grpo_env.task import make_task
+
+
+@pytest.fixture
+def named(task, tmp_path, monkeypatch):
+    """The task of the two hundred, found by a name."""
+    (tmp_path / "sums.yaml").write_text(yaml.safe_dump({**task.resolved(), "task": "sums"}))
+    monkeypatch.setenv("GRPO_ENV_TASKS", str(tmp_path))
+    door._judge.cache_clear()
+    yield "sums"
+    door._judge.cache_clear()
+
+
+def reply(score, task):
+    parts = {f"parts/{name}": score.part(name).value for name in task.spec.verifiers}
+    return {"score": score.value, "acc": score.part("accuracy").value, **parts}
+
+
+def test_the_two_hundred(named, task, asked):
+    expected = [reply(row.score, task) for row in asked]
+    texts, golds = [row.text for row in asked], [pack(row.example) for row in asked]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text, gold: door.compute_score(named, text, gold), texts, golds))
+    assert found == expected
+    assert door.compute_scores([named] * 200, texts, golds) == expected
+    assert door.compute_scores(["?"] * 200, texts, golds, [{}] * 200, task=named) == expected
+    assert door.compute_score("?", texts[0], golds[0], None, task=named, reward_router_address=None) == expected[0]
+
+
+def write_task(folder, **verifiers):
+    data = {
+        "version": 1,
+        "task": "plain",
+        "dataset": {"path": "none_{split}.jsonl", "answer": "{{ gold }}"},
+        "prompt": {"text": "{{ question }}"},
+        "verifiers": {"accuracy": {}, **verifiers},
+        "metric": "accuracy",
+    }
+    (folder / "plain.yaml").write_text(yaml.safe_dump(data))
+    return str(folder / "plain.yaml")
+
+
+def test_plain_golds_with_their_extra_info(tmp_path):
+    file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "equations"})
+    text = "<think>1+1=2</think><answer>2</answer>"
+    found = door.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
+    assert found == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}
+
+
+def test_what_is_unscored_is_refused_or_what_the_user_says(tmp_path):
+    file = write_task(tmp_path, n={"use": "overlong", "max_tokens": 5, "weight": 0.0})
+    with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which verl cannot express"):
+        door.compute_score(file, "<answer>2</answer>", "")
+    assert door.compute_score(file, "2", "", unscored=-1.0)["score"] == -1
+    assert math.isnan(door.compute_score(file, "<answer>2</answer>", "2")["parts/n"])
+
+
+def test_groups_are_judged_in_batches_only(tmp_path):
+    file = write_task(tmp_path, vote={"use": "majority", "weight": 1.0})
+    with pytest.raises(UsageError, match="compares the completions of a group, but verl's compute_score"):
+        door.compute_score(file, "<answer>2</answer>", "2")
+    gold = '{"grpo_env": "a", "row": {"question": "q", "gold": "1"}}'
+    texts = [f"<answer>{answer}</answer>" for answer in (2, 2, 1)]
+    found = door.compute_scores([file] * 3, texts, [gold] * 3)
+    assert [one["parts/vote"] for one in found] == [1, 1, 0]
+
+
+def test_schedules_and_prompts_of_text_are_refused(tmp_path):
+    file = write_task(tmp_path, fading={"use": "tag_count", "weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}})
+    with pytest.raises(UsageError, match="weights follow a schedule, but verl does not tell the step"):
+        door.compute_score(file, "2", "2")
+    (tmp_path / "none_train.jsonl").write_text('{"question": "1+1", "gold": "2"}\n')
+    with pytest.raises(UsageError, match=r"prompt.text: verl's data sets hold chats"):
+        next(door.rows(make_task(yaml.safe_load((tmp_path / "plain.yaml").read_text()), file, tmp_path), "train"))
+
+
+def test_the_data_set(task, tmp_path):
+    door.write(task, "train", tmp_path / "train.parquet")
+    rows = pyarrow.parquet.read_table(tmp_path / "train.parquet").to_pylist()
+    first = task.examples("train", 1)[0]
+    assert len(rows) == 25
+    assert rows[0] == {
+        "data_source": "arithmetic",
+        "prompt": [{"role": "user", "content": first.info["question"]}],
+        "ability": "arithmetic",
+        "reward_model": {"style": "rule", "ground_truth": pack(first)},
+        "extra_info": {"split": "train", "index": 0, "id": "train/0"},
+    }
+
+
+@pytest.fixture
+def verl():
+    pytest.importorskip("verl", reason="verl is not installed: make test-integrations")
+    return pytest.importorskip("verl.trainer.ppo.reward")
+
+
+@pytest.fixture
+def batch(verl, asked, named):
+    """The two hundred as verl hands them to a reward manager, in bytes for tokens."""
+    import numpy as np
+    import torch
+    from tensordict import TensorDict
+    from transformers import ByT5Tokenizer
+    from verl import DataProto
+
+    tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
+    ids = [[*tokenizer(row.text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for row in asked]
+    longest = max(map(len, ids))
+    responses = torch.tensor([one + [0] * (longest - len(one)) for one in ids])
+    mask = torch.tensor([[1] * (2 + len(one)) + [0] * (longest - len(one)) for one in ids])
+    tensors = {"prompts": torch.ones(len(ids), 2, dtype=torch.long), "responses": responses, "attention_mask": mask}
+    others = {
+        "data_source": np.array([named] * len(ids), dtype=object),
+        "reward_model": np.array([{"ground_truth": pack(row.example)} for row in asked], dtype=object),
+        "extra_info": np.array([{} for _ in ids], dtype=object),
+    }
+    lengths = [len(one) for one in ids]
+    return tokenizer, lengths, DataProto(TensorDict(tensors, batch_size=len(ids)), others)
+
+
+@pytest.fixture
+def config():
+    from omegaconf import OmegaConf
+
+    own = {"path": "pkg://grpo_env.integrations.verl", "name": "compute_score", "reward_kwargs": {"task": "sums"}}
+    manager = {"source": "register", "name": "naive"}
+    return OmegaConf.create({"reward": {"custom_reward_function": own, "reward_manager": manager}})
+
+
+@pytest.mark.filterwarnings("ignore")  # the other packages' own
+def test_the_two_hundred_through_the_reward_loop(verl, config, batch, task, asked):
+    import torch
+
+    tokenizer, lengths, data = batch
+    manager = verl.load_reward_manager(config, tokenizer)
+
+    async def judge():
+        return [await manager.run_single(data[place : place + 1]) for place in range(len(data))]
+
+    found = manager.loop.run_until_complete(judge())
+    manager.loop.close()
+    assert [one["reward_extra_info"] for one in found] == [reply(row.score, task) for row in asked]
+    rewards = manager.assemble_rm_scores(data, [one["reward_score"] for one in found])
+    assert torch.equal(rewards.sum(1), torch.tensor([row.score.value for row in asked]))
+    places = [length - 1 for length, row in zip(lengths, asked, strict=True) if row.score.value]
+    assert rewards.nonzero()[:, 1].tolist() == places  # the whole reward is paid on the last token
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_two_hundred_through_the_batch_manager(batch, asked):
+    import torch
+    from verl.workers.reward_manager.batch import BatchRewardManager
+
+    tokenizer, _, data = batch
+    found = BatchRewardManager(tokenizer, 0, door.compute_scores)(data, return_dict=True)
+    assert torch.equal(found["reward_tensor"].sum(1), torch.tensor([row.score.value for row in asked]))
+    assert found["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in asked]
+
+
+def test_its_dumps_are_scored_as_they_were(task, asked, tmp_path):
+    """The lines of ``_write_generations`` (trainer/ppo/ray_trainer.py); ``gts`` is the gold, hence a packed example."""
+    rows = [
+        {"input": "?", "output": row.text, "gts": pack(row.example), "score": row.score.value, "step": 3, "acc": 0.0}
+        for row in asked
+    ]
+    (tmp_path / "3.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    score_files(task, [tmp_path / "3.jsonl"], tmp_path / "scores.jsonl", talk=Console(quiet=True))
+    scored = [record.row for record in read_records(tmp_path / "scores.jsonl")]
+    assert [row["total"] for row in scored] == [row.score.value for row in asked]
+    assert [row["id"] for row in scored] == [row.example.id for row in asked]
