@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,8 @@ from grpo_env.integrations import trl as door
 from grpo_env.integrations.examples import COLUMN, pack
 from grpo_env.task import Task, make_task
 
-BUNDLED = Path(door.__file__).parents[2] / "trainer/bundled"
+ROOT = Path(__file__).parents[2]
+BUNDLED = ROOT / "trainer/bundled"
 SETTINGS = {
     "max_steps": 20,
     "per_device_train_batch_size": 8,
@@ -241,3 +243,12 @@ def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     done = subprocess.run([*run, *own, *options], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "rewards/arithmetic/mean" in done.stdout
+
+
+def test_the_snippet_of_the_page_trains(trl, tmp_path):
+    page = (ROOT / "docs/integrations.md").read_text()
+    (snippet,) = re.findall(r'^```python title="train_trl.py"\n(.*?)^```$', page, re.MULTILINE | re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "rewards/arithmetic/mean" in done.stdout
+    assert len(list((tmp_path / "run/completions").glob("*.parquet"))) > 0
