@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
 from typing import NamedTuple
 
 import pytest
@@ -54,3 +59,41 @@ def asked(task: Task) -> list[Asked]:
     assert len(rows) == 200
     assert len({row.score.value for row in rows}) > 4
     return rows
+
+
+@pytest.fixture
+def serve():
+    """Starts a server of chat completions on 127.0.0.1 and gives its address.
+
+    The n-th request with one prompt gets the n-th of the prompt's texts, with or without counts of tokens.
+    """
+    with ExitStack() as servers:
+
+        def start(texts, usage={"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}):  # noqa: B006
+            asked, lock = Counter(), Lock()
+
+            class Handler(BaseHTTPRequestHandler):
+                def do_POST(self):
+                    prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+                    with lock:
+                        text = texts[prompt][asked[prompt]]
+                        asked[prompt] += 1
+                    message = {"role": "assistant", "content": text}
+                    reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
+                    reply["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
+                    data = json.dumps({key: value for key, value in reply.items() if value is not None}).encode()
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+                def log_message(self, *_):
+                    return
+
+            server = servers.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+            Thread(target=server.serve_forever, daemon=True).start()
+            servers.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}/v1"
+
+        yield start

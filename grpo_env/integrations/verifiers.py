@@ -1,0 +1,138 @@
+"""A task as an environment of verifiers: ``Tasks`` is its taskset, ``Chat`` one reply to each prompt.
+
+Checked against verifiers 0.4.0, which has tasksets alone. ``vf-eval`` finds one by a module's name without dots:
+
+    # my_tasks.py
+    from grpo_env.integrations.verifiers import Chat, Tasks
+    __all__ = ["Chat", "Tasks"]
+
+    vf-eval my_tasks --env.taskset.file sums.yaml
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import verifiers.v1 as vf
+from verifiers.v1.dialects.chat import message_to_wire
+
+from grpo_env.core import Completion, Example
+from grpo_env.schema import Split
+from grpo_env.task import Task, load_task
+
+from .examples import Unpacker, pack
+from .verdicts import completion, number, refuse_groups, refuse_schedules, verdicts
+
+__all__ = ["Chat", "Tasks"]
+
+SECONDS = 3600.0  # for a reply; the rollout's own timeout, where one is set, is the shorter
+
+
+class TasksConfig(vf.TasksetConfig):
+    """What of ours is run: ``--env.taskset.KEY`` on the command line."""
+
+    file: str = "arithmetic"
+    """A task's name or its YAML file."""
+    split: Split = "train"
+    """``train`` or ``eval``."""
+    limit: int | None = None
+    """The first so many examples."""
+
+
+class Row(vf.TaskData):
+    """An example as verifiers carries it."""
+
+    answer: str | None = None
+    example: str = ""
+    """The example, packed."""
+
+
+class Problem(vf.Task[Row]):
+    """One example. Its ``total`` is the reward, the values of its parts are metrics, ``info.grpo_env`` the verdict.
+
+    A reward is a number here. A completion that is *unscored* raises, so that the rollout counts as failed; a part
+    that is has no metric.
+    """
+
+    def judging(self, task: Task, unpack: Unpacker) -> Problem:
+        """This problem with what judges it."""
+        self._task, self._unpack = task, unpack
+        return self
+
+    @vf.reward
+    async def total(self, trace: vf.Trace) -> float:
+        """The task's reward. Raises ``UsageError`` where there is none."""
+        where = f"task {self.data.id}"
+        pair = self._unpack(self.data.example, where), _said(self._task, trace)
+        (score,) = await asyncio.to_thread(verdicts, self._task, [pair])
+        trace.info["grpo_env"] = score.to_dict()
+        parts = [part for part in score.walk() if part is not score]
+        trace.record_metrics({part.name: part.value for part in parts if part.value is not None})
+        return number(score, None, where, "verifiers", "statuses in the task file")
+
+
+class Tasks(vf.Taskset[Problem, TasksConfig]):
+    """A task's examples.
+
+    Verifiers judges one rollout at a time and knows no training step, so tasks that compare the completions of a group
+    or change over training are refused. Raises ``UsageError``.
+    """
+
+    def load(self) -> Iterable[Problem]:
+        """The examples of the split."""
+        task = load_task(self.config.file)
+        refuse_groups(task, "verifiers")
+        refuse_schedules(task, "verifiers")
+        return self._problems(task, Unpacker(task))
+
+    def _problems(self, task: Task, unpack: Unpacker) -> Iterator[Problem]:
+        for example in task.examples(self.config.split, self.config.limit):
+            yield Problem(_row(example), self.config.task).judging(task, unpack)
+
+
+class Chat(vf.Harness[vf.HarnessConfig]):
+    """Asks the model once, from this process. Verifiers' own harnesses run agents, in an environment made by ``uv``."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """One request to the endpoint that records the rollout."""
+        prompt = data.prompt
+        chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
+        body = {"model": ctx.model, "messages": list(chat)}
+        async with httpx.AsyncClient(timeout=SECONDS, trust_env=False) as client:
+            url, headers = f"{endpoint}/chat/completions", {"Authorization": f"Bearer {secret}"}
+            reply = await client.post(url, json=body, headers=headers)
+        return vf.ProgramResult(0 if reply.is_success else 1, "", reply.text if reply.is_error else "")
+
+
+def _row(example: Example) -> Row:
+    prompt: Any = example.prompt
+    if not isinstance(prompt, str):
+        prompt = [{"role": role, "content": content} for role, content in prompt]
+    return Row(id=example.id, prompt=prompt, answer=example.answer, example=pack(example))
+
+
+def _said(task: Task, trace: vf.Trace) -> Completion:
+    """The last reply as the model wrote it (``last_reply`` strips it), with what the server counted."""
+    messages = trace.assistant_messages
+    if not messages:
+        return completion(task, "")
+    call = trace.calls[-1] if trace.calls else None
+    said = completion(task, [messages[-1].model_dump()], finish=call.finish_reason if call else None)
+    return replace(said, num_tokens=call.usage.completion_tokens) if call and call.usage else said

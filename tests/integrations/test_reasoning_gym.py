@@ -1,0 +1,163 @@
+"""Entries and values of reasoning-gym come out of ours as its own code gives them; hostile answers end in time."""
+
+import hashlib
+import json
+import multiprocessing
+
+import pytest
+
+from grpo_env import Completion, Example
+from grpo_env.core import judge
+from grpo_env.errors import UsageError
+from grpo_env.integrations.examples import Unpacker, pack
+from grpo_env.task import make_task
+
+gym = pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed (make test-integrations)")
+
+from grpo_env.integrations.reasoning_gym import ReasoningGym, problems  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
+NAMES = ("leg_counting", "chain_sum", "countdown", "sudoku", "rearc", "arc_1d", "word_sorting", "simple_equations")
+
+
+def task(dataset, folder, **arguments):
+    here = "grpo_env.integrations.reasoning_gym"
+    spec = {
+        "version": 1,
+        "task": dataset,
+        "dataset": {
+            "generator": f"{here}:problems",
+            "arguments": {"dataset": dataset, **arguments},
+            "limit": {"train": 5, "eval": 5},
+            "answer": "{{ answer }}",
+        },
+        "prompt": {"user": "{{ question }}"},
+        "verifiers": {"gym": {"use": f"{here}:ReasoningGym"}, "strict_format": {"weight": 0.2}},
+        "metric": "gym",
+    }
+    return make_task(spec, f"{dataset}.yaml", folder)
+
+
+def answers(entry, other):
+    """Right, nearly right, another entry's, wrong and empty."""
+    gold = entry["answer"]
+    return [gold, f"It is {gold}.", other["answer"], "17", ""]
+
+
+def own_value(score, text, entry):
+    """What reasoning-gym pays, or none where it raises."""
+    try:
+        return float(score(text, entry))
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_hundred_values_are_those_of_its_own_scorer(tmp_path, name):
+    ours = task(name, tmp_path)
+    unpack = Unpacker(ours)
+    # The entries as reasoning-gym makes them, tuples and all.
+    seed = int(hashlib.sha256(b"0").hexdigest()[:8], 16) // 2
+    dataset = gym.create_dataset(name, seed=seed, size=120)
+    entries = {entry["question"]: entry for entry in map(dataset.__getitem__, range(40))}
+    examples = ours.examples("train")
+    values = []
+    for example, after in zip(examples, examples[1:] + examples[:1], strict=True):
+        for text in answers(example.info, after.info):
+            expected = own_value(dataset.score_answer, text.strip(), entries[example.info["question"]])
+            for each in (example, unpack(pack(example), "row")):
+                score = judge(ours.verifier, each, Completion(f"<think>\n</think>\n<answer>\n{text}\n</answer>"))
+                assert score.part("gym").value == (0.0 if expected is None else expected), (text, score)
+            values.append(expected)
+    assert len(values) == 25
+    assert values[0] == 1.0
+    assert len(set(values)) > 1
+
+
+def test_splits_share_no_question_whatever_the_seeds():
+    def questions(split, seed):
+        return {row["question"] for row in problems(split, 100, seed, "leg_counting")}
+
+    train = [questions("train", seed) for seed in (42, 43)]
+    held_out = [questions("eval", seed) for seed in (42, 43)]
+    assert all(len(found) == 100 for found in train + held_out)
+    assert not (train[0] | train[1]) & (held_out[0] | held_out[1])
+    assert len(train[0] & train[1]) < 5  # reasoning-gym's own share 99
+
+
+def test_entries_are_json_with_the_data_sets_arguments():
+    (row,) = problems("train", 1, 0, "chain_sum", min_terms=7, max_terms=7)
+    assert json.loads(json.dumps(row)) == row
+    assert row["question"].count("+") + row["question"].count("-") >= 6
+    assert row["arguments"] == {"min_terms": 7, "max_terms": 7}
+    assert row["metadata"]["source_dataset"] == "chain_sum"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dataset": "leg_count"}, "did you mean 'leg_counting'"),
+        ({"dataset": "leg_counting", "min_legs": 3}, "min_legs"),
+        ({"dataset": "leg_counting", "min_animals": -1}, "min_animals"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        list(problems("train", 5, 0, **arguments))
+
+
+def test_too_few_questions_are_an_error():
+    with pytest.raises(UsageError, match="found only"):
+        list(problems("train", 1000, 0, "coin_flip", min_trials=3, max_trials=3))
+
+
+def row(name):
+    return next(iter(problems("train", 1, 0, name)))
+
+
+def verdict(row, text, **options):
+    return judge(ReasoningGym(**options), Example("", info=row), Completion(text))
+
+
+def test_an_answer_that_never_ends_is_ended_and_the_next_one_is_judged():
+    hard = row("countdown")
+    late = verdict(hard, "<answer>9**9**9**9</answer>", timeout=1.0)
+    assert (late.value, late.status) == (0.0, "timeout")
+    asleep = verdict(hard, "<answer>__import__('time').sleep(600)</answer>", timeout=0.5)
+    assert (asleep.value, asleep.status) == (0.0, "timeout")
+    assert verdict(hard, f"<answer>{hard['answer']}</answer>", timeout=1.0).value == 1.0
+
+
+def test_an_answer_writes_no_file_and_starts_no_process(tmp_path):
+    target = tmp_path / "written"
+    for attack in (f"__import__('os').system('touch {target}')", f"open('{target}', 'w').write('x')"):
+        verdict(row("countdown"), f"<answer>{attack}</answer>")
+        assert not target.exists()
+
+
+def test_texts_without_a_verdict_say_why():
+    hard = row("prime_factorization")
+    assert verdict(hard, "<answer>many</answer>").status == "no_answer"  # its scorer raises
+    assert verdict(hard, "many").status == "no_answer"
+    assert verdict(hard, "<think>\n<answer>2</answer>").status == "no_answer"
+    assert verdict(hard, f"<answer>{'9' * 30_000}</answer>").status == "over_limit"
+    assert verdict({"question": "", "answer": ""}, "<answer>1</answer>").status == "bad_gold"
+    broken = {**hard, "metadata": {"source_dataset": "no_such"}}
+    assert verdict(broken, "<answer>1</answer>").value is None
+
+
+def test_the_last_closed_answer_counts_and_surrogates_are_text():
+    hard = row("leg_counting")
+    right = f"<answer>{hard['answer']}</answer>"
+    assert verdict(hard, f"<answer>0</answer> no: {right}").value == 1.0
+    assert verdict(hard, f"<think>{right}</think><answer>none</answer>").value == 0.0
+    assert verdict(hard, "<answer>\ud800</answer>").value == 0.0
+
+
+def test_forked_processes_have_scorers_of_their_own():
+    hard = row("leg_counting")
+    text = f"<answer>{hard['answer']}</answer>"
+    assert verdict(hard, text).value == 1.0
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert [score.value for score in pool.starmap(verdict, [(hard, text)] * 8)] == [1.0] * 8
+    assert verdict(hard, text).value == 1.0

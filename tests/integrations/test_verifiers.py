@@ -1,0 +1,108 @@
+"""``vf-eval`` runs our tasks against a server on this machine, and saves the rewards that ``Task.score`` gives."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+import yaml
+
+from grpo_env.core import judge
+from grpo_env.files import read_records
+from grpo_env.formats import recognise
+from grpo_env.scoring.reader import Reader
+from grpo_env.task import make_task
+
+# By its metadata: from the repository's root a bare `import verifiers` finds the folder of that name.
+if not list(distributions(name="verifiers")):
+    pytest.skip("verifiers is not installed (make test-integrations)", allow_module_level=True)
+
+MODULE = 'from grpo_env.integrations.verifiers import Chat, Tasks\n__all__ = ["Chat", "Tasks"]\n'
+SENDABLE = 7  # of the eight texts: the last one holds a lone surrogate, which verifiers' own store cannot write
+
+
+def vf_eval(folder, task, served, rollouts):
+    """What ``vf-eval`` did; the traces that it saved."""
+    (folder / "my_tasks.py").write_text(MODULE)
+    (folder / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
+    command = [str(Path(sys.executable).parent / "vf-eval"), "my_tasks", "--env.taskset.file", "task.yaml"]
+    command += ["--env.agent.runtime.type", "subprocess", "--num-rollouts", str(rollouts), "--model", "m"]
+    command += ["--client.base-url", served, "--client.api-key-var", "NO_KEY", "--no-push", "--no-rich"]
+    command += ["--output-dir", "out", "--run.name", "run"]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NO_KEY": "none"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    file = folder / "out" / "run" / "traces.jsonl"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return done, [json.loads(line)["traces"][0] for line in lines], file
+
+
+def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, asked, serve):
+    texts = {}
+    expected = Counter()
+    for index, row in enumerate(asked):
+        if index % 8 < SENDABLE:
+            (message,) = row.example.prompt
+            texts.setdefault(message.content, []).append(row.text)
+            values = {part.name: part.value for part in row.score.walk() if part is not row.score}
+            expected[row.example.id, row.text, row.score.value, tuple(sorted(values.items()))] += 1
+    assert all(len(each) == SENDABLE for each in texts.values())
+
+    done, traces, file = vf_eval(tmp_path, task, serve(texts), SENDABLE)
+    assert done.returncode == 0, done.stderr
+    found = Counter()
+    for trace in traces:
+        assert trace["ok"], trace["errors"]
+        (reward,) = trace["rewards"].values()
+        data, text = trace["task"]["data"], trace["nodes"][-1]["message"].get("content") or ""
+        found[data["id"], text, reward["score"], tuple(sorted(trace["metrics"].items()))] += 1
+        assert trace["info"]["grpo_env"]["value"] == reward["score"]
+    assert found == expected
+    assert sum(found.values()) == 25 * SENDABLE
+
+    # The way back: what it saved is a file of completions.
+    records = list(read_records(file))
+    spec = task.resolved()
+    spec["verifiers"]["equations"].pop("expected")  # the gold answer is in the file, the other columns are packed
+    plain = make_task(spec, "plain", tmp_path)
+    reader = Reader(plain, layout=recognise([record.row for record in records]))
+    for record, trace in zip(records, traces, strict=True):
+        read = reader.read(record)
+        score = judge(plain.verifier, read.example, read.completions[0])
+        assert score.part("accuracy").value == trace["metrics"]["accuracy"]
+
+
+def test_an_unscored_completion_is_a_failed_rollout(tmp_path, task, serve):
+    spec = task.resolved()
+    spec["dataset"]["limit"] = {"train": 1, "eval": 1}
+    spec["verifiers"]["overlong"] = {"max_tokens": 20}
+    short = make_task(spec, "short", tmp_path)
+    (example,) = short.examples("train")
+    texts = {example.prompt[-1].content: ["<answer>1</answer>"]}
+    _, (trace,), _ = vf_eval(tmp_path, short, serve(texts, usage=None), 1)
+    assert not trace["ok"]
+    assert trace["errors"][-1]["type"] == "TaskError"
+    assert "unscored" in trace["errors"][-1]["message"]
+    assert trace["metrics"]["accuracy"] == 0.0
+    assert "overlong" not in trace["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("verifiers", "message"),
+    [
+        ({"diversity": {}}, "compares the completions of a group, but verifiers"),
+        ({"tag_count": {"weight": {"linear": {"from": 1, "to": 0, "steps": 5}}}}, "verifiers"),
+    ],
+)
+def test_tasks_that_it_cannot_run_are_refused(tmp_path, task, serve, verifiers, message):
+    spec = task.resolved()
+    spec["verifiers"].update(verifiers)
+    done, traces, _ = vf_eval(tmp_path, make_task(spec, "refused", tmp_path), serve({}), 1)
+    assert done.returncode != 0
+    assert not traces
+    assert message in done.stderr
