@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
@@ -30,7 +31,14 @@ def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
     together = groupby(pairs, key=lambda pair: id(pair[0]))
     members = [list(group) for _, group in together]
     groups = [Group(group[0][0], [said for _, said in group]) for group in members]
-    return list(chain.from_iterable(judge_groups(task.verifier.at(step), groups)))
+    scores = chain.from_iterable(judge_groups(task.verifier.at(step), groups))
+    return [with_parts(task, score) for score in scores]
+
+
+def with_parts(task: Task, score: Score) -> Score:
+    """The score with the parts that callers ask for by name, of which one that failed as a whole has none."""
+    names = {**dict.fromkeys(task.spec.verifiers), task.metric: None}
+    return score if score.parts else replace(score, parts=tuple(replace(score, name=name) for name in names))
 
 
 def number(score: Score, unscored: float | None, where: str, caller: str, option: str) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 
 from grpo_env.core import Score
 from grpo_env.integrations.openrlhf import RewardFunc
+from grpo_env.integrations.verdicts import with_parts
 from grpo_env.scoring.reader import Row
 from grpo_env.task import Task
 
@@ -32,8 +32,4 @@ async def get_reward(pool: Pool, reward_func: RewardFunc, request: RewardRequest
 def _score(line: bytes, task: Task) -> Score:
     data = json.loads(line)
     del data["id"]
-    score = Score.from_dict(data)
-    if score.parts:
-        return score
-    # The process that judged it died: so did its parts, which are asked for by name.
-    return replace(score, parts=tuple(replace(score, name=name) for name in task.spec.verifiers))
+    return with_parts(task, Score.from_dict(data))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env import Completion, Example, GroupVerifier, Score
+from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, is_packed, pack
 from grpo_env.integrations.verdicts import completion, needs_groups, refuse_groups, verdicts
@@ -96,3 +96,20 @@ def test_chat_messages_and_split_reasoning(task):
     assert completion(task, said).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
     with pytest.raises(UsageError, match="must be a string or a list of chat messages"):
         completion(task, 3)
+
+
+@dataclass(frozen=True)
+class Broken(Verifier):
+    """A total that fails before it has parts."""
+
+    def __call__(self, example, completion):
+        raise RuntimeError("no")
+
+
+def test_a_total_that_fails_has_unscored_parts(plain):
+    task = Task(plain.spec, plain.source, plain.folder, Broken())
+    (score,) = verdicts(task, [(Example("1", answer="1"), Completion("x"))])
+    assert [(one.name, one.value, one.status) for one in score.walk()] == [
+        ("total", None, "error"),
+        ("accuracy", None, "error"),
+    ]
