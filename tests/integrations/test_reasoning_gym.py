@@ -14,6 +14,8 @@ from grpo_env.task import make_task
 
 gym = pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed (make test-integrations)")
 
+from reasoning_gym.factory import DATASETS  # noqa: E402
+
 from grpo_env.integrations.reasoning_gym import ReasoningGym, problems  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
@@ -72,6 +74,21 @@ def test_two_hundred_values_are_those_of_its_own_scorer(tmp_path, name):
     assert len(values) == 25
     assert values[0] == 1.0
     assert len(set(values)) > 1
+
+
+def test_every_data_set_scores_as_its_own_scorer_does():
+    compared = 0
+    for name in sorted(DATASETS.keys() - {"composite"}):
+        (entry,) = problems("train", 1, 0, name)
+        scorer = gym.create_dataset(name)
+        for text in filter(None, (entry["answer"], "17")):
+            expected = own_value(scorer.score_answer, text.strip(), entry)
+            if name in ("arc_agi", "rearc"):  # these cannot score an entry that was JSON
+                expected = 1.0 if text is entry["answer"] else expected
+            score = verdict(entry, f"<answer>\n{text}\n</answer>", timeout=20.0)
+            assert score.value == (expected or 0.0), (name, text, score)
+            compared += 1
+    assert compared > 200
 
 
 def test_splits_share_no_question_whatever_the_seeds():
