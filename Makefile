@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-trainer tests-rest docs test-docs test-integrations pictures dist clean
+.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs test-integrations pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -24,15 +24,17 @@ shipped: $(VENV)/ready
 	rm -rf build/typing build/lib
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 
-# Two processes, as most of a test's time is one thread's.
-tests: $(VENV)/ready
-	$(MAKE) --no-print-directory --jobs 2 tests-trainer tests-rest
+# Two processes, as most of a test's time is one thread's; each has about half of that.
+FIRST := tests/trainer tests/tasks tests/docs tests/serving tests/integrations tests/test_examples.py
 
-tests-trainer: $(VENV)/ready
-	$(BIN)/python -m pytest tests/trainer tests/tasks
+tests: $(VENV)/ready
+	$(MAKE) --no-print-directory --jobs 2 tests-first tests-rest
+
+tests-first: $(VENV)/ready
+	$(BIN)/python -m pytest $(FIRST)
 
 tests-rest: $(VENV)/ready
-	$(BIN)/python -m pytest tests --ignore tests/trainer --ignore tests/tasks
+	$(BIN)/python -m pytest tests $(FIRST:%=--ignore %)
 
 # The site, in build/site: open its index.html.
 docs: shipped $(VENV)/docs

@@ -120,10 +120,11 @@ def verifiers_trace(row: Row) -> dict[str, Any]:
     errors = trace.get("errors")
     if not replies or (errors and not trace.get("ok")):
         raise UsageError(f"the rollout failed: {_reason(errors[-1] if errors else None)}")
+    found, id = _carried(task["data"], "example")
     return _chats(
-        {**row, **task["data"]},
+        {**row, **found},
         [[nodes[replies[-1]]["message"]]],
-        id=str(task["data"].get("idx", task.get("key", row.get("id")))),
+        id=id if id is not None else str(found.get("idx", task.get("key", row.get("id")))),
         prompt=[node["message"] for node in nodes[: replies[0]]],
         group=task.get("hash"),
         finish_reason=[calls[-1].get("finish_reason")] if calls else None,

@@ -183,7 +183,7 @@ def test_what_there_is_nothing_to_attack_in_is_an_error(tmp_path):
 
 def test_a_hack_of_ones_own_is_one_function(tmp_path):
     page = (Path(__file__).parents[2] / "docs/audit.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(r"^```python[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "own.py").write_text(code)
     (tmp_path / "none.py").write_text("x = 1")
     try:

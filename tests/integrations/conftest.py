@@ -61,6 +61,12 @@ def asked(task: Task) -> list[Asked]:
     return rows
 
 
+class Server(ThreadingHTTPServer):
+    """One that a burst of connections does not overrun: the standard library's keeps five waiting."""
+
+    request_queue_size = 512
+
+
 @pytest.fixture
 def serve():
     """Starts a server of chat completions on 127.0.0.1 and gives its address.
@@ -91,7 +97,7 @@ def serve():
                 def log_message(self, *_):
                     return
 
-            server = servers.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+            server = servers.enter_context(Server(("127.0.0.1", 0), Handler))
             Thread(target=server.serve_forever, daemon=True).start()
             servers.callback(server.shutdown)
             return f"http://127.0.0.1:{server.server_port}/v1"
