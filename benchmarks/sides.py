@@ -144,6 +144,7 @@ def ours(work: Work, listener: Listener) -> None:
     import torch
 
     from grpo_env.trainer import loop, rollout
+    from grpo_env.trainer.rounding import RoundingAdamW
     from grpo_env.trainer.run import Run
 
     task, _ = load(work)
@@ -170,7 +171,8 @@ def ours(work: Work, listener: Listener) -> None:
     listener.watch.put_on(type(task.verifier), "judge_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")
-    listener.watch.put_on(torch.optim.AdamW, "step", "optimiser")
+    for optimizer in (torch.optim.AdamW, RoundingAdamW):
+        listener.watch.put_on(optimizer, "step", "optimiser")
     alone = {"eval_every": 0, "eval_examples": 1, "eval_samples": 0, "save_every": 0}
     with tempfile.TemporaryDirectory() as folder, suppress(EnoughError):
         loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **alone, **work.ours})
