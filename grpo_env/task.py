@@ -43,8 +43,11 @@ class Task:
     @property
     def argument(self) -> str:
         """What names it on a command line: its name where that leads to its file, else the file."""
-        named = [str(path) for path in task_files() if path.stem == self.name]
-        return self.name if named == [self.source] or not Path(self.source).is_file() else self.source
+        try:
+            found = str(find_task(self.name)) == self.source
+        except UsageError:
+            found = False
+        return self.name if found or not Path(self.source).is_file() else self.source
 
     @property
     def format(self) -> Format:
@@ -109,7 +112,7 @@ class Task:
 
         return reward_funcs(self)
 
-    def to_trl_dataset(self, split: Split) -> Any:
+    def to_trl_dataset(self, split: Split = "train") -> Any:
         """A split as a ``datasets.Dataset`` for TRL: see ``grpo_env.integrations.trl.to_dataset``."""
         from grpo_env.integrations.trl import to_dataset
 

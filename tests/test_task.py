@@ -278,6 +278,18 @@ def test_tasks_are_found_by_name_by_path_and_in_named_folders(file, monkeypatch)
         task_files()
 
 
+def test_what_names_a_task_on_a_command_line_leads_to_it(file, monkeypatch):
+    assert load_task("gsm8k").argument == "gsm8k"
+    assert load_task(file).argument == str(file)
+    monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
+    assert load_task("sums").argument == "sums"
+    (file.parent / "gsm8k.yaml").write_text(file.read_text().replace("task: sums", "task: gsm8k"))
+    own = load_task(file.parent / "gsm8k.yaml")
+    assert (own.name, own.argument) == ("gsm8k", own.source)
+    monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
+    assert own.argument == own.source
+
+
 def test_overrides_of_unknown_keys_are_errors(file):
     with pytest.raises(UsageError, match="did you mean 'dataset'"):
         load_task(file, {"datset.path": "x"})

@@ -70,7 +70,8 @@ def test_a_run_writes_what_it_did(
     make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grpo_env.trainer.run.plot_curves", plot_curves)
-    result = train(make_task(), run_dir=tmp_path / "run", seed=3)
+    task = make_task()
+    result = train(task, run_dir=tmp_path / "run", seed=3)
     run = result.run_dir
     config = yaml.safe_load((run / "config.yaml").read_text())
     assert (config["seed"], config["steps"], config["clip_high"]) == (3, 3, 0.28)
@@ -99,7 +100,7 @@ def test_a_run_writes_what_it_did(
     assert "27,552 parameters, fp32 on cpu" in said[1]
     assert "3 steps of 3 x 4 = 12 completions" in said[2]
     assert str(run) in said[3]
-    assert said[-1].endswith(f"grpo_env eval vowels --model {run / 'model'}")
+    assert said[-1].endswith(f"grpo_env eval {task.source} --model {run / 'model'}")  # its name leads nowhere
 
 
 def _start_weights(config: dict) -> list[torch.Tensor]:
