@@ -1,6 +1,7 @@
 """Every page keeps its promises: ``GRPO_ENV_DOCS=all`` (`make test-docs`) runs the trainings that pages show, too."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def test_a_page_shows_what_its_commands_print(page, tmp_path):
     skipped = frozenset({"slow"} if os.environ.get("GRPO_ENV_DOCS") != "all" else ()) | frozenset(
         () if DATA else {"data"}
     )
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for file in Path(DATA).iterdir() if DATA else ():
         (tmp_path / file.name).symlink_to(file)
     if problems := run_page(page, tmp_path, skipped):
