@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from grpo_env.errors import UsageError
+from grpo_env.integrations.examples import COLUMN, is_packed, opened
 
 Row = Mapping[str, Any]
 
@@ -37,7 +38,7 @@ def samples(row: Row) -> dict[str, Any]:
 
 def trl(row: Row) -> dict[str, Any]:
     """TRL 1.16, ``GRPOTrainer.log``: a row is one completion, its prompt and completion both texts or both chats."""
-    found, id = _carried(row, "grpo_env")
+    found, id = _carried(row, COLUMN)
     return _chats(found, [row["completion"]], id=id, prompt=row["prompt"], group=_group(row["step"], row["prompt"]))
 
 
@@ -133,12 +134,12 @@ def verifiers_trace(row: Row) -> dict[str, Any]:
 
 
 def _carried(row: Row, column: str) -> tuple[Row, str | None]:
-    """The row with the columns of the example that was packed into it (integrations/examples.py), and its id."""
+    """The row with the columns of the example that was packed into it, and its id."""
     text = row.get(column)
-    if not (isinstance(text, str) and text.startswith('{"grpo_env": ')):
+    if not is_packed(text):
         return row, None
-    data = json.loads(text)
-    return {**{key: value for key, value in row.items() if key != column}, **data["row"]}, data["grpo_env"]
+    id, carried = opened(text, column)
+    return {**{key: value for key, value in row.items() if key != column}, **carried}, id
 
 
 def _chats(row: Row, completions: Sequence[Any], **ours: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from grpo_env.core import Completion, Example, Format, Score, Verifier, judge
+from grpo_env.core import Completion, Example, Format, GroupVerifier, Score, Verifier, judge
 from grpo_env.data import is_local, load_rows
 from grpo_env.errors import UsageError, nearest
 from grpo_env.prompt import build_prompt, render
@@ -48,6 +48,16 @@ class Task:
         except UsageError:
             found = False
         return self.name if found or not Path(self.source).is_file() else self.source
+
+    @property
+    def judges_groups(self) -> bool:
+        """Whether a verifier judges the completions of an example against each other."""
+        return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.within())
+
+    @property
+    def needs_prompt(self) -> bool:
+        """Whether a verifier looks at the example's prompt."""
+        return any(verifier.needs_prompt for verifier in self.verifier.within())
 
     @property
     def format(self) -> Format:

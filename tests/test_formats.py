@@ -8,6 +8,7 @@ from functools import partial
 import pandas
 import pytest
 
+from grpo_env import shapes
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.files import read_records
@@ -443,3 +444,8 @@ def test_a_completion_read_is_one_the_task_can_judge(task):
         {"input": "i", "output": RIGHT, "gts": "18", "score": 1, "step": 1}
     )
     assert task.score(Completion(row["completions"][0]), answer=row["gts"]).part("accuracy").value == 1
+
+
+def test_a_damaged_packed_row_is_a_problem_of_its_own():
+    with pytest.raises(UsageError, match="grpo_env: no example of grpo_env"):
+        shapes.trl({"step": 1, "prompt": "Q", "completion": "A", "grpo_env": '{"grpo_env": "a'})

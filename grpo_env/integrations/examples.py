@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
@@ -41,6 +41,15 @@ def is_packed(text: object) -> TypeGuard[str]:
     return isinstance(text, str) and text.startswith(_MARK)
 
 
+def opened(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """Id and row of a packed example. Raises ``UsageError`` that begins with ``where`` for a damaged one."""
+    try:
+        data = json.loads(text)
+        return data[COLUMN], dict(data["row"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{where}: no example of grpo_env ({error}); write the data set again") from error
+
+
 class Unpacker:
     """Makes a task's examples out of packed ones, prompt and gold answer by the task's templates as they are now.
 
@@ -55,11 +64,13 @@ class Unpacker:
         """The example. Raises ``UsageError`` that begins with ``where`` for a text that ``pack`` did not give."""
         try:
             return self._made(text)
-        except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{where}: no example of grpo_env ({error}); write the data set again") from error
         except UsageError as error:
-            raise UsageError(f"{where}: {error}; was the data set written from another task?") from error
+            raise UsageError(f"{where}: {error}") from error
 
     def _make(self, text: str) -> Example:
-        data = json.loads(text)
-        return self._task.example(data["row"], data[COLUMN], where=f"task {self._task.name}")
+        where = f"task {self._task.name}"
+        id, row = opened(text, where)
+        try:
+            return self._task.example(row, id, where)
+        except UsageError as error:
+            raise UsageError(f"{error}; was the data set written from another task?") from error

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
-from grpo_env.core import Completion, Example, Group, GroupVerifier, Score, judge_groups
+from grpo_env.core import Completion, Example, Group, Score, judge_groups
 from grpo_env.errors import UsageError
 from grpo_env.scoring.fields import completion_of
 from grpo_env.task import Task
@@ -55,14 +55,9 @@ def number(score: Score, unscored: float | None, where: str, caller: str, option
     return float(value)
 
 
-def needs_groups(task: Task) -> bool:
-    """Whether a verifier of the task judges the completions of an example against each other."""
-    return any(isinstance(verifier, GroupVerifier) for verifier in task.verifier.within())
-
-
 def refuse_groups(task: Task, caller: str) -> None:
     """Raises ``UsageError`` for such a task where completions come one at a time."""
-    if needs_groups(task):
+    if task.judges_groups:
         raise UsageError(
             f"task {task.name}: a verifier compares the completions of a group, but {caller} hands over one at a time"
         )

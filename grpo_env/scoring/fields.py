@@ -74,7 +74,7 @@ def prompt_of(row: Mapping[str, Any], task: Task, wanted: bool) -> str | tuple[M
 
     Raises ``UsageError`` if there is neither and a verifier looks at the prompt.
     """
-    needed = any(verifier.needs_prompt for verifier in task.verifier.within())
+    needed = task.needs_prompt
     if not (needed or wanted):
         return ()
     given: Any = row.get("prompt")

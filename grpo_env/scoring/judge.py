@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import NamedTuple
 
-from grpo_env.core import Group, GroupVerifier, Score, judge_groups
+from grpo_env.core import Group, Score, judge_groups
 from grpo_env.files import Record
 from grpo_env.task import Task
 
@@ -76,7 +76,7 @@ def judge_chunk(reader: Reader, chunk: Chunk) -> list[Scored]:
 
 def judge_rows(task: Task, rows: Sequence[Row], continued: str | None = None) -> list[Scored]:
     """The rows' scores, in order. The first rows whose key is ``continued`` belong to a group that is too large."""
-    together = any(isinstance(verifier, GroupVerifier) for verifier in task.verifier.within())
+    together = task.judges_groups
     problems = [row.problem for row in rows]
     asked = []
     for places in _groups(rows):

@@ -10,7 +10,6 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from grpo_env import __version__
-from grpo_env.core import GroupVerifier
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.openrlhf import RewardFunc
 from grpo_env.task import Task
@@ -109,12 +108,11 @@ def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str |
 
 
 def _card(task: Task) -> TaskCard:
-    within = list(task.verifier.within())
     return TaskCard(
         name=task.name,
         description=task.spec.description,
         metric=task.metric,
         verifiers=list(task.spec.verifiers),
-        needs_prompt=any(verifier.needs_prompt for verifier in within),
-        judges_groups=any(isinstance(verifier, GroupVerifier) for verifier in within),
+        needs_prompt=task.needs_prompt,
+        judges_groups=task.judges_groups,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from grpo_env.core import Example, GroupVerifier, Message, Score, Status
+from grpo_env.core import Example, Message, Score, Status
 from grpo_env.errors import UsageError
 from grpo_env.files import dump_line
 from grpo_env.scoring.fields import completion_of
@@ -64,7 +64,7 @@ def unscored(why: str) -> Score:
 def read(task: Task, items: Sequence[Item]) -> list[Row]:
     """A request's items as rows. Raises ``UsageError`` for a group that cannot be judged as one."""
     rows = [_row(task, place, item) for place, item in enumerate(items)]
-    if any(isinstance(verifier, GroupVerifier) for verifier in task.verifier.within()):
+    if task.judges_groups:
         for before, row in pairwise(rows):
             if row.key is not None and row.key == before.key and row.example.answer != before.example.answer:
                 raise UsageError(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, is_packed, pack
-from grpo_env.integrations.verdicts import completion, needs_groups, refuse_groups, verdicts
+from grpo_env.integrations.verdicts import completion, refuse_groups, verdicts
 from grpo_env.task import Task, make_task
 
 values = st.recursive(
@@ -79,8 +79,8 @@ def test_neighbours_of_one_example_are_a_group(plain):
     one, other = Example("1", answer="1"), Example("1", answer="1")
     pairs = [(example, Completion("x")) for example in (one, one, other, one, one, one)]
     assert [score.value for score in verdicts(task, pairs)] == [2, 2, 1, 3, 3, 3]
-    assert needs_groups(task)
-    assert not needs_groups(plain)
+    assert task.judges_groups
+    assert not plain.judges_groups
     with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
         refuse_groups(task, "verl")
 
