@@ -76,7 +76,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         return [one.ids for one in made]
 
     def copied(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.cache._can_share", lambda policy: False):
+        with patch("grpo_env.trainer.cache.can_share", lambda policy: False):
             return ours(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:

@@ -2,11 +2,12 @@
 
 The fused kernel for a CPU is made for long sequences. The one query of a decoding step takes it several times as long
 as products do, and so do short sequences in bfloat16. Products keep every weight for the backward pass, though, so long
-sequences stay with it.
+sequences stay with it. On a GPU one masked query would have its keys copied for every head that shares them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -85,7 +86,10 @@ class Prompts:
 
     def __init__(self, held: list[tuple[Tensor, Tensor]], seen: Tensor, own: Tensor) -> None:
         self.held, self._seen = held, seen
-        self._full = bool(seen.all())
+        self._bias: Tensor | None = None
+        if not seen.all():
+            key = held[0][0]
+            self._bias = key.new_zeros(key.shape[:3]).masked_fill(~seen[:, None], torch.finfo(key.dtype).min)
         self._give(own)
 
     def _give(self, own: Tensor) -> None:
@@ -102,21 +106,27 @@ class Prompts:
         """Go on with some of the rows."""
         self._give(self._own[kept])
 
-    def times(self, rows: Tensor, held: Tensor) -> Tensor:
+    def scores(self, rows: Tensor, layer: int, hides: bool) -> Tensor:
+        """(R, heads, n, Lp): each row's queries (R, heads, n, size) on its prompt's keys; ``hides`` padding."""
+        return self._times(rows, self.held[layer][0].mT, self._bias if hides else None)
+
+    def values(self, weights: Tensor, layer: int) -> Tensor:
+        """(R, heads, n, size): its prompt's values, by weights (R, heads, n, Lp)."""
+        return self._times(weights, self.held[layer][1])
+
+    def _times(self, rows: Tensor, held: Tensor, bias: Tensor | None = None) -> Tensor:
         """(R, heads, n, m): products of each row's (R, heads, n, k) with its prompt's (P, heads, k, m)."""
         heads, count, inner = rows.shape[1:]
-        table = rows if self._table is None else rows[self._table[0]]
-        stacked = (
-            table.view(-1, self._most, heads, count, inner)
-            .transpose(1, 2)
-            .reshape(-1, heads, self._most * count, inner)
-        )
-        found = (stacked @ held).view(-1, heads, self._most, count, held.shape[-1]).transpose(1, 2).flatten(0, 1)
-        return found if self._table is None else found[self._table[1]]
+        table = rows if self._table is None else rows.index_select(0, self._table[0])
+        table = table.view(-1, self._most, heads, count, inner).transpose(1, 2)
+        stacked, each = table.reshape(-1, self._most * count, inner), held.flatten(0, 1)
+        found = stacked @ each if bias is None else torch.baddbmm(bias.flatten(0, 1)[:, None], stacked, each)
+        found = found.view(-1, heads, self._most, count, held.shape[-1]).transpose(1, 2).flatten(0, 1)
+        return found if self._table is None else found.index_select(0, self._table[1])
 
     def mask(self, window: int | None, keys: int) -> Tensor | None:
         """(R, 1, 1, Lp + keys): what the newest of ``keys`` tokens sees, at most the last ``window`` positions."""
-        if self._full and window is None:
+        if self._bias is None and window is None:
             return None
         if (window, keys) not in self._masks:
             real = self._seen[self._own]
@@ -146,7 +156,7 @@ def attend(
     """
     if layout is not None:
         how = {"dropout": dropout, "scaling": scaling, "softcap": softcap}
-        return _packed(module, (query, key, value), layout, others.get("sliding_window"), how), None
+        return attend_packed(module, (query, key, value), layout, others.get("sliding_window"), how), None
     rows, heads, length, size = query.shape
     held, keys = key.shape[1:3]
     unknown = dropout or any(others.get(name) is not None for name in ("position_bias", "cache"))
@@ -160,9 +170,10 @@ def attend(
     scaled = scaled.reshape(rows, held, stacked, size)
     scores = scaled @ key.mT
     if prompts is not None:
-        first = prompts.held[module.layer_idx]
-        scores = torch.cat([prompts.times(scaled, first[0].mT), scores], -1)
-        attention_mask = prompts.mask(others.get("sliding_window"), keys)
+        window = others.get("sliding_window")
+        plain = softcap is None and window is None  # then all of its own keys are seen, and padding as if far away
+        scores = torch.cat([prompts.scores(scaled, module.layer_idx, hides=plain), scores], -1)
+        attention_mask = None if plain else prompts.mask(window, keys)
     scores = scores.view(rows, held, heads // held, length, scores.shape[-1])
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
@@ -174,12 +185,16 @@ def attend(
     weights = torch.softmax(scores, -1).view(rows, held, stacked, scores.shape[-1])
     found = weights[..., -keys:] @ value
     if prompts is not None:
-        found = found + prompts.times(weights[..., :-keys], first[1])
+        found = found + prompts.values(weights[..., :-keys], module.layer_idx)
     return found.view(rows, heads, length, size).transpose(1, 2), None
 
 
-def _packed(module: Any, states: tuple[Tensor, ...], layout: Layout, window: int | None, how: dict[str, Any]) -> Tensor:
-    """(1, N, heads, size): each prompt on itself, each completion on its prompt and itself."""
+def attend_packed(
+    module: Any, states: Sequence[Tensor], layout: Layout, window: int | None, how: dict[str, Any]
+) -> Tensor:
+    """(1, N, heads, size) of queries, keys and values (1, heads, N, size): each prompt on itself, each completion on
+    its prompt and itself.
+    """
     queries, keys, values = (layout.parted(state) for state in states)
     key, value = (torch.cat([held[0].index_select(0, layout.own), held[1]], 2) for held in (keys, values))
     seen = layout.masks(window)
@@ -189,7 +204,7 @@ def _packed(module: Any, states: tuple[Tensor, ...], layout: Layout, window: int
 
 
 def _fused(length: int, keys: int, device: torch.device) -> bool:
-    return device.type != "cpu" or (length > 1 and keys > SHORT)
+    return length > 1 and (device.type != "cpu" or keys > SHORT)
 
 
 AttentionInterface.register(NAME, attend)

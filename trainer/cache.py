@@ -35,11 +35,25 @@ class _Layer(DynamicLayer):  # type: ignore[misc]
             self.lazy_initialization(*new)
             self.keys, self.values = (states[:, :, :0] for states in new)
         start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
-        full = not self._stores or end > self._stores[0].shape[2]
-        if full or self.keys.data_ptr() != self._stores[0].data_ptr():  # or rows were chosen or repeated
+        if not self._in_store() or end > self._stores[0].shape[2]:
             self._stores = [_with_room(held, end + ROOM) for held in (self.keys, self.values)]
         for store, states in zip(self._stores, new, strict=True):
             store[:, :, start:end] = states
+        return self._show(end)
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Go on with some of the rows."""
+        if self._in_store():
+            self._stores = [store.index_select(0, indices) for store in self._stores]
+            self._show(self.keys.shape[2])
+        else:
+            super().batch_select_indices(indices)
+
+    def _in_store(self) -> bool:
+        """Not before the first tokens, nor after rows were repeated."""
+        return bool(self._stores) and self.keys.data_ptr() == self._stores[0].data_ptr()
+
+    def _show(self, end: int) -> tuple[Tensor, Tensor]:
         self.keys, self.values = (store[:, :, :end] for store in self._stores)
         return self.keys, self.values
 
@@ -47,7 +61,7 @@ class _Layer(DynamicLayer):  # type: ignore[misc]
 def decoding_cache(policy: Policy) -> DynamicCache:
     """A cache that copies itself now and then only, and keeps what is outside of a sliding window, to be shared."""
     cache = DynamicCache(config=policy.model.config)
-    ours = (DynamicLayer, DynamicSlidingWindowLayer) if _can_share(policy) else (DynamicLayer,)
+    ours = (DynamicLayer, DynamicSlidingWindowLayer) if can_share(policy) else (DynamicLayer,)
     cache.layers = [_Layer() if type(layer) in ours else layer for layer in cache.layers]
     return cache
 
@@ -57,7 +71,7 @@ def behind(policy: Policy, cache: DynamicCache, seen: Tensor, group_size: int) -
 
     ``seen`` (P, Lp) masks the prompts' padding. A model that does not attend by ``attention`` gets copies.
     """
-    if not _can_share(policy) or not all(type(layer) is _Layer for layer in cache.layers):
+    if not can_share(policy) or not all(type(layer) is _Layer for layer in cache.layers):
         cache.batch_repeat_interleave(group_size)
         return cache, None
     own = torch.arange(len(seen), device=seen.device).repeat_interleave(group_size)
@@ -65,7 +79,8 @@ def behind(policy: Policy, cache: DynamicCache, seen: Tensor, group_size: int) -
     return decoding_cache(policy), Prompts(held, seen.bool(), own)
 
 
-def _can_share(policy: Policy) -> bool:
+def can_share(policy: Policy) -> bool:
+    """Whether rows can see a prompt's keys and values without a copy of their own."""
     return policy.takes_positions and policy.model.config._attn_implementation == NAME
 
 

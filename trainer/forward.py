@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import Layout, Prompts
+from .attention import Layout, attend_packed
+from .layers import are_known, hidden_states
 from .policy import Policy
 
 Piece = tuple[Tensor, Tensor]  # states (n, D), and a mask (rows, T) that is True at the n tokens they predict
@@ -87,15 +88,24 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
     predicts[lengths.cumsum(0) - 1] = True
-    states = _states(
-        policy,
-        predicts[None],
-        input_ids=tokens[None],
-        position_ids=layout.positions[None],
-        attention_mask=predicts.new_ones(1, 1, 1, 1),  # with four dimensions it is left as it is
-        use_cache=False,
-        layout=layout,
-    )
+    if policy.has_head_apart and are_known(policy.model) and not policy.model.is_activation_checkpointing:
+
+        def mix(attention: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
+            heads = [states.transpose(0, 1)[None] for states in (query, key, value)]
+            how = {"dropout": 0.0, "scaling": attention.scaling, "softcap": None}
+            return attend_packed(attention, heads, layout, window, how)[0]
+
+        states = hidden_states(policy.model, tokens, layout.positions, mix)[predicts]
+    else:
+        states = _states(
+            policy,
+            predicts[None],
+            input_ids=tokens[None],
+            position_ids=layout.positions[None],
+            attention_mask=predicts.new_ones(1, 1, 1, 1),  # with four dimensions it is left as it is
+            use_cache=False,
+            layout=layout,
+        )
     first, rest = states[: len(distinct)][own[completion_mask[:, 0]]], states[len(distinct) :]
     return [(first, _only(completion_mask, slice(0, 1))), (rest, _only(completion_mask, slice(1, None)))]
 
@@ -135,31 +145,3 @@ def _only(mask: Tensor, columns: slice) -> Tensor:
     kept = torch.zeros_like(mask)
     kept[:, columns] = mask[:, columns]
     return kept
-
-
-def next_logits(
-    policy: Policy, ids: Tensor, seen: Tensor, positions: Tensor, cache: Any, prompts: Prompts | None = None
-) -> Tensor:
-    """(rows, V) logits after ``ids`` (rows, L) on top of a cache, which grows by them, and of ``prompts`` below it.
-
-    ``seen`` (rows, cached + L) masks padding.
-    """
-    where: dict[str, Any] = {"position_ids": positions} if policy.takes_positions else {}
-    if prompts is not None:
-        where["prompts"] = prompts
-        seen = seen.new_ones(1, 1, 1, 1)  # with four dimensions it is left as it is
-    logits: Tensor = policy.model(
-        input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True, logits_to_keep=1, **where
-    ).logits
-    return logits[:, -1]
-
-
-def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """(P, L) ids and mask, padded on the left so that all prompts end in the same column. Padding ids mean nothing."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    seen = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        seen[row, width - len(prompt) :] = 1
-    return ids.to(device), seen.to(device)

@@ -30,6 +30,7 @@ from .checkpoint import RunFolder
 from .config import TrainConfig
 from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
+from .layers import are_known
 from .policy import Policy, load_policy, size
 from .rollout import Judged
 from .rounding import hold_in_bf16
@@ -123,11 +124,9 @@ class Run:
 
     def introduce(self, start: int) -> None:
         """Say what will run, on what, and where it goes."""
-        config, policy = self.config, self.policy
+        config, policy, many = self.config, self.policy, self.policy.accelerator.num_processes
         rows = config.prompts_per_step * config.group_size
-        many = policy.accelerator.num_processes
-        where = f"{policy.device}" + (f", {many} processes" if many > 1 else "")
-        where += " with a share each" if is_sharded(policy) else ""
+        where = f"{policy.device}" + f", {many} processes" * (many > 1) + " with a share each" * is_sharded(policy)
         tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
         self.journal = Journal(self.folder, self.report, tracker)
         for pool in self.pools:
@@ -143,6 +142,8 @@ class Run:
         )
         if config.share_prompts and not policy.shares_prompts:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
+        if not are_known(policy.model):
+            self.report.say("layers     transformers' own: for this model there are no faster ones")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
     def evaluate_if_due(self, step: int) -> None:

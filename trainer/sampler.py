@@ -12,14 +12,13 @@ from torch import Tensor
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import DivergedError, UsageError
 
-from .cache import behind, decoding_cache
-from .forward import left_pad, next_logits
+from .cache import can_share
+from .captured import Captured
+from .decoder import Decoder, WrittenOut
+from .layers import are_known
 from .paged import decode_in_pages
 from .policy import Policy
 from .sharding import gathered
-
-# Finished rows are dropped once they are this share of the rows in the cache: dropping copies the rest of it.
-DROP_AT = 0.125
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,14 @@ def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], logps: li
     return Rollout(prompt_ids, ids, text, "length" if length is None else "stop", logps[:length])
 
 
+def decoder_of(policy: Policy) -> type[Decoder]:
+    """The fastest that there is for a policy."""
+    if not (are_known(policy.model) and can_share(policy)):
+        return Decoder
+    grows = policy.model.get_decoder().rotary_emb.rope_type in ("dynamic", "longrope")  # with the longest row
+    return Captured if policy.device.type == "cuda" and not grows else WrittenOut
+
+
 def _decode(
     policy: Policy,
     prompts: Sequence[list[int]],
@@ -115,24 +122,18 @@ def _decode(
     their log-probabilities.
     """
     device, rows = policy.device, len(prompts) * group_size
-    ids, seen = left_pad(prompts, device)
-    width = ids.shape[1]
-    lengths = seen.sum(1).repeat_interleave(group_size)
     draws = [_draws(seed, max_new_tokens, group_size) for seed in seeds] if temperature > 0 else None
     drawn = None if draws is None else torch.cat(draws, 1).to(device)
-    cache = decoding_cache(policy)
-    logits = next_logits(policy, ids, seen, (seen.cumsum(1) - 1).clamp(min=0), cache)
-    cache, shared = behind(policy, cache, seen, group_size)
-    logits = logits.repeat_interleave(group_size, 0)
-    seen = torch.cat([seen.repeat_interleave(group_size, 0), seen.new_ones(rows, max_new_tokens)], 1)
+    decoder = decoder_of(policy)(policy, prompts, group_size, max_new_tokens)
     ends = torch.tensor(policy.end_ids, device=device)
-    tokens = ids.new_full((rows, max_new_tokens), policy.end_ids[0] if policy.end_ids else 0)
+    fill = policy.end_ids[0] if policy.end_ids else 0
+    tokens = torch.full((rows, max_new_tokens), fill, device=device)
     chances = torch.zeros(tokens.shape, device=device)
-    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the cache writes
+    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the decoder writes
     alive = torch.ones(rows, dtype=torch.bool, device=device)
     unfinished = [group_size] * len(prompts)
     for t in range(max_new_tokens):
-        chosen, chance = _choose(logits, temperature, None if drawn is None else drawn[t, active])
+        chosen, chance = _choose(decoder.logits, temperature, None if drawn is None else drawn[t, active])
         tokens[active, t], chances[active, t] = chosen, chance
         ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
         alive &= ~ending
@@ -145,14 +146,11 @@ def _decode(
         living = int(alive.sum())
         if living == 0:
             return
-        if len(alive) - living >= DROP_AT * len(alive):
+        if len(alive) - living >= decoder.drop_at * len(alive):
             kept = alive.nonzero().squeeze(1)
-            cache.batch_select_indices(kept)
-            if shared is not None:
-                shared.select(kept)
+            decoder.select(kept)
             active, alive, chosen = active[kept], alive[kept], chosen[kept]
-            seen, lengths = seen[kept], lengths[kept]
-        logits = next_logits(policy, chosen[:, None], seen[:, : width + t + 1], (lengths + t)[:, None], cache, shared)
+        decoder.append(chosen)
 
 
 def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> tuple[Tensor, Tensor]:

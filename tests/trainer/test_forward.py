@@ -11,9 +11,11 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from grpo_env.trainer import sampler
+from grpo_env.trainer import layers, sampler
 from grpo_env.trainer.attention import attend_here
+from grpo_env.trainer.captured import Captured
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.decoder import Decoder, WrittenOut
 from grpo_env.trainer.forward import completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
@@ -56,6 +58,8 @@ def tiny(family: str) -> Policy:
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
     model = AutoModelForCausalLM.from_config(config).eval()
+    for weight in model.parameters():  # or norms would be by 1, and biases 0
+        weight.data += 0.1 * torch.randn_like(weight)
     return Policy(family, model, None, Accelerator(cpu=True))
 
 
@@ -88,11 +92,20 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(family: str) -> None:
+DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, WrittenOut, Captured)]
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"), [one for one in DECODERS if one[0] in layers.FAMILIES or one[1] is Decoder]
+)
+def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
+    monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder]
+) -> None:
     """Rows end at different times, so that those that share a prompt become fewer."""
     policy = replace(tiny(family), tokenizer=WORDS)
     attend_here(policy.model)
+    assert sampler.decoder_of(policy) is (WrittenOut if family in layers.FAMILIES else Decoder)
+    monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     found = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
@@ -135,9 +148,14 @@ def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
 def test_the_run_says_when_it_cannot_share(
     make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    train(make_task(steps=1), run_dir=tmp_path / "fast")
+    assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
     monkeypatch.setattr("grpo_env.trainer.run.with_fast_paths", lambda policy, **_: policy)
+    monkeypatch.setattr("grpo_env.trainer.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
-    assert "this model cannot share it" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "this model cannot share it" in said
+    assert "transformers' own: for this model there are no faster ones" in said
 
 
 def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,16 @@ import itertools
 import json
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from transformers.models.llama.modeling_llama import LlamaMLP
 
 from grpo_env.curriculum import ask
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch, collate
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.layers import Gated
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import load_policy
 from grpo_env.trainer.rollout import roll_out
@@ -93,16 +94,16 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
 
 def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     """A layer asks for more memory than there is, when all completions of a step pass at once."""
-    sizes, forward = [], LlamaMLP.forward
+    sizes, forward = [], Gated.forward
 
-    def greedy(layer: LlamaMLP, x: torch.Tensor) -> torch.Tensor:
-        if x.requires_grad:
-            sizes.append(x.shape[1])
-            if x.shape[1] == sizes[0]:
+    def greedy(context: Any, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+        if gate.requires_grad:
+            sizes.append(len(gate))
+            if len(gate) == sizes[0]:
                 torch.empty(2**62, dtype=torch.uint8)
-        return forward(layer, x)
+        return forward(context, gate, up)
 
-    monkeypatch.setattr(LlamaMLP, "forward", greedy)
+    monkeypatch.setattr(Gated, "forward", greedy)
     result = train(make_task(eval_every=0, micro_batch_tokens=512), run_dir=tmp_path / "run")
     assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
     assert sizes.count(sizes[0]) == 1

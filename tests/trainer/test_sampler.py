@@ -14,6 +14,8 @@ from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.trainer import sampler
 from grpo_env.trainer.cache import decoding_cache
+from grpo_env.trainer.captured import Captured
+from grpo_env.trainer.decoder import Decoder, WrittenOut
 from grpo_env.trainer.policy import Policy, load_policy
 from grpo_env.trainer.sampler import Rollout, sample
 
@@ -76,13 +78,17 @@ def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, tem
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
 
 
-def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [Decoder, WrittenOut, Captured])
+def test_finished_rows_are_dropped_without_changing_the_others(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch, kind: type[Decoder]
+) -> None:
     # Every third token ends a completion here, so rows finish all the time.
     ending = replace(policy)
     ending.__dict__["end_ids"] = list(range(0, 280, 12))
     results = []
-    for share in (sampler.DROP_AT, 2.0):
-        monkeypatch.setattr(sampler, "DROP_AT", share)
+    monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
+    for share in (kind.drop_at, 2.0):
+        monkeypatch.setattr(kind, "drop_at", share)
         results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
     for one, other in zip(*results, strict=True):
@@ -199,6 +205,9 @@ def test_the_cache_copies_itself_now_and_then_only(policy: Policy) -> None:
     keys, values = cache.update(states[::2, :, :1], states[::2, :, :1], 0)
     assert keys.equal(torch.cat([states[::2], states[::2, :, :1]], 2))
     assert values.equal(torch.cat([-states[::2], states[::2, :, :1]], 2))
+    cache.batch_repeat_interleave(2)
+    cache.batch_select_indices(torch.tensor([1, 3]))
+    assert cache.update(states[:2, :, :1], states[:2, :, :1], 0)[0][:, :, :-1].equal(keys)
 
 
 @pytest.mark.parametrize("precision", [None, torch.bfloat16])
