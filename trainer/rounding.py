@@ -17,6 +17,9 @@ from grpo_env.errors import UsageError
 
 from .policy import Policy
 
+# Weights that are in float32 at the same time: the five tensors of an update then take 80 MB, whatever the model.
+CHUNK = 2**22
+
 
 def hold_in_bf16(policy: Policy) -> None:
     """Keep the trained weights in bfloat16. Raises ``UsageError`` where the policy does not compute in it."""
@@ -62,10 +65,12 @@ class RoundingAdamW(torch.optim.AdamW):
                 if generator is None:
                     number = self._seed * 2**32 + int(state["step"])
                     generator = torch.Generator(weight.device).manual_seed(number % 2**63)
-                kept = weight, state["exp_avg"], state["exp_avg_sq"]
-                value, first, second = (held.float() for held in kept)
-                adamw([value], [weight.grad.float()], [first], [second], [], [state["step"]], fused=True, **settings)
-                draws = torch.empty_like(value, dtype=torch.int32).random_(-(2**31), 2**31 - 1, generator=generator)
-                weight.copy_(rounded(value, draws.bitwise_and(2**16 - 1)))
-                state["exp_avg"].copy_(first)
-                state["exp_avg_sq"].copy_(rounded(second, draws.bitwise_right_shift_(16).bitwise_and_(2**16 - 1)))
+                kept = weight, state["exp_avg"], state["exp_avg_sq"], weight.grad.contiguous()
+                for part in zip(*(held.view(-1).split(CHUNK) for held in kept), strict=True):
+                    value, first, second, grad = (held.float() for held in part)
+                    adamw([value], [grad], [first], [second], [], [state["step"].clone()], fused=True, **settings)
+                    draws = torch.empty_like(value, dtype=torch.int32).random_(-(2**31), 2**31 - 1, generator=generator)
+                    part[0].copy_(rounded(value, draws.bitwise_and(2**16 - 1)))
+                    part[1].copy_(first)
+                    part[2].copy_(rounded(second, draws.bitwise_right_shift_(16).bitwise_and_(2**16 - 1)))
+                state["step"] += 1

@@ -53,7 +53,9 @@ def test_the_second_moment_does_not_stand_still():
     assert optimizer.state[weight]["exp_avg_sq"].float().mean().item() == pytest.approx(1 - 0.999**1000, rel=0.02)
 
 
-def test_the_update_is_adamws():
+@pytest.mark.parametrize("chunk", [2**22, 300])
+def test_the_update_is_adamws(monkeypatch, chunk):
+    monkeypatch.setattr("grpo_env.trainer.rounding.CHUNK", chunk)
     torch.manual_seed(0)
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
     settings = {"lr": 0.5, "betas": (0.9, 0.95), "weight_decay": 0.1}
@@ -64,6 +66,7 @@ def test_the_update_is_adamws():
         ours.step()
         reference.step()
     assert torch.allclose(held.double(), exact, rtol=2**-6, atol=2**-5)
+    assert ours.state[held]["step"] == 5
 
 
 def test_a_run_holds_half_as_much_learns_and_resumes_to_the_bit(make_task, tmp_path):
