@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from grpo_env.errors import UsageError, nearest
 from grpo_env.peer_names import PEERS
@@ -16,29 +16,50 @@ from .presets import expand
 
 
 @dataclass(frozen=True)
+class Range:
+    """What a number may be: from ``low`` to ``high``, or above something."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+
+    def check(self, name: str, value: float | None) -> None:
+        """Raises ``UsageError``. ``None``, where a type allows it, is no number."""
+        if value is None or (math.isfinite(value) and self.low <= value <= self.high and value > self.above):
+            return
+        bounds = {
+            f"at least {self.low:g}": self.low,
+            f"at most {self.high:g}": self.high,
+            f"above {self.above:g}": self.above,
+        }
+        told = " and ".join(text for text, bound in bounds.items() if math.isfinite(bound)) or "finite"
+        raise UsageError(f"{name} is {value:g}; it must be {told}")
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """Everything that a run can be told. The defaults are what the literature supports as of 2026."""
 
     model: str = "bundled"
     """A folder or hub id that transformers loads as a causal language model, or ``bundled``."""
-    seed: int = 0
+    seed: Annotated[int, Range(0, 2**31)] = 0
     """Fixes the order of the examples and every sample."""
-    steps: int = 100
+    steps: Annotated[int, Range(0)] = 100
     """Training steps; each samples, scores and learns from ``prompts_per_step`` x ``group_size`` completions."""
-    prompts_per_step: int = 16
+    prompts_per_step: Annotated[int, Range(1)] = 16
     """P: prompts per step, over all processes."""
-    group_size: int = 8
-    """G: completions per prompt."""
-    max_new_tokens: int = 256
+    group_size: Annotated[int, Range(2)] = 8
+    """G: completions per prompt, which are compared with each other."""
+    max_new_tokens: Annotated[int, Range(1)] = 256
     """Longest completion, in tokens; a longer one is truncated."""
-    temperature: float = 1.0
+    temperature: Annotated[float, Range(above=0)] = 1.0
     """Of sampling and of the log-probabilities alike. Top-p and top-k do not exist: samples are from the policy."""
     sampler: Literal["own", "paged"] = "own"
     """``paged`` samples by transformers' continuous batching, from a copy of the weights: see ``sampler_clip``."""
 
     supervision: Literal["outcome", "process", "both"] = "outcome"
     """What the advantages come from: the reward of the whole completion, of its steps, or their sum."""
-    process_weight: float = 1.0
+    process_weight: Annotated[float, Range(0)] = 1.0
     """Weight of the process advantages under ``supervision: both``."""
     credit: Credit = "sum"
     """What a token gets of the normalised rewards of the steps that end on it or later: sum, mean or min."""
@@ -58,68 +79,68 @@ class TrainConfig:
     """``ppo`` clips the ratio, ``cispo`` the weight of each token's gradient, ``reinforce`` uses no ratio."""
     ratio: RatioLevel = "token"
     """Ratio of each token, or the geometric mean of its completion (GSPO)."""
-    clip_low: float = 0.2
+    clip_low: Annotated[float, Range(0, 1)] = 0.2
     """The ratio is clipped below at 1 - ``clip_low``."""
-    clip_high: float = 0.28
+    clip_high: Annotated[float, Range(0)] = 0.28
     """The ratio is clipped above at 1 + ``clip_high``."""
-    dual_clip: float | None = None
+    dual_clip: Annotated[float | None, Range(above=1)] = None
     """Under ``ppo``: bound on the ratio where the advantage is negative, above 1 (3 is usual); none: no bound."""
-    sampler_clip: float | None = None
+    sampler_clip: Annotated[float | None, Range(above=1)] = None
     """Weight tokens by the loss's probability over the sampler's, at most this (2 is usual); none: no weights."""
-    entropy_coef: float = 0.0
+    entropy_coef: Annotated[float, Range()] = 0.0
     """Weight of an entropy bonus in the loss."""
-    kl_coef: float = 0.0
+    kl_coef: Annotated[float, Range(0)] = 0.0
     """Weight of the KL penalty to the starting model; at 0 no reference model is kept."""
     kl_estimator: Estimator = "k3"
     """k1, k2 or k3 (see ``losses.kl_penalty``)."""
     kl_ratio: bool = False
     """Multiply the KL estimate by the ratio: unbiased, gradient included, for samples of older weights."""
-    reference_every: int = 0
+    reference_every: Annotated[int, Range(0)] = 0
     """Take the current model as the new reference every so many steps (iterative GRPO); 0: the first one stays."""
     curriculum: Literal["schedule", "pass_rate"] | None = None
     """Order of the examples: easy ones first, or by how often each was wrong; none: a new order every epoch."""
     curriculum_by: str | None = None
     """Under ``schedule``: column, path or template with a number, larger for harder; none: data in that order."""
-    curriculum_start: float = 0.2
+    curriculum_start: Annotated[float, Range(0, 1)] = 0.2
     """Under ``schedule``: share of the examples, the easiest, that the first step draws from."""
-    curriculum_steps: int = 50
+    curriculum_steps: Annotated[int, Range(0)] = 50
     """Under ``schedule``: steps until all examples are drawn from."""
     resample: str | None = None
     """Dynamic sampling: replace groups in which this part of the reward, such as accuracy, is the same for all."""
-    resample_rounds: int = 3
+    resample_rounds: Annotated[int, Range(0)] = 3
     """How often at most a step samples further prompts for ``resample``."""
     truncated: Literal["keep", "zero", "mask"] = "keep"
     """Truncated completions: learn from them; or their rewards are 0; or they are out of the loss, not the baseline."""
-    updates_per_step: int = 1
+    updates_per_step: Annotated[int, Range(1)] = 1
     """mu: optimizer updates on each step's samples."""
-    max_unscored_share: float = 0.1
+    max_unscored_share: Annotated[float, Range(0, 1)] = 0.1
     """Stop when more than this share of a step's completions cannot be scored."""
 
-    lora_rank: int = 0
+    lora_rank: Annotated[int, Range(0)] = 0
     """Train a LoRA adapter of this rank and leave the weights as they are (Hu et al. 2021); 0: train all weights."""
-    lora_alpha: float = 32.0
+    lora_alpha: Annotated[float, Range(0)] = 32.0
     """What the adapter adds is scaled by ``lora_alpha`` / ``lora_rank``."""
     lora_target: str = "all-linear"
     """Layers that the adapter is of: all linear ones but the head, or names (``q_proj,v_proj``)."""
     optimizer: Literal["adamw", "adamw_bf16", "adamw_8bit"] = "adamw"
     """``adamw_bf16``: weights, gradients, moments in bfloat16, rounded at random; ``adamw_8bit``: moments in 8 bits."""
-    learning_rate: float = 1e-6
+    learning_rate: Annotated[float, Range(above=0)] = 1e-6
     """Peak learning rate of AdamW."""
-    warmup_steps: int = 3
+    warmup_steps: Annotated[int, Range(0)] = 3
     """Steps of linear warm-up."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """After the warm-up: fall along a cosine to ``lr_floor``, or stay."""
-    lr_floor: float = 0.1
+    lr_floor: Annotated[float, Range(0, 1)] = 0.1
     """Where the cosine ends, as a share of ``learning_rate``."""
-    adam_beta1: float = 0.9
+    adam_beta1: Annotated[float, Range(0, 0.999999)] = 0.9
     """AdamW's decay of the first moment."""
-    adam_beta2: float = 0.95
+    adam_beta2: Annotated[float, Range(0, 0.999999)] = 0.95
     """AdamW's decay of the second moment."""
-    weight_decay: float = 0.0
+    weight_decay: Annotated[float, Range(0)] = 0.0
     """AdamW's weight decay."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: Annotated[float, Range(above=0)] = 1.0
     """The gradient is scaled down to this norm."""
-    micro_batch_tokens: int = 4096
+    micro_batch_tokens: Annotated[int, Range(1)] = 4096
     """Token positions per forward and backward pass, padding included: memory against speed, for the same gradient."""
     share_prompts: bool = True
     """Compute a group's prompt once in the loss, and no padding, where the model's family can."""
@@ -130,32 +151,23 @@ class TrainConfig:
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """``auto`` takes CUDA, else MPS, else the CPU."""
 
-    eval_every: int = 25
+    eval_every: Annotated[int, Range(0)] = 25
     """Evaluate on held-out examples every so many steps, and before and after; 0: only before and after."""
-    eval_examples: int = 200
+    eval_examples: Annotated[int, Range(1)] = 200
     """Held-out examples per evaluation."""
-    eval_samples: int = 1
+    eval_samples: Annotated[int, Range(0)] = 1
     """Sampled completions per held-out example, beside the greedy one; 0: none."""
-    save_every: int = 50
+    save_every: Annotated[int, Range(0)] = 50
     """Checkpoint every so many steps, and at the end; 0: only at the end."""
-    keep_checkpoints: int = 2
+    keep_checkpoints: Annotated[int, Range(1)] = 2
     """Checkpoints to keep."""
     tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
     """Send the metrics there too; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
 
     def __post_init__(self) -> None:
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and low <= value <= high):
-                bound = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
-                raise UsageError(f"{name} is {value:g}; it must be {bound}")
-        for name in ("temperature", "learning_rate", "max_grad_norm"):
-            if getattr(self, name) == 0:
-                raise UsageError(f"{name} must be greater than 0")
-        for name in ("dual_clip", "sampler_clip"):
-            value = getattr(self, name)
-            if value is not None and not (1 < value < math.inf):
-                raise UsageError(f"{name} is {value:g}; it must be above 1, or null for none")
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            for limits in getattr(hint, "__metadata__", ()):
+                limits.check(name, getattr(self, name))
         if self.dual_clip is not None and self.surrogate != "ppo":
             raise UsageError(f"dual_clip belongs to surrogate=ppo, not to {self.surrogate}")
         if self.surrogate == "reinforce" and self.ratio != "token":
@@ -166,8 +178,6 @@ class TrainConfig:
             raise UsageError("curriculum_by belongs to curriculum=schedule")
         if self.reference_every and not self.kl_coef:
             raise UsageError("reference_every needs a reference model: set kl_coef above 0")
-        if self.group_size < 2:
-            raise UsageError(f"group_size is {self.group_size}; a group needs at least 2 completions to compare")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], source: str = "settings") -> Self:
@@ -188,38 +198,3 @@ class TrainConfig:
             return cls(**expand(checked))
         except UsageError as error:
             raise UsageError(f"{source}: {error}") from None
-
-
-_RANGES: tuple[tuple[str, float, float], ...] = (
-    ("seed", 0, 2**31),
-    ("steps", 0, math.inf),
-    ("prompts_per_step", 1, math.inf),
-    ("max_new_tokens", 1, math.inf),
-    ("temperature", 0, math.inf),
-    ("process_weight", 0, math.inf),
-    ("clip_low", 0, 1),
-    ("clip_high", 0, math.inf),
-    ("entropy_coef", -math.inf, math.inf),
-    ("kl_coef", 0, math.inf),
-    ("reference_every", 0, math.inf),
-    ("updates_per_step", 1, math.inf),
-    ("curriculum_start", 0, 1),
-    ("curriculum_steps", 0, math.inf),
-    ("resample_rounds", 0, math.inf),
-    ("max_unscored_share", 0, 1),
-    ("lora_rank", 0, math.inf),
-    ("lora_alpha", 0, math.inf),
-    ("learning_rate", 0, math.inf),
-    ("warmup_steps", 0, math.inf),
-    ("lr_floor", 0, 1),
-    ("adam_beta1", 0, 0.999999),
-    ("adam_beta2", 0, 0.999999),
-    ("weight_decay", 0, math.inf),
-    ("max_grad_norm", 0, math.inf),
-    ("micro_batch_tokens", 1, math.inf),
-    ("eval_every", 0, math.inf),
-    ("eval_examples", 1, math.inf),
-    ("eval_samples", 0, math.inf),
-    ("save_every", 0, math.inf),
-    ("keep_checkpoints", 1, math.inf),
-)
