@@ -143,8 +143,8 @@ def ours(work: Work, listener: Listener) -> None:
     """``grpo_env.train``, without evaluations and checkpoints."""
     import torch
 
+    from grpo_env.rounding import RoundingAdamW
     from grpo_env.trainer import loop, rollout
-    from grpo_env.trainer.rounding import RoundingAdamW
     from grpo_env.trainer.run import Run
 
     task, _ = load(work)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from grpo_env.errors import UsageError, nearest
-from grpo_env.intervals import bootstrap, pass_at_k
+from grpo_env.intervals import Interval, bootstrap, pass_at_k, wilson
 from grpo_env.task import Task, load_task
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def run_eval(
         accuracy with its 95 % interval. Raises ``UsageError``.
     """
     from grpo_env.trainer.config import TrainConfig
-    from grpo_env.trainer.evaluate import accuracy_interval, evaluate, summarise
     from grpo_env.trainer.policy import load_policy
+    from grpo_env.trainer.rollout import evaluate
 
     task = load_task(task) if isinstance(task, str) else task
     for name in settings:
@@ -66,6 +67,40 @@ def run_eval(
         "sampled": summarise(sampled),
         **_pass_at(sampled, samples, config.seed),
     }
+
+
+def summarise(judged: Sequence[Judged]) -> dict[str, float]:
+    """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
+
+    Unscored completions are left out of each mean; ``unscored`` is the share without a reward. Of several tasks,
+    ``TASK/accuracy`` and ``TASK/reward`` are those of each.
+    """
+    values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
+    several = len({one.task for one in judged}) > 1
+    for one in judged:
+        found = {"accuracy": one.right, "reward": one.score.value}
+        found |= {f"parts/{part.name}": part.value for part in one.score.parts}
+        found |= {f"{one.task}/{name}": found[name] for name in ("accuracy", "reward") if several}
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
+    return {
+        **{name: fmean(scored) if (scored := _known(found)) else math.nan for name, found in values.items()},
+        "length": fmean(len(one.rollout.ids) for one in judged),
+        "truncated": fmean(one.rollout.finish == "length" for one in judged),
+        "unscored": fmean(not one.score.scored for one in judged),
+    }
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def accuracy_interval(judged: Sequence[Judged]) -> Interval:
+    """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
+    values = _known(one.right for one in judged)
+    if set(values) <= {0.0, 1.0}:
+        return wilson(sum(values), len(values))
+    return bootstrap(values)
 
 
 def _pass_at(judged: Sequence[Judged], samples: int, seed: int) -> dict[str, Any]:

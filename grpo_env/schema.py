@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -310,29 +309,3 @@ def _section(annotation: Any) -> Any:
         if is_dataclass(candidate) or (isinstance(candidate, type) and issubclass(candidate, BaseModel)):
             return candidate
     return None
-
-
-def typed(name: str, value: Any, hint: Any, source: str) -> Any:
-    """``value`` as the type of a setting: a number, text, true or false, one of some names, or none where allowed.
-
-    Raises ``UsageError``, beginning with ``source``, for anything else.
-    """
-    if isinstance(hint, types.UnionType) or type(None) in get_args(hint):
-        if value is None:
-            return None
-        hint = next(choice for choice in get_args(hint) if choice is not type(None))
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise UsageError(f"{source}: {name} is {value!r}; {nearest(str(value), get_args(hint))}")
-        return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if hint is float and isinstance(value, str):  # YAML reads 1e-4, without a dot, as text
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    if type(value) is not hint:
-        kind = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
-        raise UsageError(f"{source}: {name} is {value!r}; it must be {kind}")
-    return value

@@ -15,10 +15,10 @@ from grpo_env.curriculum import Pool
 from grpo_env.errors import RunError
 from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.run_files import MODEL, RunFiles, read_config, replace, sync, writing
+from grpo_env.sharding.shares import is_sharded, load_optimizer, shares, whole_model, whole_state
 
 from .config import TrainConfig
 from .policy import Policy
-from .sharding import is_sharded, load_optimizer, shares, whole_model, whole_state
 
 
 class RunFolder(RunFiles):

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 from grpo_env.peer_names import PEERS
-from grpo_env.schema import typed
+from grpo_env.settings import Range, check_ranges, checked_types
 
 from .choices import Aggregate, Credit, Estimator, RatioLevel, Scale, Std, Surrogate
 from .presets import expand
-
-
-@dataclass(frozen=True)
-class Range:
-    """What a number may be: from ``low`` to ``high``, or above something."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    above: float = -math.inf
-
-    def check(self, name: str, value: float | None) -> None:
-        """Raises ``UsageError``. ``None``, where a type allows it, is no number."""
-        if value is None or (math.isfinite(value) and self.low <= value <= self.high and value > self.above):
-            return
-        bounds = {
-            f"at least {self.low:g}": self.low,
-            f"at most {self.high:g}": self.high,
-            f"above {self.above:g}": self.above,
-        }
-        told = " and ".join(text for text, bound in bounds.items() if math.isfinite(bound)) or "finite"
-        raise UsageError(f"{name} is {value:g}; it must be {told}")
 
 
 @dataclass(frozen=True)
@@ -165,9 +143,7 @@ class TrainConfig:
     """Send the metrics there too; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            for limits in getattr(hint, "__metadata__", ()):
-                limits.check(name, getattr(self, name))
+        check_ranges(self)
         if self.dual_clip is not None and self.surrogate != "ppo":
             raise UsageError(f"dual_clip belongs to surrogate=ppo, not to {self.surrogate}")
         if self.surrogate == "reinforce" and self.ratio != "token":
@@ -186,14 +162,7 @@ class TrainConfig:
         Raises ``UsageError``, beginning with ``source``, for an unknown name (with the nearest known one, also from
         what other libraries call it), a wrong type, or a value out of range.
         """
-        hints = get_type_hints(cls)
-        known = [field.name for field in fields(cls)]
-        for name in settings:
-            if name in PEERS:
-                raise UsageError(f"{source}: unknown setting {name!r}; here it is called {PEERS[name]!r}")
-            if name not in known:
-                raise UsageError(f"{source}: unknown setting {name!r}; {nearest(str(name), known)}")
-        checked = {name: typed(name, value, hints[name], source) for name, value in settings.items()}
+        checked = checked_types(cls, settings, source, PEERS)
         try:
             return cls(**expand(checked))
         except UsageError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.mixture import Mixture, load_mixture
-from grpo_env.run_files import MODEL
+from grpo_env.run_files import MODEL, uninterrupted
 from grpo_env.task import Task
 
 from .batch import collate
@@ -16,7 +16,7 @@ from .checkpoint import RunFolder
 from .config import TrainConfig
 from .presets import expand
 from .rollout import fill_batch
-from .run import Result, Run, uninterrupted
+from .run import Result, Run
 from .update import update
 
 

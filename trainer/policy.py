@@ -33,7 +33,7 @@ class Policy:
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
     Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
     the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time. ``paged`` samples are
-    transformers' own (see ``paged``); ``engine`` is DeepSpeed's, where it trains the model (see ``zero``).
+    transformers' own (see ``paged``); ``engine`` is DeepSpeed's, where it trains the model (see ``sharding.zero``).
     """
 
     name: str
@@ -165,7 +165,7 @@ def load_policy(
     mode), or the ratio of the first update would not be 1. Raises ``UsageError`` for a model that does not load
     and for a device or precision that is not there.
     """
-    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``zero``
+    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.zero``
         accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
     disable_fsdp_ram_efficient_loading()  # every process reads the file: transformers would give weights to one only
     found = accelerator.device.type

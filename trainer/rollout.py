@@ -11,7 +11,8 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
-from grpo_env.curriculum import Pool, Prompt, draw
+from grpo_env.curriculum import Pool, Prompt, ask, draw
+from grpo_env.task import Task
 
 from .config import TrainConfig
 from .policy import Policy
@@ -114,6 +115,31 @@ def roll_out(
     ]
     gathered: list[Judged] = gather_object(judged)
     return gathered
+
+
+def evaluate(
+    policy: Policy, task: Task, examples: Sequence[Example], config: TrainConfig, *, samples: int, step: int = 0
+) -> list[Judged]:
+    """Judge ``samples`` completions of every example, or one greedy completion where ``samples`` is 0.
+
+    As many rows go through the model at once as in a training step, so memory that suffices for one suffices here.
+    """
+    group = max(1, samples)
+    at_once = max(1, config.prompts_per_step * config.group_size // group)
+    judged: list[Judged] = []
+    # By prompt length, so that a chunk holds little padding; the order of the result is that of the examples.
+    order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
+    for at in range(0, len(order), at_once):
+        judged += roll_out(
+            policy,
+            ask(task, [examples[index] for index in order[at : at + at_once]], step),
+            group,
+            max_new_tokens=config.max_new_tokens,
+            temperature=config.temperature if samples else 0.0,
+            seed=f"{config.seed}/eval",
+        )
+    groups = {index: judged[place * group : (place + 1) * group] for place, index in enumerate(order)}
+    return [one for index in range(len(examples)) for one in groups[index]]
 
 
 def _together(verifier: Verifier) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,25 +15,24 @@ from grpo_env.core import Example
 from grpo_env.curriculum import Pool, check_task
 from grpo_env.curves import plot_curves
 from grpo_env.errors import DivergedError, RunError, UsageError
+from grpo_env.evaluation import accuracy_interval, summarise
 from grpo_env.journal import Journal
 from grpo_env.live import Report
 from grpo_env.mixture import Mixture
-from grpo_env.run_files import CURVES, MODEL, SAMPLES
+from grpo_env.run_files import CURVES, MODEL, SAMPLES, uninterrupted
+from grpo_env.sharding.shares import is_sharded, shard
+from grpo_env.sharding.zero import with_engine
 from grpo_env.track import check_tracker, start_tracker
 
 from .adapters import prepare_adapter
 from .batch import Batch
 from .checkpoint import RunFolder
 from .config import TrainConfig
-from .evaluate import accuracy_interval, evaluate, summarise
 from .forward import with_fast_paths
 from .layers import are_known
 from .policy import Policy, load_policy, size
-from .rollout import Judged
-from .rounding import hold_in_bf16
-from .sharding import is_sharded, shard
-from .update import UpdateStats, learning_rate, make_optimizer
-from .zero import with_engine
+from .rollout import Judged, evaluate
+from .update import UpdateStats, hold_in_bf16, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
 
@@ -282,19 +278,3 @@ class Run:
             plot_curves(
                 self.folder.metrics(), self.folder.path / CURVES, f"{self.mixture.name} ({self.folder.path.name})"
             )
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of the block, so that no update is left half done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed = []
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import DivergedError, UsageError
+from grpo_env.sharding.shares import gathered
 
 from .cache import can_share
 from .captured import Captured
@@ -18,7 +19,6 @@ from .decoder import Decoder, WrittenOut
 from .layers import are_known
 from .paged import decode_in_pages
 from .policy import Policy
-from .sharding import gathered
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from torch import Tensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError
+from grpo_env.rounding import RoundingAdamW
+from grpo_env.sharding.shares import advance, backward, is_sharded
 
 from .batch import Batch, MicroBatch, evened
 from .config import TrainConfig
 from .forward import completion_states, logits_of
 from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
 from .policy import Policy
-from .rounding import RoundingAdamW
-from .sharding import advance, backward, is_sharded
 
 T = TypeVar("T")
 
@@ -64,6 +64,14 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
         raise UsageError("optimizer=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
     optimizer: torch.optim.Optimizer = AdamW8bit(policy.trained.values(), **settings)
     return optimizer
+
+
+def hold_in_bf16(policy: Policy) -> None:
+    """Keep the trained weights in bfloat16. Raises ``UsageError`` where the policy does not compute in it."""
+    if policy.autocast != torch.bfloat16:
+        raise UsageError("optimizer=adamw_bf16 keeps weights in bfloat16 and needs precision=bf16")
+    for weight in policy.trained.values():
+        weight.data = weight.data.bfloat16()
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:

@@ -13,12 +13,11 @@ import pytest
 from grpo_env import Completion, Example, Score, Verifier, verifier
 from grpo_env.curriculum import take
 from grpo_env.errors import UsageError
-from grpo_env.evaluation import run_eval
+from grpo_env.evaluation import run_eval, summarise
 from grpo_env.intervals import bootstrap, pass_at_k, wilson
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.evaluate import evaluate, summarise
 from grpo_env.trainer.policy import Policy
-from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.rollout import Judged, evaluate
 from grpo_env.trainer.sampler import Rollout
 
 

@@ -14,11 +14,11 @@ import yaml
 from grpo_env.core import Score
 from grpo_env.curriculum import Pool, draw
 from grpo_env.errors import RunError, UsageError
+from grpo_env.evaluation import summarise
 from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.task import load_task
 from grpo_env.trainer.batch import token_advantages
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.rollout import Judged
 from grpo_env.trainer.sampler import Rollout

@@ -18,13 +18,13 @@ from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 
 from grpo_env.errors import UsageError
+from grpo_env.sharding.shares import shard
+from grpo_env.sharding.zero import share, with_engine
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.policy import Policy
 from grpo_env.trainer.run import InterruptedRunError
-from grpo_env.trainer.sharding import shard
 from grpo_env.trainer.update import UpdateStats, make_optimizer, update
-from grpo_env.trainer.zero import share, with_engine
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
 # is held out, so one of two processes has none.

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
+from grpo_env.rounding import RoundingAdamW, rounded
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.rounding import RoundingAdamW, rounded
 
 FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value == 0 or abs(value) > 2.0**-100)
 
@@ -55,7 +55,7 @@ def test_the_second_moment_does_not_stand_still():
 
 @pytest.mark.parametrize("chunk", [2**22, 300])
 def test_the_update_is_adamws(monkeypatch, chunk):
-    monkeypatch.setattr("grpo_env.trainer.rounding.CHUNK", chunk)
+    monkeypatch.setattr("grpo_env.rounding.CHUNK", chunk)
     torch.manual_seed(0)
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
     settings = {"lr": 0.5, "betas": (0.9, 0.95), "weight_decay": 0.1}

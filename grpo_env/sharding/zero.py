@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate.utils import DeepSpeedPlugin, parse_flag_from_env
@@ -17,8 +17,9 @@ from torch import Tensor
 
 from grpo_env.errors import UsageError
 
-from .config import TrainConfig
-from .policy import Policy
+if TYPE_CHECKING:
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.policy import Policy
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 

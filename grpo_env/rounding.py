@@ -13,20 +13,8 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
-from grpo_env.errors import UsageError
-
-from .policy import Policy
-
 # Weights that are in float32 at the same time: the five tensors of an update then take 80 MB, whatever the model.
 CHUNK = 2**22
-
-
-def hold_in_bf16(policy: Policy) -> None:
-    """Keep the trained weights in bfloat16. Raises ``UsageError`` where the policy does not compute in it."""
-    if policy.autocast != torch.bfloat16:
-        raise UsageError("optimizer=adamw_bf16 keeps weights in bfloat16 and needs precision=bf16")
-    for weight in policy.trained.values():
-        weight.data = weight.data.bfloat16()
 
 
 def rounded(values: Tensor, draws: Tensor) -> Tensor:

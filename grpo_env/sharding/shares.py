@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from accelerate.utils import FullyShardedDataParallelPlugin, parse_flag_from_env
@@ -24,8 +24,10 @@ from torch.utils._pytree import tree_map_only
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from . import zero
-from .config import TrainConfig
-from .policy import Policy
+
+if TYPE_CHECKING:
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.policy import Policy
 
 T = TypeVar("T")
 

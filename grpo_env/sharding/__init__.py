@@ -1,0 +1,1 @@
+"""Weights, gradients and optimizer states of which every process keeps a share."""
