@@ -22,6 +22,12 @@ class RunError(GrpoEnvError):
     """The work failed: a diverged run, a corrupt checkpoint, a full disk. Exit code 1."""
 
 
+class InterruptedRunError(RunError):
+    """Ctrl-C. The run is saved and can go on. Exit code 130, as of programs that a signal ends."""
+
+    exit_code = 130
+
+
 class DivergedError(RunError):
     """The model's output is not finite: its weights are of no use any more."""
 

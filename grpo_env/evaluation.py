@@ -40,6 +40,7 @@ def run_eval(
         accuracy with its 95 % interval. Raises ``UsageError``.
     """
     from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.forward import with_fast_paths
     from grpo_env.trainer.policy import load_policy
     from grpo_env.trainer.rollout import evaluate
 
@@ -51,6 +52,7 @@ def run_eval(
     config = TrainConfig.from_mapping(chosen, "eval")
     examples = task.examples("eval", limit)
     policy = load_policy(config.model, device=config.device, precision=config.precision)
+    policy = with_fast_paths(policy, share_prompts=False)
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .choices import Credit, Scale, Std
+from .config import Credit, Scale, Std
 
 # Rewards closer than this, relative to their size, are equal: 0.1 + 0.2 and 0.3 must not become -1 and +1.
 EQUAL = 1e-9

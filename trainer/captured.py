@@ -1,7 +1,8 @@
 """Decoding steps as a CUDA graph: all kernels of a step are started at once, at the addresses they were recorded with.
 
 A step of a small model is hundreds of kernels of a few microseconds, and starting one from Python takes longer than it
-runs. So that nothing moves, keys and values have a place for every token to come; what is not there yet is masked.
+runs. So that nothing moves, keys and values have a place for every token to come. What is not there yet is masked, and
+zeros, as it is still multiplied by 0.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .attention import attend
 from .decoder import WrittenOut
@@ -30,7 +32,7 @@ class Captured(WrittenOut):
         super().__init__(policy, prompts, group_size, max_new_tokens)
         assert self.shared is not None
         self.held = [
-            [_with_places(states.repeat_interleave(group_size, 0), max_new_tokens) for states in layer]
+            [pad(states.repeat_interleave(group_size, 0), (0, 0, 0, max_new_tokens)) for states in layer]
             for layer in self.shared.held
         ]
         self.shared = None
@@ -86,9 +88,3 @@ class Captured(WrittenOut):
             return attend(attention, query.unsqueeze(2), keys, values, mask(window), scaling=attention.scaling)[0]
 
         return self.head(hidden_states(self.policy.model, self.given, self.positions, mix))
-
-
-def _with_places(states: Tensor, count: int) -> Tensor:
-    """Room for ``count`` tokens more; zeros, as what is masked is still multiplied by 0."""
-    rows, heads, _, size = states.shape
-    return torch.cat([states, states.new_zeros(rows, heads, count, size)], 2)

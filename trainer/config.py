@@ -10,8 +10,15 @@ from grpo_env.errors import UsageError
 from grpo_env.peer_names import PEERS
 from grpo_env.settings import Range, check_ranges, checked_types
 
-from .choices import Aggregate, Credit, Estimator, RatioLevel, Scale, Std, Surrogate
 from .presets import expand
+
+Scale = Literal["group", "batch", "none"]
+Std = Literal["sample", "population"]
+Credit = Literal["sum", "mean", "min"]
+Aggregate = Literal["token", "sequence", "constant"]
+Surrogate = Literal["ppo", "cispo", "reinforce"]
+RatioLevel = Literal["token", "sequence"]
+Estimator = Literal["k1", "k2", "k3"]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ logits of all tokens at once; they are many times larger.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,6 +20,8 @@ import torch
 from torch import Tensor
 
 from .attention import Layout, attend_packed
+from .captured import Captured
+from .decoder import Decoder
 from .layers import are_known, hidden_states
 from .policy import Policy
 
@@ -107,27 +110,45 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
             layout=layout,
         )
     first, rest = states[: len(distinct)][own[completion_mask[:, 0]]], states[len(distinct) :]
-    return [(first, _only(completion_mask, slice(0, 1))), (rest, _only(completion_mask, slice(1, None)))]
+    begins = torch.arange(ids.shape[1], device=ids.device) == 0
+    return [(first, completion_mask & begins), (rest, completion_mask & ~begins)]
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
-    """The policy with each fast path that gives the plain path's logits for its model, tried on three short rows."""
+    """The policy with each fast path that gives the plain path's logits for its model, tried on a few short rows."""
     exact = replace(policy, autocast=None)  # whether it is the same computation, not how it is rounded
-    apart = _agree(exact, replace(exact, has_head_apart=True))
+    apart = _agree(partial(_learning, exact), partial(_learning, replace(exact, has_head_apart=True)))
     exact = replace(exact, has_head_apart=apart)
-    shares = share_prompts and _agree(exact, replace(exact, shares_prompts=True))
-    return replace(policy, has_head_apart=apart, shares_prompts=shares)
+    shares = share_prompts and _agree(
+        partial(_learning, exact), partial(_learning, replace(exact, shares_prompts=True))
+    )
+    on_cuda = policy.device.type == "cuda" and are_known(policy.model)
+    captures = on_cuda and _agree(partial(_sampling, policy, Decoder), partial(_sampling, policy, Captured), 0.05)
+    return replace(policy, has_head_apart=apart, shares_prompts=shares, captures=captures)
 
 
-def _agree(plain: Policy, fast: Policy) -> bool:
-    expected = _trial(plain)
+def _agree(plain: Callable[[], Tensor], fast: Callable[[], Tensor], apart: float = 1e-3) -> bool:
+    expected = plain()
     try:
-        return torch.allclose(_trial(fast), expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
-    except Exception:  # a family without such a cache or decoder says so in a way of its own
+        return torch.allclose(fast(), expected, rtol=apart, atol=apart * float(expected.abs().max()))
+    except Exception:  # what a family lacks it says in a way of its own, and so does CUDA
         return False
 
 
-def _trial(policy: Policy) -> Tensor:
+def _sampling(policy: Policy, kind: type[Decoder]) -> Tensor:
+    """(tokens, V) logits of four rows behind two prompts, of which one row ends early."""
+    found, kept = [], torch.tensor([0, 2, 3], device=policy.device)
+    with torch.inference_mode(), policy.computing():
+        decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
+        for step in range(4):
+            if step == 2:
+                decoder.select(kept)
+            decoder.append(torch.arange(len(decoder.positions), device=policy.device) + step)
+            found.append(decoder.logits.clone())
+    return torch.cat(found)
+
+
+def _learning(policy: Policy) -> Tensor:
     """(rows, T, V) logits of three short rows, two of them with the same prompt; 0 where there is no token."""
     prompts = [[1, 2, 3], [1, 2, 3], [2, 1]]
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)
@@ -139,9 +160,3 @@ def _trial(policy: Policy) -> Tensor:
     for logits, where in found:
         whole[where] = logits
     return whole
-
-
-def _only(mask: Tensor, columns: slice) -> Tensor:
-    kept = torch.zeros_like(mask)
-    kept[:, columns] = mask[:, columns]
-    return kept

@@ -7,7 +7,6 @@ the model's, so that adapters are in place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -66,8 +65,7 @@ def hidden_states(model: Any, tokens: Tensor, positions: Tensor, mix: Mix) -> Te
 
 def _by(function: type[Function], *given: Tensor) -> Tensor:
     """A function's value. Readying it for a gradient takes small tensors longer than what it computes."""
-    call: Any = function.apply if torch.is_grad_enabled() else partial(function.forward, _KeepsNothing)
-    found: Tensor = call(*given)
+    found: Tensor = function.apply(*given) if torch.is_grad_enabled() else function.forward(_KeepsNothing, *given)  # type: ignore[no-untyped-call]
     return found
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from .choices import Aggregate, Estimator, RatioLevel, Surrogate
+from .config import Aggregate, Estimator, RatioLevel, Surrogate
 
 # Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
 CHUNK = 2**23

@@ -32,7 +32,8 @@ class Policy:
 
     ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
     Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
-    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time. ``paged`` samples are
+    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time; and of sampling: ``captures``,
+    decoding steps are CUDA graphs (see ``captured``). ``paged`` samples are
     transformers' own (see ``paged``); ``engine`` is DeepSpeed's, where it trains the model (see ``sharding.zero``).
     """
 
@@ -43,6 +44,7 @@ class Policy:
     autocast: torch.dtype | None = None
     shares_prompts: bool = False
     has_head_apart: bool = False
+    captures: bool = False
     paged: bool = False
     engine: Any = None
 
@@ -55,11 +57,6 @@ class Policy:
     def parameters(self) -> int:
         """Number of weights; shared ones count once."""
         return size(self.model.parameters())
-
-    @property
-    def precision(self) -> str:
-        """The type that the forward pass computes in, as a config says it."""
-        return {torch.bfloat16: "bf16", torch.float32: "fp32"}[self.autocast or torch.float32]
 
     @cached_property
     def end_ids(self) -> list[int]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from grpo_env.core import Example
 from grpo_env.curriculum import Pool, check_task
 from grpo_env.curves import plot_curves
-from grpo_env.errors import DivergedError, RunError, UsageError
+from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
 from grpo_env.evaluation import accuracy_interval, summarise
 from grpo_env.journal import Journal
 from grpo_env.live import Report
@@ -44,12 +44,6 @@ class Result:
     run_dir: Path
     before: Mapping[str, Any]
     after: Mapping[str, Any]
-
-
-class InterruptedRunError(RunError):
-    """Ctrl-C. The run is saved and can go on."""
-
-    exit_code = 130
 
 
 @dataclass
@@ -129,9 +123,9 @@ class Run:
             share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
             task = pool.task
             self.report.say(f"task       {task.name}: {len(pool.examples)} examples, metric {task.metric}{share}")
-        trained = size(policy.trained.values())
+        trained, precision = size(policy.trained.values()), "bf16" if policy.autocast else "fp32"
         sizes = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
-        self.report.say(f"model      {policy.name}: {sizes}, {policy.precision} on {where}")
+        self.report.say(f"model      {policy.name}: {sizes}, {precision} on {where}")
         self.report.say(
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
@@ -140,6 +134,8 @@ class Run:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         if not are_known(policy.model):
             self.report.say("layers     transformers' own: for this model there are no faster ones")
+        elif policy.device.type == "cuda" and not policy.captures:
+            self.report.say("sampling   without CUDA graphs: they do not give this model's logits here")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
     def evaluate_if_due(self, step: int) -> None:

@@ -105,8 +105,7 @@ def decoder_of(policy: Policy) -> type[Decoder]:
     """The fastest that there is for a policy."""
     if not (are_known(policy.model) and can_share(policy)):
         return Decoder
-    grows = policy.model.get_decoder().rotary_emb.rope_type in ("dynamic", "longrope")  # with the longest row
-    return Captured if policy.device.type == "cuda" and not grows else WrittenOut
+    return Captured if policy.captures else WrittenOut
 
 
 def _decode(

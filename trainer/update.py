@@ -56,8 +56,7 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
     if config.optimizer == "adamw_bf16":
         return RoundingAdamW(policy.trained.values(), config.seed, **settings)
     if config.optimizer == "adamw":
-        fused = policy.device.type in ("cpu", "cuda")
-        return torch.optim.AdamW(policy.trained.values(), **settings, fused=fused)
+        return torch.optim.AdamW(policy.trained.values(), **settings, fused=policy.device.type in ("cpu", "cuda"))
     try:
         from bitsandbytes.optim import AdamW8bit
     except ImportError as error:

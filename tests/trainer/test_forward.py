@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,8 @@ from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.captured import Captured
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.decoder import Decoder, WrittenOut
+from grpo_env.trainer.forward import _agree as agree
+from grpo_env.trainer.forward import _sampling as sampling
 from grpo_env.trainer.forward import completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
@@ -116,6 +119,32 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
             logits = policy.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
             expected = logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
             torch.testing.assert_close(torch.tensor(rollout.logps), expected, atol=1e-5, rtol=1e-5)
+
+
+def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
+    policy = replace(policy, autocast=dtype)
+    return agree(partial(sampling, policy, Decoder), partial(sampling, policy, Captured), 0.05 if dtype else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+@pytest.mark.parametrize("family", layers.FAMILIES)
+def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+    policy = tiny(family)
+    attend_here(policy.model)
+    assert captures(policy, dtype)
+    for layer in policy.model.get_decoder().layers:  # its norms are written out: another one is another model
+        layer.input_layernorm.register_forward_hook(lambda *given: 1.5 * given[-1])
+    assert not captures(policy, dtype)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+@pytest.mark.parametrize("family", layers.FAMILIES)
+def test_captured_steps_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+    policy = replace(tiny(family), accelerator=Accelerator())
+    policy.model.to("cuda")
+    attend_here(policy.model)
+    assert captures(policy, dtype)
 
 
 @pytest.mark.parametrize("shared", [False, True])

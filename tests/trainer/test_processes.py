@@ -17,13 +17,12 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import InterruptedRunError, UsageError
 from grpo_env.sharding.shares import shard
 from grpo_env.sharding.zero import share, with_engine
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.policy import Policy
-from grpo_env.trainer.run import InterruptedRunError
 from grpo_env.trainer.update import UpdateStats, make_optimizer, update
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example

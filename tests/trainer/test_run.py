@@ -18,13 +18,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
 from grpo_env.curves import plot_curves
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import InterruptedRunError, RunError, UsageError
 from grpo_env.plot import Seen
 from grpo_env.run_files import uninterrupted
 from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.run import InterruptedRunError
 from grpo_env.watch import watch
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
