@@ -144,30 +144,30 @@ def ours(work: Work, listener: Listener) -> None:
     import torch
 
     from grpo_env.rounding import RoundingAdamW
-    from grpo_env.trainer import loop, rollout
+    from grpo_env.trainer import loop
     from grpo_env.trainer.run import Run
 
     task, _ = load(work)
-    roll_out, record = rollout.roll_out, Run.record
+    fill_batch, record = loop.fill_batch, Run.record
     begun = False
 
-    def heard_roll_out(*args: Any, **kwargs: Any) -> Any:
+    def heard_batch(*args: Any) -> Any:
         nonlocal begun
         if not begun:
             listener.begin()
             begun = True
-        judged = roll_out(*args, **kwargs)
-        prompts, completions = ([getattr(one.rollout, name) for one in judged] for name in ("prompt_ids", "ids"))
-        listener.samples(prompts, completions, [one.score.value for one in judged])
-        return judged
+        batch, tried = fill_batch(*args)
+        prompts, completions = ([getattr(one.rollout, name) for one in tried] for name in ("prompt_ids", "ids"))
+        listener.samples(prompts, completions, [one.score.value for one in tried])
+        return batch, tried
 
     def heard_record(run: Run, *args: Any, **kwargs: Any) -> None:
         record(run, *args, **kwargs)
         if listener.step(run.policy.model):
             raise EnoughError
 
-    rollout.roll_out, Run.record = heard_roll_out, heard_record  # type: ignore[method-assign]
-    listener.watch.put_on(rollout, "roll_out", "sample")
+    loop.fill_batch, Run.record = heard_batch, heard_record  # type: ignore[assignment, method-assign]
+    listener.watch.put_on(loop, "fill_batch", "sample")
     listener.watch.put_on(type(task.verifier), "judge_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")
