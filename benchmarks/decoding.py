@@ -8,8 +8,9 @@
 
 End tokens stand in the generation config, which is all that either side knows of them. Rows are the completions of
 the step benchmark, all at once; ``generate`` gets every prompt once for each of them, as TRL gives it. Both get the
-same autocast context. Samples differ, so the mean lengths are printed. Our sampler is also measured with the prompt's
-keys and values copied to every row, as it does for models that cannot share them.
+same autocast context. Samples differ, so the mean lengths are printed. Our sampler is also measured by transformers'
+layers, as it runs families whose layers are not written out, and besides with the prompt's keys and values copied to
+every row, as it does for models that cannot share them.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     import torch
 
     from grpo_env.curriculum import take
+    from grpo_env.trainer.decoder import Decoder
     from grpo_env.trainer.policy import load_model, load_policy
     from grpo_env.trainer.sampler import sample
 
@@ -75,9 +77,13 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         made = sample(policy, prompts, group, max_new_tokens=longest, temperature=temperature, seeds=seeds)
         return [one.ids for one in made]
 
+    def by_modules(seed: int, temperature: float) -> list[list[int]]:
+        with patch("grpo_env.trainer.sampler.decoder_of", lambda policy: Decoder):
+            return ours(seed, temperature)
+
     def copied(seed: int, temperature: float) -> list[list[int]]:
         with patch("grpo_env.trainer.cache.can_share", lambda policy: False):
-            return ours(seed, temperature)
+            return by_modules(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:
         torch.manual_seed(seed)
@@ -91,7 +97,12 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
             made = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=longest, pad_token_id=0, **options)
         return [_cut(row, set(ends or [])) for row in made[:, width:].tolist()]
 
-    samplers = {"ours": ours, "a copy of the prompt for each row": copied, "generate": partial(generate, plain)}
+    samplers = {
+        "ours": ours,
+        "by transformers' layers": by_modules,
+        "and a copy of the prompt for each row": copied,
+        "generate": partial(generate, plain),
+    }
     if half is not None:
         samplers["generate, bf16 weights"] = partial(generate, half)
     found: dict[str, dict[str, list[Any]]] = {}

@@ -1,0 +1,89 @@
+"""The trainer's written-out layers beside transformers' modules, in the same packed loss, on one core.
+
+    python benchmarks/layers.py                                   # the bundled model, float32
+    python benchmarks/layers.py --model FOLDER --precision bf16
+
+Completions are random tokens: nothing here depends on what they say. Prints processor seconds of a forward and backward
+pass (median, by turns), and how much is kept from one to the other, weights aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from statistics import median
+from unittest.mock import patch
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+from grpo_env.trainer.forward import completion_states, with_fast_paths
+from grpo_env.trainer.layers import FAMILIES
+from grpo_env.trainer.policy import Policy, load_policy
+
+
+def loss(policy: Policy, prompts: list[list[int]], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return torch.stack(
+        [states.float().square().sum() for states, _ in completion_states(policy, prompts, ids, mask)]
+    ).sum()
+
+
+def kept(policy: Policy, *given: object) -> int:
+    """Bytes that autograd keeps of a forward pass, each storage once."""
+    weights = {weight.untyped_storage().data_ptr() for weight in policy.model.parameters()}
+    found: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            found[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        whole = loss(policy, *given)  # type: ignore[arg-type]
+    del whole
+    return sum(found.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="bundled", help="bundled, or a folder")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--prompts", type=int, default=8)
+    parser.add_argument("--group", type=int, default=8, help="completions a prompt")
+    parser.add_argument("--prompt-tokens", type=int, default=24)
+    parser.add_argument("--tokens", type=int, default=64, help="longest completion; lengths are spread evenly up to it")
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    policy = with_fast_paths(load_policy(options.model, device="cpu", precision=options.precision), share_prompts=True)
+    rows = options.prompts * options.group
+    prompts = torch.randint(2, 300, (options.prompts, options.prompt_tokens)).repeat_interleave(options.group, 0)
+    lengths = torch.linspace(1, options.tokens, rows).round().long()
+    mask = torch.arange(options.tokens) < lengths[:, None]
+    ids = torch.randint(2, 300, mask.shape).where(mask, 0)
+    given = policy, prompts.tolist(), ids, mask
+
+    times: dict[str, list[float]] = {"written out": [], "transformers": []}
+    sizes: dict[str, int] = {}
+    families = {"written out": FAMILIES, "transformers": ()}
+    for turn in range(options.rounds + 1):
+        for name in times:
+            with patch("grpo_env.trainer.layers.FAMILIES", families[name]):
+                sizes[name] = kept(*given) if not turn else sizes[name]
+                start = time.process_time()
+                loss(*given).backward()
+                policy.model.zero_grad()
+                if turn:
+                    times[name].append(time.process_time() - start)
+    print(f"{options.model}, {options.precision}, {rows} completions of 1 to {options.tokens} tokens\n")
+    print("| layers | CPU s | kept, MB |\n|---|---|---|")
+    for name, taken in times.items():
+        print(f"| {name} | {median(taken):.3f} | {sizes[name] / 1e6:.1f} |")
+    ratio = median(times["transformers"]) / median(times["written out"])
+    print(f"| ratio | {ratio:.2f} x | {sizes['transformers'] / sizes['written out']:.2f} x |")
+
+
+if __name__ == "__main__":
+    main()
