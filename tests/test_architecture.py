@@ -1,8 +1,10 @@
 """The promises of the architecture: light imports, arrows that point down, one top-level name in the wheel."""
 
 import ast
+import io
 import subprocess
 import sys
+import tokenize
 import tomllib
 import zipfile
 from pathlib import Path
@@ -79,6 +81,33 @@ def test_the_package_reaches_verifiers_and_trainer_only_by_name(path):
 @pytest.mark.parametrize("path", sorted((ROOT / "trainer").glob("*.py")), ids=lambda path: path.name)
 def test_the_trainer_meets_verifiers_only_through_the_task(path):
     assert not any(module.startswith("grpo_env.verifiers") for module in imports(path))
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines with anything but comments and docstrings."""
+    text = path.read_text()
+    blank = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in blank:
+            found.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(found)
+
+
+def test_the_trainer_can_be_read_in_one_sitting():
+    files = list((ROOT / "trainer").rglob("*.py"))
+    assert sum(map(lines_of_code, files)) < 2000
+    assert max(len(path.read_text().splitlines()) for path in files) <= 300
 
 
 def test_no_module_shadows_the_standard_library():
