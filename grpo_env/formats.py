@@ -23,7 +23,7 @@ class Layout:
     the path to the gold answer in the shaped row, where the file has one; ``gold_last``: the task's own template
     comes before it. ``joins``: the rows hold completions alone, and the task's dataset the rest, found by its id, or
     ``by_prompt``. ``filter``: lm-eval writes a completion once for each of its filters; rows of any other filter
-    than this repeat what was read.
+    than this repeat what was read. ``numbered``: the column with a completion's number in the row that it came from.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Layout:
     joins: bool = False
     by_prompt: bool = False
     filter: str | None = None
+    numbered: str | None = None
 
     def row(self, row: Row) -> dict[str, Any] | None:
         """A row of the file in our shape (see ``grpo_env.shapes``); ``None`` where it repeats another's completions.
@@ -109,7 +110,13 @@ _COMPLETIONS = {"completion", "completions"}
 
 # The first that fits all rows counts, so the one with more to tell it by comes before the one with less.
 LAYOUTS = (
-    Layout("grpo_env scores", ("id", "completion", "total", "parts", "text"), shapes.scores, gold=("own_gold",)),
+    Layout(
+        "grpo_env scores",
+        ("id", "completion", "total", "parts", "text"),
+        shapes.scores,
+        gold=("own_gold",),
+        numbered="completion",
+    ),
     Layout("grpo_env training samples", ("step", "task", "id", "completion", "score"), shapes.samples, joins=True),
     Layout("lm-eval samples", ("doc_id", "doc", "resps", "target"), shapes.lm_eval, gold=("own_gold",), gold_last=True),
     Layout("verifiers results", ("example_id", "completion", "reward"), shapes.verifiers, gold=("answer",)),

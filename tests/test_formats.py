@@ -4,15 +4,19 @@ import json
 import pickle
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
+from pathlib import Path
 
 import pandas
 import pytest
+from rich.console import Console
 
 from grpo_env import shapes
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.files import read_records
 from grpo_env.formats import LAYOUTS, OURS, recognise
+from grpo_env.scoring.run import score_files
 from grpo_env.task import load_task
 
 RIGHT = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
@@ -379,6 +383,21 @@ def test_our_scores_can_be_scored_again(tmp_path, task):
         assert verdicts(task, layout, rows) == [[1]]
     with pytest.raises(UsageError, match="without texts"):
         layout.row({**row, "text": None})
+
+
+def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, task):
+    """Or nothing could be compared with the first scores, where a completion is known by id and number."""
+    several = {"id": "a", "answer": "18", "completions": [RIGHT, "no", RIGHT]}
+    rows = [several, {"id": "b", "answer": "1", "completion": RIGHT}]
+    found = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    for source, out in pairwise(found):
+        score_files(task, [Path(source)], out, talk=Console(quiet=True))
+    first, second = (
+        [(row["id"], row["completion"], row["total"]) for row in map(json.loads, out.read_text().splitlines())]
+        for out in found[1:]
+    )
+    assert [number for _, number, _ in first] == [0, 1, 2, 0]
+    assert second == first
 
 
 def test_samples_of_a_training_run_are_joined(task):

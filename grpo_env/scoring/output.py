@@ -35,7 +35,7 @@ def output_row(
     row: dict[str, Any] = {
         "id": result.id,
         "line": result.line,
-        "completion": index,
+        "completion": result.row.first + index,
         "group": result.group,
         "task": task.name,
         "metric": task.metric,

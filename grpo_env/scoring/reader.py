@@ -20,7 +20,8 @@ class Row(NamedTuple):
     """A row that was read: completions of an example, or why they cannot be judged.
 
     ``key`` is what neighbours must share to be in one group with it, ``None`` where the row is a group by itself.
-    ``labels`` and ``reasonings`` (what a server had split off the text) have an entry for each completion.
+    ``labels`` and ``reasonings`` (what a server had split off the text) have an entry for each completion, whose
+    numbers begin with ``first``.
     """
 
     line: int
@@ -31,6 +32,7 @@ class Row(NamedTuple):
     labels: tuple[bool | None, ...] = ()
     reasonings: tuple[str | None, ...] = ()
     problem: str = ""
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Reader:
         except UsageError as error:
             return Row(number, id, key, problem=str(error))
         completions, reasonings = zip(*read, strict=True)
-        return Row(number, id, key, example, completions, labels, reasonings)
+        first = self.layout.numbered and record.row and record.row[self.layout.numbered]
+        return Row(number, id, key, example, completions, labels, reasonings, first=first if type(first) is int else 0)
 
     def key(self, line: Line | Record) -> str | None:
         """``Row.key`` without reading the rest of the row. Raises ``UsageError`` for a row that cannot be judged."""
