@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -53,7 +54,8 @@ def main() -> None:
             if found.requires_grad:
                 found.sum().backward()
 
-        fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attend))
+        with patch("grpo_env.trainer.attention._fused", lambda *_: False):
+            fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attend))
         what = "forward" if queries == 1 else "forward, backward"
         print(f"| {rows} | {heads}/{held} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")
         print(f"| {fused:.2f} | {products:.2f} | {fused / products:.1f} x |")

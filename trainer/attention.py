@@ -2,7 +2,8 @@
 
 The fused kernel for a CPU is made for long sequences. The one query of a decoding step takes it several times as long
 as products do, and so do short sequences in bfloat16. Products keep every weight for the backward pass, though, so long
-sequences stay with it. On a GPU one masked query would have its keys copied for every head that shares them.
+sequences stay with it, and so does float32, where it is as fast. On a GPU one masked query would have its keys copied
+for every head that shares them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from transformers.masking_utils import sdpa_mask
 
 NAME = "grpo_env"
 
-# Keys up to which all weights are kept: those of a token are then fewer than what its MLP keeps.
+# Keys up to which all weights are kept, in bfloat16: those of a token are then fewer than what its MLP keeps.
 SHORT = 256
 
 
@@ -160,7 +161,7 @@ def attend(
     rows, heads, length, size = query.shape
     held, keys = key.shape[1:3]
     unknown = dropout or any(others.get(name) is not None for name in ("position_bias", "cache"))
-    if softcap is None and prompts is None and (unknown or _fused(length, keys, query.device)):
+    if softcap is None and prompts is None and (unknown or _fused(query, keys)):
         whole: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, is_causal, **others
         )
@@ -203,8 +204,9 @@ def attend_packed(
     return layout.joined(first, rest)
 
 
-def _fused(length: int, keys: int, device: torch.device) -> bool:
-    return length > 1 and (device.type != "cpu" or keys > SHORT)
+def _fused(query: Tensor, keys: int) -> bool:
+    exact = query.dtype == torch.float32 and not torch.is_autocast_enabled(query.device.type)
+    return query.shape[2] > 1 and (query.device.type != "cpu" or exact or keys > SHORT)
 
 
 AttentionInterface.register(NAME, attend)

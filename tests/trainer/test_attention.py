@@ -32,6 +32,7 @@ def no_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the fused kernel was called")
 
     monkeypatch.setattr(attention, "sdpa_attention_forward", never)
+    monkeypatch.setattr(attention, "_fused", lambda *_: False)
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -77,8 +78,11 @@ def test_a_packed_row_is_each_sequence_by_itself() -> None:
             torch.testing.assert_close(found[0, mine], alone[0].transpose(0, 1)[len(row) - len(mine) :])
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "autocast"])
 @pytest.mark.parametrize("keys", [6, 2 * attention.SHORT])
-def test_the_fused_kernel_keeps_long_sequences(monkeypatch: pytest.MonkeyPatch, keys: int) -> None:
+def test_the_fused_kernel_keeps_long_sequences_and_float32(
+    monkeypatch: pytest.MonkeyPatch, keys: int, precision: str
+) -> None:
     called: list[int] = []
     fused = attention.sdpa_attention_forward
 
@@ -87,10 +91,11 @@ def test_the_fused_kernel_keeps_long_sequences(monkeypatch: pytest.MonkeyPatch, 
         return fused(*given, **others)
 
     monkeypatch.setattr(attention, "sdpa_attention_forward", counted)
-    query = torch.randn(1, 1, keys, 8)
-    attend(CAUSAL, query, query, query, None)
-    attend(CAUSAL, query[:, :, :1], query, query, None)
-    assert len(called) == (keys > attention.SHORT)
+    query = torch.randn(1, 1, keys, 8, dtype=torch.bfloat16 if precision == "bfloat16" else None)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+        attend(CAUSAL, query, query, query, None)
+        attend(CAUSAL, query[:, :, :1], query, query, None)
+    assert len(called) == (keys > attention.SHORT or precision == "float32")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
