@@ -40,9 +40,9 @@ def run_eval(
         accuracy with its 95 % interval. Raises ``UsageError``.
     """
     from grpo_env.trainer.config import TrainConfig
-    from grpo_env.trainer.forward import with_fast_paths
     from grpo_env.trainer.policy import load_policy
     from grpo_env.trainer.rollout import evaluate
+    from grpo_env.trainer.sampler import with_captured_steps
 
     task = load_task(task) if isinstance(task, str) else task
     for name in settings:
@@ -51,8 +51,7 @@ def run_eval(
     chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
     config = TrainConfig.from_mapping(chosen, "eval")
     examples = task.examples("eval", limit)
-    policy = load_policy(config.model, device=config.device, precision=config.precision)
-    policy = with_fast_paths(policy, share_prompts=False)
+    policy = with_captured_steps(load_policy(config.model, device=config.device, precision=config.precision))
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)
     return {

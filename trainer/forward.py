@@ -20,8 +20,6 @@ import torch
 from torch import Tensor
 
 from .attention import Layout, attend_packed
-from .captured import Captured
-from .decoder import Decoder
 from .layers import are_known, hidden_states
 from .policy import Policy
 
@@ -115,19 +113,16 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
-    """The policy with each fast path that gives the plain path's logits for its model, tried on a few short rows."""
+    """The policy with each fast path that gives the plain path's logits for its model, tried on three short rows."""
     exact = replace(policy, autocast=None)  # whether it is the same computation, not how it is rounded
-    apart = _agree(partial(_learning, exact), partial(_learning, replace(exact, has_head_apart=True)))
+    apart = agree(partial(_trial, exact), partial(_trial, replace(exact, has_head_apart=True)))
     exact = replace(exact, has_head_apart=apart)
-    shares = share_prompts and _agree(
-        partial(_learning, exact), partial(_learning, replace(exact, shares_prompts=True))
-    )
-    on_cuda = policy.device.type == "cuda" and are_known(policy.model)
-    captures = on_cuda and _agree(partial(_sampling, policy, Decoder), partial(_sampling, policy, Captured), 0.05)
-    return replace(policy, has_head_apart=apart, shares_prompts=shares, captures=captures)
+    shares = share_prompts and agree(partial(_trial, exact), partial(_trial, replace(exact, shares_prompts=True)))
+    return replace(policy, has_head_apart=apart, shares_prompts=shares)
 
 
-def _agree(plain: Callable[[], Tensor], fast: Callable[[], Tensor], apart: float = 1e-3) -> bool:
+def agree(plain: Callable[[], Tensor], fast: Callable[[], Tensor], apart: float = 1e-3) -> bool:
+    """Whether both give the same, up to a share of its largest number; not where the fast one fails."""
     expected = plain()
     try:
         return torch.allclose(fast(), expected, rtol=apart, atol=apart * float(expected.abs().max()))
@@ -135,20 +130,7 @@ def _agree(plain: Callable[[], Tensor], fast: Callable[[], Tensor], apart: float
         return False
 
 
-def _sampling(policy: Policy, kind: type[Decoder]) -> Tensor:
-    """(tokens, V) logits of four rows behind two prompts, of which one row ends early."""
-    found, kept = [], torch.tensor([0, 2, 3], device=policy.device)
-    with torch.inference_mode(), policy.computing():
-        decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
-        for step in range(4):
-            if step == 2:
-                decoder.select(kept)
-            decoder.append(torch.arange(len(decoder.positions), device=policy.device) + step)
-            found.append(decoder.logits.clone())
-    return torch.cat(found)
-
-
-def _learning(policy: Policy) -> Tensor:
+def _trial(policy: Policy) -> Tensor:
     """(rows, T, V) logits of three short rows, two of them with the same prompt; 0 where there is no token."""
     prompts = [[1, 2, 3], [1, 2, 3], [2, 1]]
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)

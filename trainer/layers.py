@@ -7,6 +7,7 @@ the model's, so that adapters are in place.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -65,14 +66,11 @@ def hidden_states(model: Any, tokens: Tensor, positions: Tensor, mix: Mix) -> Te
 
 def _by(function: type[Function], *given: Tensor) -> Tensor:
     """A function's value. Readying it for a gradient takes small tensors longer than what it computes."""
-    found: Tensor = function.apply(*given) if torch.is_grad_enabled() else function.forward(_KeepsNothing, *given)  # type: ignore[no-untyped-call]
+    found: Tensor = function.apply(*given) if torch.is_grad_enabled() else function.forward(_KEEPS_NOTHING, *given)  # type: ignore[no-untyped-call]
     return found
 
 
-class _KeepsNothing:
-    @staticmethod
-    def save_for_backward(*states: Tensor) -> None:
-        pass
+_KEEPS_NOTHING = SimpleNamespace(save_for_backward=lambda *states: None)
 
 
 class Normed(Function):

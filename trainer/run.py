@@ -32,6 +32,7 @@ from .forward import with_fast_paths
 from .layers import are_known
 from .policy import Policy, load_policy, size
 from .rollout import Judged, evaluate
+from .sampler import with_captured_steps
 from .update import UpdateStats, hold_in_bf16, learning_rate, make_optimizer
 
 SHOWN = 3  # completions shown before and after
@@ -74,7 +75,7 @@ class Run:
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
         )
-        policy = with_fast_paths(policy, share_prompts=config.share_prompts)
+        policy = with_captured_steps(with_fast_paths(policy, share_prompts=config.share_prompts))
         prepare_adapter(policy, config)
         if config.optimizer == "adamw_bf16":
             hold_in_bf16(policy)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from grpo_env.sharding.shares import gathered
 from .cache import can_share
 from .captured import Captured
 from .decoder import Decoder, WrittenOut
+from .forward import agree
 from .layers import are_known
 from .paged import decode_in_pages
 from .policy import Policy
@@ -106,6 +108,26 @@ def decoder_of(policy: Policy) -> type[Decoder]:
     if not (are_known(policy.model) and can_share(policy)):
         return Decoder
     return Captured if policy.captures else WrittenOut
+
+
+def with_captured_steps(policy: Policy) -> Policy:
+    """The policy, on CUDA with decoding steps as graphs if these give the plain steps' logits on four short rows."""
+    if policy.device.type != "cuda" or not are_known(policy.model):
+        return policy
+    return replace(policy, captures=agree(partial(_trial, policy, Decoder), partial(_trial, policy, Captured), 0.05))
+
+
+def _trial(policy: Policy, kind: type[Decoder]) -> Tensor:
+    """(tokens, V) logits of four rows behind two prompts, of which one row ends early."""
+    found, kept = [], torch.tensor([0, 2, 3], device=policy.device)
+    with torch.inference_mode(), policy.computing():
+        decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
+        for step in range(4):
+            if step == 2:
+                decoder.select(kept)
+            decoder.append(torch.arange(len(decoder.positions), device=policy.device) + step)
+            found.append(decoder.logits.clone())
+    return torch.cat(found)
 
 
 def _decode(

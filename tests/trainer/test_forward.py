@@ -17,9 +17,7 @@ from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.captured import Captured
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.decoder import Decoder, WrittenOut
-from grpo_env.trainer.forward import _agree as agree
-from grpo_env.trainer.forward import _sampling as sampling
-from grpo_env.trainer.forward import completion_states, logits_of, packed, with_fast_paths
+from grpo_env.trainer.forward import agree, completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
 
@@ -123,7 +121,9 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 
 def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
     policy = replace(policy, autocast=dtype)
-    return agree(partial(sampling, policy, Decoder), partial(sampling, policy, Captured), 0.05 if dtype else 1e-5)
+    return agree(
+        partial(sampler._trial, policy, Decoder), partial(sampler._trial, policy, Captured), 0.05 if dtype else 1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16])
