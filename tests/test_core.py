@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -113,6 +113,15 @@ def test_a_score_survives_json_and_pickle():
     whole = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))
     assert Score.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
     assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_a_labelled_copy_is_that_of_dataclasses():
+    score = Score(0.5, "scored", "whole", answer="4", parts=(Score(None, "error", "part"),), seconds=1.0)
+    label = {"name": "new", "weight": 2.0, "process": 0.5, "seconds": 3.0}
+    copy = score.labelled(**label)
+    assert copy == replace(score, **label)
+    assert hash(copy) == hash(replace(score, **label))
+    assert (score.name, score.weight, score.process, score.seconds) == ("whole", 1.0, 0.0, 1.0)
 
 
 def test_part_finds_at_any_depth_and_says_what_is_missing():

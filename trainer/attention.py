@@ -9,8 +9,6 @@ for every head that shares them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -24,56 +22,61 @@ NAME = "grpo_env"
 # Keys up to which all weights are kept, in bfloat16: those of a token are then fewer than what its MLP keeps.
 SHORT = 256
 
+# Parts in which a batch's completions attend. More hold less padding, and are more calls.
+CHUNKS = 4
 
-@dataclass(frozen=True, eq=False)
+
 class Layout:
     """One row that holds P prompts and then R completions, one after the other, without padding between them.
 
     ``own`` (R,) is each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True where they have a
-    token, when they are taken out of the row and padded on the right.
+    token. They are taken out of the row in parts (r, t), padded on the right: the prompts, and completions in
+    ``CHUNKS`` that are as wide as their longest, so those of like length should follow one another.
     """
 
-    own: Tensor
-    prompts: Tensor
-    completions: Tensor
-    _masks: dict[int | None, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    def __init__(self, own: Tensor, prompts: Tensor, completions: Tensor) -> None:
+        widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
+        chunks = zip(own.chunk(CHUNKS), completions.chunk(CHUNKS), widths, strict=True)
+        held = [(mine, given[:, :width]) for mine, given, width in chunks if width]
+        self._own = [mine for mine, _ in held]
+        self._real = [prompts, *(given for _, given in held)]
+        self._places = [real.flatten().nonzero()[:, 0] for real in self._real]
+        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[mine] for mine in self._own)]
+        steps = [torch.arange(real.shape[1], device=own.device) for real in self._real]
+        self._steps = [start[:, None] + step for start, step in zip(starts, steps, strict=True)]
+        self._masks: dict[int | None, list[Tensor]] = {}
 
     @property
     def positions(self) -> Tensor:
         """(N,) each token's position behind the start of its prompt."""
-        prompt, completion = self._offsets()
-        return torch.cat([prompt.expand_as(self.prompts)[self.prompts], completion[self.completions]])
+        return torch.cat([step.expand_as(real)[real] for step, real in zip(self._steps, self._real, strict=True)])
 
-    def masks(self, window: int | None) -> tuple[Tensor, Tensor]:
-        """(1, 1, Lp, Lp) and (R, 1, T, Lp + T): what each token sees, at most the last ``window`` positions."""
+    def masks(self, window: int | None) -> list[Tensor]:
+        """(1, 1, Lp, Lp) and (r, 1, t, Lp + t): what each token sees, at most the last ``window`` positions."""
         if window not in self._masks:
-            prompt, completion = self._offsets()
-            keys = torch.cat([prompt.expand(len(self.own), -1), completion], 1)
-            real = torch.cat([self.prompts[self.own], torch.ones_like(self.completions)], 1)
-            back = prompt[:, :, None] - prompt[:, None], completion[:, :, None] - keys[:, None]
-            seen = [(steps >= 0) & (steps < (window or torch.inf)) for steps in back]
-            self._masks[window] = seen[0][:, None], (seen[1] & real[:, None])[:, None]
+            prompts, *chunks = self._steps
+            shown = prompts.masked_fill(~self._real[0], torch.iinfo(torch.int).max)  # padding is behind every token
+            keys = [prompts, *(torch.cat([shown[own], step], 1) for own, step in zip(self._own, chunks, strict=True))]
+            back = [step[:, :, None] - key[:, None] for step, key in zip(self._steps, keys, strict=True)]
+            self._masks[window] = [((each >= 0) & (each < (window or torch.inf)))[:, None] for each in back]
         return self._masks[window]
 
-    def _offsets(self) -> tuple[Tensor, Tensor]:
-        prompt, steps = (torch.arange(one.shape[1], device=one.device) for one in (self.prompts, self.completions))
-        return prompt[None], self.prompts.sum(1)[self.own][:, None] + steps
-
-    @cached_property
-    def _places(self) -> list[Tensor]:
-        return [mask.flatten().nonzero()[:, 0] for mask in (self.prompts, self.completions)]
-
     def parted(self, states: Tensor) -> list[Tensor]:
-        """(P, heads, Lp, size) and (R, heads, T, size) of (1, heads, N, size), 0 where there is no token."""
-        flat, parts = states[0].transpose(0, 1), []
-        for mask, places in zip((self.prompts, self.completions), self._places, strict=True):
-            own, flat = flat[: len(places)], flat[len(places) :]
-            padded = own.new_zeros(mask.numel(), *own.shape[1:]).index_copy_(0, places, own)
-            parts.append(padded.view(*mask.shape, *own.shape[1:]).transpose(1, 2))
+        """(P, heads, Lp, size) and (r, heads, t, size) of (1, heads, N, size), 0 where there is no token."""
+        flat, parts = torch.split(states[0].transpose(0, 1), [len(places) for places in self._places]), []
+        for own, real, places in zip(flat, self._real, self._places, strict=True):
+            padded = own.new_zeros(real.numel(), *own.shape[1:]).index_copy_(0, places, own)
+            parts.append(padded.view(*real.shape, *own.shape[1:]).transpose(1, 2))
         return parts
 
-    def joined(self, *parts: Tensor) -> Tensor:
-        """(1, N, heads, size) of (P, Lp, heads, size) and (R, T, heads, size)."""
+    def seen(self, states: Tensor) -> list[Tensor]:
+        """The same of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
+        prompts, *chunks = self.parted(states)
+        both = zip(self._own, chunks, strict=True)
+        return [prompts, *(torch.cat([prompts.index_select(0, own), chunk], 2) for own, chunk in both)]
+
+    def joined(self, parts: Sequence[Tensor]) -> Tensor:
+        """(1, N, heads, size) of (P, Lp, heads, size) and (r, t, heads, size)."""
         both = zip(parts, self._places, strict=True)
         return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])[None]
 
@@ -196,12 +199,9 @@ def attend_packed(
     """(1, N, heads, size) of queries, keys and values (1, heads, N, size): each prompt on itself, each completion on
     its prompt and itself.
     """
-    queries, keys, values = (layout.parted(state) for state in states)
-    key, value = (torch.cat([held[0].index_select(0, layout.own), held[1]], 2) for held in (keys, values))
-    seen = layout.masks(window)
-    first, _ = attend(module, queries[0], keys[0], values[0], seen[0], **how)
-    rest, _ = attend(module, queries[1], key, value, seen[1], **how)
-    return layout.joined(first, rest)
+    query, key, value = states
+    parts = zip(layout.parted(query), layout.seen(key), layout.seen(value), layout.masks(window), strict=True)
+    return layout.joined([attend(module, *part, **how)[0] for part in parts])
 
 
 def _fused(query: Tensor, keys: int) -> bool:

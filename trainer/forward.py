@@ -23,7 +23,7 @@ from .attention import Layout, attend_packed
 from .layers import are_known, hidden_states
 from .policy import Policy
 
-Piece = tuple[Tensor, Tensor]  # states (n, D), and a mask (rows, T) that is True at the n tokens they predict
+Piece = tuple[Tensor, tuple[Tensor, ...]]  # states (n, D), and an index of the n tokens of (rows, T) they predict
 
 
 def completion_states(
@@ -74,7 +74,7 @@ def own_prompts(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, compl
         whole[row, :start] = torch.tensor(prompt)
         whole[row, start : start + length] = ids[row, :length]
         predicts[row, start - 1 : start + length - 1] = True
-    return [(_states(policy, predicts, input_ids=whole, use_cache=False), completion_mask)]
+    return [(_states(policy, predicts, input_ids=whole, use_cache=False), (completion_mask,))]
 
 
 def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
@@ -83,9 +83,11 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
     place = {prompt: index for index, prompt in enumerate(distinct)}
     own = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=ids.device)
     given = completion_mask[:, 1:]  # a last token predicts nothing
+    order = given.sum(1).argsort()
+    given = given[order]
     lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
-    layout = Layout(own, torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None], given)
-    tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[:, :-1][given]])
+    layout = Layout(own[order], torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None], given)
+    tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[order, :-1][given]])
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
     predicts[lengths.cumsum(0) - 1] = True
@@ -108,8 +110,8 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
             layout=layout,
         )
     first, rest = states[: len(distinct)][own[completion_mask[:, 0]]], states[len(distinct) :]
-    begins = torch.arange(ids.shape[1], device=ids.device) == 0
-    return [(first, completion_mask & begins), (rest, completion_mask & ~begins)]
+    begins, (row, behind) = completion_mask[:, 0].nonzero()[:, 0], given.nonzero(as_tuple=True)
+    return [(first, (begins, torch.zeros_like(begins))), (rest, (order[row], behind + 1))]
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:

@@ -43,9 +43,9 @@ def hidden_states(model: Any, tokens: Tensor, positions: Tensor, mix: Mix) -> Te
     """
     decoder, config = model.get_decoder(), model.config
     states = decoder.embed_tokens(tokens)
-    cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size)
+    cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size), both halves the same
     half = sin.shape[-1] // 2
-    sin = torch.cat([-sin[..., :half], sin[..., half:]], -1)
+    sin = sin[..., :half]
     window = config.sliding_window if config.model_type == "mistral" else None
     eps = torch.full((), config.rms_norm_eps, device=states.device)
     for layer in decoder.layers:
@@ -95,32 +95,34 @@ class Normed(Function):
         unit, size = states * scale, states.shape[-1]
         both = (grad * unit).view(-1, size)
         mean = (both @ weight.to(both.dtype)).view(scale.shape).div_(size)
-        inner = torch.addcmul(grad * weight, unit, mean, value=-1).mul_(scale)
+        inner = unit.mul_(mean.neg_()).addcmul_(grad, weight).mul_(scale)
         return inner.to(states.dtype), both.sum(0).to(weight.dtype), None
 
 
 class Turned(Function):
     """Rotary embedding (Su et al. 2021, equation 34): heads (N, heads, size), their halves turned by an angle.
 
-    ``sin`` (N, 1, size) has its first half negated. Nothing is kept but the angles.
+    By cosines (N, 1, size) and sines (N, 1, size / 2). Nothing is kept but these.
     """
 
     @staticmethod
     def forward(context: Any, states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Every pair of numbers turned."""
         context.save_for_backward(cos, sin)
-        return torch.addcmul(states * cos, _swapped(states), sin)
+        return _turned(states, cos, sin)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         """Turned back."""
         cos, sin = context.saved_tensors
-        return torch.addcmul(_swapped(grad * sin), grad, cos), None, None
+        return _turned(grad, cos, -sin), None, None
 
 
-def _swapped(states: Tensor) -> Tensor:
-    half = states.shape[-1] // 2
-    return torch.cat([states[..., half:], states[..., :half]], -1)
+def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half, turned = sin.shape[-1], states * cos
+    turned[..., :half].addcmul_(states[..., half:], sin, value=-1)
+    turned[..., half:].addcmul_(states[..., :half], sin)
+    return turned
 
 
 class Gated(Function):

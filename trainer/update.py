@@ -210,5 +210,5 @@ def _row_logp(policy: Policy, micro: MicroBatch, config: TrainConfig) -> tuple[T
     for states, where in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
         wanted = micro.ids[where]
         flat = token_logp(states, head, wanted, policy.vocabulary, config.temperature, config.entropy_coef != 0)
-        logp, entropy = logp.masked_scatter(where, flat[0]), entropy.masked_scatter(where, flat[1])
+        logp, entropy = logp.index_put(where, flat[0]), entropy.index_put(where, flat[1])
     return logp, entropy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from grpo_env.core import Completion, Format
@@ -51,10 +52,13 @@ def tag_names(format: Format) -> tuple[str, ...]:
 
 def find_tags(text: str, *names: str) -> list[Tag]:
     """All tags with these names, in order of appearance. Only ``<name>`` and ``</name>`` exactly are tags."""
-    if not names:
-        return []
-    pattern = "<(/?)(" + "|".join(re.escape(name) for name in names) + ")>"
-    return [Tag(match[2], bool(match[1]), match.start(), match.end()) for match in re.finditer(pattern, text)]
+    found = _tags_named(names).finditer(text) if names else ()
+    return [Tag(match[2], bool(match[1]), match.start(), match.end()) for match in found]
+
+
+@lru_cache
+def _tags_named(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("<(/?)(" + "|".join(map(re.escape, names)) + ")>")
 
 
 def reasoning_span(text: str, format: Format) -> tuple[int, int] | None:

@@ -185,11 +185,11 @@ def _bounded(part: Part, score: Score) -> Score:
 
 
 def _labelled(part: Part, score: Score) -> Score:
-    return replace(score, name=part.name, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
+    return score.labelled(name=part.name, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
 
 
 def _timed(whole: Score) -> Score:
-    return replace(whole, seconds=sum(score.seconds for score in whole.parts))
+    return whole.labelled(seconds=sum(score.seconds for score in whole.parts))
 
 
 def _first(texts: Iterable[str | None]) -> str | None:

@@ -60,6 +60,15 @@ def test_a_soft_cap_bounds_the_scores() -> None:
     assert float(found) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
 
 
+def test_completions_are_padded_to_the_longest_of_their_chunk_only() -> None:
+    lengths = torch.tensor([0, 0, 1, 2, 3, 5, 7, 40])
+    layout = Layout(
+        torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
+    )
+    parts = layout.parted(torch.randn(1, 2, 3 + int(lengths.sum()), 4))
+    assert [tuple(part.shape) for part in parts] == [(1, 2, 3, 4), (2, 2, 2, 4), (2, 2, 5, 4), (2, 2, 40, 4)]
+
+
 def test_a_packed_row_is_each_sequence_by_itself() -> None:
     """Two prompts, three completions, one of them empty; a window of three positions or none."""
     own, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]

@@ -17,7 +17,7 @@ from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.captured import Captured
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.decoder import Decoder, WrittenOut
-from grpo_env.trainer.forward import agree, completion_states, logits_of, packed, with_fast_paths
+from grpo_env.trainer.forward import Piece, agree, completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.policy import Policy
 
@@ -64,12 +64,13 @@ def tiny(family: str) -> Policy:
     return Policy(family, model, None, Accelerator(cpu=True))
 
 
-def whole(policy: Policy, pieces: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
+def whole(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
     """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
-    assert sum(where.int() for _, where in pieces).equal(MASK.int())
-    found = torch.zeros(*MASK.shape, policy.vocabulary)
+    covered, found = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocabulary)
     for states, where in pieces:
-        found = found.masked_scatter(where[..., None], logits_of(policy, states))
+        covered.index_put_(where, torch.ones(()), accumulate=True)
+        found = found.index_put(where, logits_of(policy, states))
+    assert covered.equal(MASK.float())
     return found
 
 
