@@ -1,4 +1,4 @@
-"""Outcome, process and both: five seeds each on two tasks, and what padded chains cost under step rewards.
+"""Outcome, process and both: ten seeds each on two tasks, and what padded chains cost under step rewards.
 
     python benchmarks/process_supervision/study.py --out runs/study               # go on until every run is there
     python benchmarks/process_supervision/study.py --out runs/study --only long   # those of one task
@@ -48,7 +48,6 @@ class Setup:
 
     model: str
     modes: Mapping[str, Mode]
-    seeds: int
     settings: Settings
     task: Settings = field(default_factory=dict)
 
@@ -79,15 +78,14 @@ PADDING = {
 }
 
 SETUPS = {
-    "short": Setup("bundled", SUPERVISION, 5, {"max_new_tokens": 64}),
+    "short": Setup("bundled", SUPERVISION, {"max_new_tokens": 64}),
     "long": Setup(
         "long",
         {**SUPERVISION, "both, mean": Mode({"supervision": "both", "credit": "mean"})},
-        5,
         {"max_new_tokens": 128},
         {"dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
     ),
-    "padding": Setup("padding", PADDING, 5, {"max_new_tokens": 64}),
+    "padding": Setup("padding", PADDING, {"max_new_tokens": 64}),
 }
 # Small steps, so that five seeds of everything take an hour of one core; no problem comes twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
@@ -107,7 +105,7 @@ def cells(only: str | None, seeds: int) -> Iterator[Cell]:
     for seed in range(seeds):
         for task, setup in SETUPS.items():
             for mode in setup.modes:
-                if seed < setup.seeds and (only is None or only in (task, f"{task}/{mode}")):
+                if only is None or only in (task, f"{task}/{mode}"):
                     yield Cell(task, mode, seed)
 
 
@@ -132,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the study")
     parser.add_argument("--only", help="a task, or TASK/MODE")
-    parser.add_argument("--seeds", type=int, default=5, help="at most so many of each mode")
+    parser.add_argument("--seeds", type=int, default=10, help="of each mode")
     parser.add_argument("--show", action="store_true", help="run nothing")
     options = parser.parse_args()
     torch.set_num_threads(1)

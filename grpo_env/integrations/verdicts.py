@@ -17,8 +17,6 @@ Pair = tuple[Example, Completion]
 
 def completion(task: Task, said: Any, token_ids: Sequence[int] | None = None, finish: str | None = None) -> Completion:
     """What a model said, a text or chat messages, as a completion. Raises ``UsageError`` for anything else."""
-    if isinstance(said, list) and said and isinstance(said[-1], dict) and said[-1].get("content") is None:
-        said = [{**said[-1], "content": ""}]  # the model called a tool, or only reasoned: it says nothing
     ids = None if token_ids is None else tuple(token_ids)
     return completion_of(task, said, None, finish, None, ids)[0]
 

@@ -83,7 +83,7 @@ def prompt_of(row: Mapping[str, Any], task: Task, wanted: bool) -> str | tuple[M
     if isinstance(given, tuple):  # of the example that the row was joined with
         return given
     if _is_chat(given):
-        return tuple(Message(str(message["role"]), str(message.get("content", ""))) for message in given)
+        return tuple(Message(str(message["role"]), str(message.get("content") or "")) for message in given)
     try:
         return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
     except UsageError:
@@ -144,8 +144,11 @@ def completion_of(
 ) -> tuple[Completion, str | None]:
     """A completion, and the reasoning that a server had split off it."""
     if _is_chat(found):
-        reasoning = found[-1].get("reasoning_content", reasoning)
-        found = found[-1].get("content")
+        said = found[-1]
+        reasoning = said.get("reasoning_content", reasoning)
+        found = said.get("content")
+        if found is None and ("content" in said or "tool_calls" in said or len(said) == 1):
+            found = ""  # it called a tool, or only reasoned: it says nothing
     if reasoning is not None and not isinstance(reasoning, str):
         raise UsageError(f"reasoning_content must be a string, found {type(reasoning).__name__}")
     if found is None and reasoning:  # cut off before the reasoning ended

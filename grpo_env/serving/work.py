@@ -90,15 +90,10 @@ def units(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _row(task: Task, place: int, item: Item) -> Row:
-    found = item.completion if isinstance(item.completion, str) else _messages(item.completion)
+    found = item.completion if isinstance(item.completion, str) else [one.model_dump() for one in item.completion]
     completion, _ = completion_of(task, found, None, item.finish, item.num_tokens, None)
     id = str(place) if item.id is None else item.id
     return Row(place, id, item.group, Example(id, _prompt(item.prompt), item.answer, item.info), (completion,))
-
-
-def _messages(chat: Chat) -> list[dict[str, str | None]]:
-    # A message without content only reasoned, or called a tool: it says nothing.
-    return [{**message.model_dump(exclude_none=True), "content": message.content or ""} for message in chat]
 
 
 def _prompt(prompt: str | Chat | None) -> str | tuple[Message, ...]:

@@ -167,6 +167,30 @@ def test_the_reasoning_that_a_server_split_off_is_judged_in_its_tags(tmp_path):
     assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
 
 
+@pytest.mark.parametrize("said", [{}, {"content": None}, {"content": ""}, {"tool_calls": []}])
+def test_a_message_that_only_calls_a_tool_says_nothing(task, said):
+    rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", **said}]}])
+    assert [one["text"] for one in rows] == [""]
+    assert rows[0]["parts"]["accuracy"]["status"] == "no_answer"
+    assert not done.rejects
+
+
+def test_a_message_with_neither_content_nor_tools_is_a_reject(task):
+    rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", "contents": "#### 5"}]}])
+    assert rows == []
+    assert "a string or a list of chat messages" in done.rejects[0].problem
+
+
+def test_nothing_was_said_before_a_tool_was_called_in_a_prompt(task):
+    chat = [
+        {"role": "user", "content": "2+3?"},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": "?"},
+    ]
+    rows, _ = scored(task, [{**row("#### 5"), "prompt": chat}])
+    assert [message["content"] for message in rows[0]["prompt"]] == ["2+3?", "", "?"]
+
+
 @verifier("test_groups_nan")
 @dataclass(frozen=True)
 class NotANumber(Verifier):
