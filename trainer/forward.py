@@ -83,7 +83,7 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
     place = {prompt: index for index, prompt in enumerate(distinct)}
     own = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=ids.device)
     given = completion_mask[:, 1:]  # a last token predicts nothing
-    order = given.sum(1).argsort()
+    order = given.sum(1).argsort(stable=True)
     given = given[order]
     lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
     layout = Layout(own[order], torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None], given)
