@@ -1,0 +1,110 @@
+"""That tensors meet on the model's device, wherever that is: with a stand-in, so that it is known without a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from grpo_env.curriculum import ask
+from grpo_env.task import load_task
+from grpo_env.trainer.attention import attend_here
+from grpo_env.trainer.batch import collate
+from grpo_env.trainer.captured import Captured
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.forward import with_fast_paths
+from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.sampler import with_captured_steps
+from grpo_env.trainer.update import UpdateStats, make_optimizer, update
+
+from .elsewhere import THERE, Elsewhere, StrayedError, send
+from .test_forward import tiny
+
+TASK = load_task("arithmetic")
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "outcome and process": {"supervision": "both", "kl_coef": 0.1, "updates_per_step": 2, "sampler_clip": 2.0},
+    "sequences": {"ratio": "sequence", "aggregate": "sequence", "entropy_coef": 0.01, "truncated": "mask"},
+    "cispo": {"surrogate": "cispo", "kl_coef": 0.1, "kl_ratio": True, "micro_batch_tokens": 64},
+}
+
+
+class Replayed:
+    """Stands for a recorded graph: it does the step again, with what is there now at the same addresses."""
+
+    def __init__(self, steps: Captured) -> None:
+        self.steps = steps
+
+    def replay(self) -> None:
+        self.steps.found = self.steps._forward()
+
+
+@pytest.fixture(autouse=True)
+def steps_are_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Captured, "_captured", lambda steps: Replayed(steps))
+
+
+@pytest.fixture
+def sent() -> Policy:
+    policy = load_policy("bundled", device="cpu")
+    for weight in (*policy.model.parameters(), *policy.model.buffers()):
+        send(weight)
+    return policy
+
+
+def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
+    """What was sampled, and how large its gradient was."""
+    config = TrainConfig(prompts_per_step=4, group_size=4, max_new_tokens=24, **settings)
+    judged = roll_out(policy, ask(TASK, TASK.examples("train", 4), 0), 4, max_new_tokens=24, temperature=1.0, seed="0")
+    reference = policy.snapshot() if config.kl_coef else None
+    stats = update(policy, make_optimizer(policy, config), reference, collate(policy, judged, config), config, 0)
+    return [one.rollout.text for one in judged], stats
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_a_step_of_training_stays_on_the_models_device(sent: Policy, settings: dict[str, Any]) -> None:
+    here = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
+    with Elsewhere():
+        assert sent.device == THERE
+        policy = with_captured_steps(with_fast_paths(sent, share_prompts=True))
+        assert (policy.shares_prompts, policy.has_head_apart, policy.captures) == (True, True, True)
+        sampled, stats = one_step(policy, **settings)
+    expected, plain = one_step(here, **settings)
+    assert plain.grad_norm > 0
+    assert sampled == expected, "captured steps sample what plain steps do"
+    assert (stats.loss, stats.grad_norm) == pytest.approx((plain.loss, plain.grad_norm), rel=1e-3)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize("family", ["gemma2", "phi"])
+def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Policy) -> None:
+    random = replace(tiny(family), tokenizer=sent.tokenizer)
+    random.model.resize_token_embeddings(sent.vocabulary)
+    attend_here(random.model)
+    for weight in (*random.model.parameters(), *random.model.buffers()):
+        send(weight)
+    with Elsewhere():
+        policy = with_captured_steps(with_fast_paths(random, share_prompts=shares))
+        assert (policy.shares_prompts, policy.captures) == (shares, False)
+        assert len(one_step(policy, kl_coef=0.1)[0]) == 16
+
+
+def test_the_stand_in_refuses_what_cuda_does() -> None:
+    with Elsewhere():
+        here, there = torch.ones(2), torch.ones(2, device="cuda")
+        assert (there + 1 + torch.ones(()) + here.to("cuda")).device == THERE
+        assert there[torch.tensor([0])].device == THERE
+        there[:1] = here[:1]
+        for strays in (
+            lambda: here + there,
+            lambda: here + there.sum(),
+            lambda: here[torch.tensor([0], device="cuda")],
+            lambda: torch.cat([here, there]),
+            lambda: torch.where(here > 0, there, there),
+            there.numpy,
+        ):
+            with pytest.raises(StrayedError):
+                strays()
