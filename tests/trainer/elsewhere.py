@@ -1,7 +1,8 @@
 """A stand-in for an accelerator where there is none: tensors that say they are on CUDA and lie in main memory.
 
 Under ``Elsewhere`` every tensor knows where it would be. What CUDA refuses fails here too: operations on tensors of two
-places, and reading one without bringing it home. Numbers are the CPU's.
+places, reading one without bringing it home, and any traffic between the two while a graph is recorded. Numbers are the
+CPU's.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from torch.utils._pytree import tree_leaves, tree_map
 HERE, THERE = torch.device("cpu"), torch.device("cuda", 0)
 COPIES = (Tensor.copy_, Tensor.__setitem__)  # from anywhere
 INDEXES = (Tensor.__setitem__, Tensor.__getitem__, Tensor.index_put, Tensor.index_put_)  # an index may come from here
+READS = {
+    *(Tensor.item, Tensor.tolist, Tensor.nonzero, Tensor.cpu, Tensor.masked_select, Tensor.__array__, Tensor.numpy),
+    *(Tensor.__bool__, Tensor.__int__, Tensor.__float__, Tensor.__index__, Tensor.unique),
+    *(torch.nonzero, torch.masked_select, torch.tensor, torch.bincount, torch.unique),
+}
 
 
 class StrayedError(Exception):
-    """Tensors of two places met."""
+    """Tensors of two places met, or one was read where it cannot be."""
 
 
 def place(tensor: Tensor) -> torch.device:
@@ -32,6 +38,8 @@ def send(tensor: Tensor, where: torch.device = THERE) -> None:
 
 class Elsewhere(TorchFunctionMode):
     """Tensors made for ``cuda`` or sent there, and whatever is computed of them, are there."""
+
+    recording = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -47,6 +55,10 @@ class Elsewhere(TorchFunctionMode):
         where = {"cpu": HERE, "cuda": THERE}[asked[-1].type] if asked else met(func, tensors)
         args, kwargs = tree_map(lambda leaf: HERE if is_device(leaf) else leaf, (args, kwargs))
         found = func(*args, **kwargs)
+        by_mask = func in INDEXES and any(leaf.dtype == torch.bool for leaf in tensors[1:])
+        made_here = where == HERE and isinstance(found, Tensor)
+        if Elsewhere.recording and (func in READS or by_mask or made_here):
+            raise StrayedError(f"{getattr(func, '__name__', func)} while a graph is recorded")
         if func is Tensor.to and found is args[0] and place(found) != where:
             found = found.clone()
         for leaf in tree_leaves(found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 from grpo_env.curriculum import ask
 from grpo_env.task import load_task
+from grpo_env.trainer import layers
 from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.batch import collate
 from grpo_env.trainer.captured import Captured
@@ -33,17 +35,28 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Replayed:
-    """Stands for a recorded graph: it does the step again, with what is there now at the same addresses."""
+    """Stands for a recorded graph: it does the step again, with what is now at the addresses it was recorded with."""
 
     def __init__(self, steps: Captured) -> None:
-        self.steps = steps
+        self.steps, self.addresses = steps, addresses(steps)
+        Elsewhere.recording = True
+        try:
+            steps._forward()
+        finally:
+            Elsewhere.recording = False
 
     def replay(self) -> None:
+        assert addresses(self.steps) == self.addresses
         self.steps.found = self.steps._forward()
 
 
+def addresses(steps: Captured) -> list[int]:
+    state = (steps.given, steps.place, steps.positions, steps.seen, steps.columns)
+    return [held.data_ptr() for held in (*state, *chain.from_iterable(steps.held))]
+
+
 @pytest.fixture(autouse=True)
-def steps_are_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def graphs_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Captured, "_captured", lambda steps: Replayed(steps))
 
 
@@ -78,6 +91,16 @@ def test_a_step_of_training_stays_on_the_models_device(sent: Policy, settings: d
     assert (stats.loss, stats.grad_norm) == pytest.approx((plain.loss, plain.grad_norm), rel=1e-3)
 
 
+@pytest.mark.parametrize("family", layers.FAMILIES)
+def test_a_step_of_each_family_can_be_recorded(family: str) -> None:
+    policy = tiny(family)
+    attend_here(policy.model)
+    for weight in (*policy.model.parameters(), *policy.model.buffers()):
+        send(weight)
+    with Elsewhere():
+        assert with_captured_steps(policy).captures
+
+
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("family", ["gemma2", "phi"])
 def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Policy) -> None:
@@ -108,3 +131,21 @@ def test_the_stand_in_refuses_what_cuda_does() -> None:
         ):
             with pytest.raises(StrayedError):
                 strays()
+
+
+def test_a_recorded_graph_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Elsewhere():
+        there = torch.ones(2, device="cuda")
+        monkeypatch.setattr(Elsewhere, "recording", True)
+        assert (there.cumsum(0) + torch.arange(2, device="cuda")).device == THERE
+        for reads in (
+            lambda: bool(there.all()),
+            lambda: there[there > 0],
+            lambda: there.to("cpu"),
+            lambda: torch.tensor([1.0], device="cuda"),
+            lambda: torch.ones(2),
+            there.sum().item,
+            there.tolist,
+        ):
+            with pytest.raises(StrayedError):
+                reads()
