@@ -152,7 +152,7 @@ def _decode(
     chances = torch.zeros(tokens.shape, device=device)
     active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the decoder writes
     alive = torch.ones(rows, dtype=torch.bool, device=device)
-    unfinished = [group_size] * len(prompts)
+    unfinished, living = [group_size] * len(prompts), rows
     for t in range(max_new_tokens):
         chosen, chance = _choose(decoder.logits, temperature, None if drawn is None else drawn[t, active])
         tokens[active, t], chances[active, t] = chosen, chance
@@ -161,10 +161,10 @@ def _decode(
         for row in active[ending].tolist():
             number = row // group_size
             unfinished[number] -= 1
+            living -= 1
             if not unfinished[number]:
                 group = slice(number * group_size, (number + 1) * group_size)
                 ended(number, tokens[group].tolist(), chances[group].log().tolist())
-        living = int(alive.sum())
         if living == 0:
             return
         if len(alive) - living >= decoder.drop_at * len(alive):
