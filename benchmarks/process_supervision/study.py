@@ -87,7 +87,7 @@ SETUPS = {
     ),
     "padding": Setup("padding", PADDING, {"max_new_tokens": 64}),
 }
-# Small steps, so that five seeds of everything take an hour of one core; no problem comes twice in a run.
+# Small steps, so that ten seeds of everything take an hour of one core; no problem comes twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
 COMMON = {
     "steps": 30,
