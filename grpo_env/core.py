@@ -85,6 +85,10 @@ class StepScore:
     explanation: str = ""
 
 
+# What says which part of a whole a score is, and nothing of the verdict.
+LABELS = {"name", "weight", "process", "seconds"}
+
+
 @dataclass(frozen=True)
 class Score:
     """A verdict. ``value`` is ``None`` exactly when the completion is *unscored* (see ``Status``).
@@ -128,7 +132,12 @@ class Score:
             yield from part.walk()
 
     def labelled(self, **labels: str | float) -> Score:
-        """A copy with another name, weight or time. ``dataclasses.replace`` takes longer than some verdicts do."""
+        """A copy with another ``name``, ``weight``, ``process`` weight or ``seconds``; raises ``TypeError`` for others.
+
+        ``dataclasses.replace`` takes longer than some verdicts do.
+        """
+        if not labels.keys() <= LABELS:
+            raise TypeError(f"a score's labels are {', '.join(sorted(LABELS))}; found {', '.join(sorted(labels))}")
         copy = object.__new__(type(self))
         vars(copy).update(vars(self), **labels)
         return copy

@@ -122,6 +122,8 @@ def test_a_labelled_copy_is_that_of_dataclasses():
     assert copy == replace(score, **label)
     assert hash(copy) == hash(replace(score, **label))
     assert (score.name, score.weight, score.process, score.seconds) == ("whole", 1.0, 0.0, 1.0)
+    with pytest.raises(TypeError, match="found value"):
+        score.labelled(value=1.0)
 
 
 def test_part_finds_at_any_depth_and_says_what_is_missing():

@@ -85,16 +85,20 @@ def test_finished_rows_are_dropped_without_changing_the_others(
     # Every third token ends a completion here, so rows finish all the time.
     ending = replace(policy)
     ending.__dict__["end_ids"] = list(range(0, 280, 12))
-    results = []
+    results, computed, append = [], [], kind.append
     monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
+    monkeypatch.setattr(kind, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens))
     for share in (kind.drop_at, 2.0):
         monkeypatch.setattr(kind, "drop_at", share)
+        computed.append([])
         results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
     for one, other in zip(*results, strict=True):
         assert one.logps == pytest.approx(other.logps, abs=1e-5)
     lengths = {len(rollout.ids) for rollout in results[0]}
     assert len(lengths) > 5
+    assert [len(steps) for steps in computed] == [max(lengths) - 1] * 2, "it stops with the last row"
+    assert computed[0][-1] < len(results[0]) == computed[1][-1]
     assert {rollout.finish for rollout in results[0]} == {"stop", "length"} or max(lengths) < 40
 
 
