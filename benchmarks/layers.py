@@ -1,4 +1,4 @@
-"""The trainer's written-out layers beside transformers' modules, in the same packed loss, on one core.
+"""The packed loss with and without two of its parts, on one core: written-out layers, and attention in chunks of rows.
 
     python benchmarks/layers.py                                   # the bundled model, float32
     python benchmarks/layers.py --model FOLDER --precision bf16
@@ -17,6 +17,7 @@ from unittest.mock import patch
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+from grpo_env.trainer.attention import CHUNKS
 from grpo_env.trainer.forward import completion_states, with_fast_paths
 from grpo_env.trainer.layers import FAMILIES
 from grpo_env.trainer.policy import Policy, load_policy
@@ -65,12 +66,19 @@ def main() -> None:
     ids = torch.randint(2, 300, mask.shape).where(mask, 0)
     given = policy, prompts.tolist(), ids, mask
 
-    times: dict[str, list[float]] = {"written out": [], "transformers": []}
+    ways = {
+        "as it is": (FAMILIES, CHUNKS),
+        "transformers' layers": ((), CHUNKS),
+        "all rows in one chunk": (FAMILIES, 1),
+    }
+    times: dict[str, list[float]] = {name: [] for name in ways}
     sizes: dict[str, int] = {}
-    families = {"written out": FAMILIES, "transformers": ()}
     for turn in range(options.rounds + 1):
-        for name in times:
-            with patch("grpo_env.trainer.layers.FAMILIES", families[name]):
+        for name, (families, chunks) in ways.items():
+            with (
+                patch("grpo_env.trainer.layers.FAMILIES", families),
+                patch("grpo_env.trainer.attention.CHUNKS", chunks),
+            ):
                 sizes[name] = kept(*given) if not turn else sizes[name]
                 start = time.process_time()
                 loss(*given).backward()
@@ -78,11 +86,10 @@ def main() -> None:
                 if turn:
                     times[name].append(time.process_time() - start)
     print(f"{options.model}, {options.precision}, {rows} completions of 1 to {options.tokens} tokens\n")
-    print("| layers | CPU s | kept, MB |\n|---|---|---|")
+    print("| | CPU s | kept, MB | times as long | as much |\n|---|---|---|---|---|")
     for name, taken in times.items():
-        print(f"| {name} | {median(taken):.3f} | {sizes[name] / 1e6:.1f} |")
-    ratio = median(times["transformers"]) / median(times["written out"])
-    print(f"| ratio | {ratio:.2f} x | {sizes['transformers'] / sizes['written out']:.2f} x |")
+        ratios = median(taken) / median(times["as it is"]), sizes[name] / sizes["as it is"]
+        print(f"| {name} | {median(taken):.3f} | {sizes[name] / 1e6:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
 
 
 if __name__ == "__main__":
