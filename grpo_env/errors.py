@@ -39,3 +39,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names)}" if names else "none are known"
+
+
+def memory_ran_out(error: BaseException) -> bool:
+    """Whether that is what an exception says, of this machine or of an accelerator."""
+    from accelerate.utils.memory import should_reduce_batch_size  # late: it brings torch, which scoring does without
+
+    return isinstance(error, MemoryError) or bool(should_reduce_batch_size(error))

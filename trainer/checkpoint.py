@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grpo_env.curriculum import Pool
-from grpo_env.errors import RunError
+from grpo_env.errors import RunError, memory_ran_out
 from grpo_env.mixture import Mixture, load_mixture
 from grpo_env.run_files import MODEL, RunFiles, read_config, replace, sync, writing
 from grpo_env.sharding.shares import is_sharded, load_optimizer, shares, whole_model, whole_state
@@ -83,7 +83,7 @@ class RunFolder(RunFiles):
         """Restore the newest sound checkpoint; returns its step, and a message for each corrupt one it passed over.
 
         A run that was killed before its first checkpoint goes on at step 0, where ``policy`` is. Raises ``RunError``
-        where there are checkpoints and none is sound.
+        where there are checkpoints and none is sound, or where memory runs out.
         """
         skipped: list[str] = []
         folder = self.path / "checkpoints"
@@ -93,18 +93,19 @@ class RunFolder(RunFiles):
             try:
                 if _digest(path / "state.pt") != (path / "state.sha256").read_text():
                     raise ValueError("its checksum does not match")
-                shared = is_sharded(policy)  # then each process reads of the file what is its own
-                where = "cpu" if shared else policy.device
-                state = torch.load(path / "state.pt", map_location=where, mmap=shared, weights_only=True)
+                # A device has no room for a second copy, and of a share each process reads what is its own.
+                state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
                 state = shares(policy, state)
                 policy.restore(state["weights"])
                 load_optimizer(policy, optimizer, state["optimizer"])
                 if reference is not None:
-                    reference.update(state["reference"])
+                    reference.update({name: held.to(policy.device) for name, held in state["reference"].items()})
                 for pool, rates in zip(pools, state.get("rates", ()), strict=False):
                     pool.rates.update(rates)
             except Exception as error:  # torch.load raises whatever the damage leads to
-                why = str(error).split("\n")[0]
+                why = str(error).split("\n")[0] or type(error).__name__
+                if memory_ran_out(error):
+                    raise RunError(f"{path}: memory ran out on reading it ({why}); free some, then resume") from error
                 skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")
                 if self.writes and path.exists():  # out of the way of those that will be saved and kept
                     path.replace(path.with_name(f"corrupt-{path.name}"))

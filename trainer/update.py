@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate.utils import gather_object
-from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+from accelerate.utils.memory import clear_device_cache
 from torch import Tensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.rounding import RoundingAdamW
 from grpo_env.sharding.shares import advance, backward, is_sharded
 
@@ -129,7 +129,7 @@ def fitting(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
         try:
             return work()
         except (MemoryError, RuntimeError) as error:
-            if not (isinstance(error, MemoryError) or should_reduce_batch_size(error)):
+            if not memory_ran_out(error):
                 raise
             if is_sharded(policy) or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
                 raise RunError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from grpo_env.trainer import layers
 from grpo_env.trainer.attention import attend_here
 from grpo_env.trainer.batch import collate
 from grpo_env.trainer.captured import Captured
+from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.forward import with_fast_paths
 from grpo_env.trainer.policy import Policy, load_policy
@@ -89,6 +91,21 @@ def test_a_step_of_training_stays_on_the_models_device(sent: Policy, settings: d
     assert plain.grad_norm > 0
     assert sampled == expected, "captured steps sample what plain steps do"
     assert (stats.loss, stats.grad_norm) == pytest.approx((plain.loss, plain.grad_norm), rel=1e-3)
+
+
+def test_a_checkpoint_is_taken_up_there(sent: Policy, tmp_path: Path) -> None:
+    """By way of main memory: a device that a training just fits on has no room for a second copy."""
+    optimizer = make_optimizer(sent, TrainConfig())
+    folder = RunFolder(tmp_path)
+    with Elsewhere():
+        for weight in sent.trained.values():
+            weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        reference = sent.snapshot()
+        folder.save(sent, optimizer, reference, 1, 1)
+        assert folder.load(sent, optimizer, reference) == (1, [])
+        moments = [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+        assert {held.device for held in (*sent.trained.values(), *moments, *reference.values())} == {THERE}
 
 
 @pytest.mark.parametrize("family", layers.FAMILIES)

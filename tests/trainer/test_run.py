@@ -233,6 +233,23 @@ def test_a_corrupt_checkpoint_is_passed_over(
     assert (newest.parent / f"corrupt-{newest.name}").exists()
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")]
+)
+def test_a_checkpoint_for_which_there_is_no_memory_is_not_corrupt(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    run = interrupted(make_task, tmp_path / "run")
+    before = RunFolder(run).checkpoints()
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "load_state_dict", lambda *_: (_ for _ in ()).throw(error))
+        with pytest.raises(RunError, match="memory ran out"):
+            resume(run)
+    assert RunFolder(run).checkpoints() == before
+    resume(run)
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
+
+
 def test_nothing_sound_to_go_on_from(make_task, tmp_path: Path) -> None:
     run = interrupted(make_task, tmp_path / "run")
     for checkpoint in RunFolder(run).checkpoints():
