@@ -32,8 +32,14 @@ def place(tensor: Tensor) -> torch.device:
     return THERE if vars(tensor).get("elsewhere") else HERE
 
 
-def send(tensor: Tensor, where: torch.device = THERE) -> None:
+def send(tensor: Tensor, where: torch.device) -> None:
     tensor.elsewhere = where.type == "cuda"  # type: ignore[attr-defined]
+
+
+def send_model(model: Any) -> None:
+    """What ``model.to("cuda")`` would do."""
+    for tensor in (*model.parameters(), *model.buffers()):
+        send(tensor, THERE)
 
 
 class Elsewhere(TorchFunctionMode):
@@ -59,7 +65,7 @@ class Elsewhere(TorchFunctionMode):
         made_here = where == HERE and isinstance(found, Tensor)
         if Elsewhere.recording and (func in READS or by_mask or made_here):
             raise StrayedError(f"{getattr(func, '__name__', func)} while a graph is recorded")
-        if func is Tensor.to and found is args[0] and place(found) != where:
+        if func in (Tensor.to, Tensor.cpu) and found is args[0] and place(found) != where:
             found = found.clone()
         for leaf in tree_leaves(found):
             if isinstance(leaf, Tensor):

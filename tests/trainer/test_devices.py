@@ -24,7 +24,7 @@ from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.sampler import with_captured_steps
 from grpo_env.trainer.update import UpdateStats, make_optimizer, update
 
-from .elsewhere import THERE, Elsewhere, StrayedError, send
+from .elsewhere import THERE, Elsewhere, StrayedError, send_model
 from .test_forward import tiny
 
 TASK = load_task("arithmetic")
@@ -65,8 +65,7 @@ def graphs_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def sent() -> Policy:
     policy = load_policy("bundled", device="cpu")
-    for weight in (*policy.model.parameters(), *policy.model.buffers()):
-        send(weight)
+    send_model(policy.model)
     return policy
 
 
@@ -112,8 +111,7 @@ def test_a_checkpoint_is_taken_up_there(sent: Policy, tmp_path: Path) -> None:
 def test_a_step_of_each_family_can_be_recorded(family: str) -> None:
     policy = tiny(family)
     attend_here(policy.model)
-    for weight in (*policy.model.parameters(), *policy.model.buffers()):
-        send(weight)
+    send_model(policy.model)
     with Elsewhere():
         assert with_captured_steps(policy).captures
 
@@ -124,8 +122,7 @@ def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Po
     random = replace(tiny(family), tokenizer=sent.tokenizer)
     random.model.resize_token_embeddings(sent.vocabulary)
     attend_here(random.model)
-    for weight in (*random.model.parameters(), *random.model.buffers()):
-        send(weight)
+    send_model(random.model)
     with Elsewhere():
         policy = with_captured_steps(with_fast_paths(random, share_prompts=shares))
         assert (policy.shares_prompts, policy.captures) == (shares, False)
@@ -137,6 +134,7 @@ def test_the_stand_in_refuses_what_cuda_does() -> None:
         here, there = torch.ones(2), torch.ones(2, device="cuda")
         assert (there + 1 + torch.ones(()) + here.to("cuda")).device == THERE
         assert there[torch.tensor([0])].device == THERE
+        assert (there.cpu().device, there.device) == (torch.device("cpu"), THERE)
         there[:1] = here[:1]
         for strays in (
             lambda: here + there,
