@@ -50,10 +50,10 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
 
     import torch
 
-    from grpo_env.curriculum import take
-    from grpo_env.trainer.decoder import Decoder
-    from grpo_env.trainer.policy import load_model, load_policy
-    from grpo_env.trainer.sampler import sample
+    from grpo_env.trainer.engine.decoder import Decoder
+    from grpo_env.trainer.engine.policy import load_model, load_policy
+    from grpo_env.trainer.engine.sampler import sample
+    from grpo_env.trainer.prompts import take
 
     task, config = load(work)
     policy = load_policy(config.model, device=config.device, precision=config.precision)
@@ -78,11 +78,11 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         return [one.ids for one in made]
 
     def by_modules(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.sampler.decoder_of", lambda policy: Decoder):
+        with patch("grpo_env.trainer.engine.sampler.decoder_of", lambda policy: Decoder):
             return ours(seed, temperature)
 
     def copied(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.cache.can_share", lambda policy: False):
+        with patch("grpo_env.trainer.engine.cache.can_share", lambda policy: False):
             return by_modules(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:

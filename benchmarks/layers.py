@@ -17,10 +17,10 @@ from unittest.mock import patch
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from grpo_env.trainer.attention import CHUNKS
-from grpo_env.trainer.forward import completion_states, with_fast_paths
-from grpo_env.trainer.layers import FAMILIES
-from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.trainer.engine.attention import CHUNKS
+from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
+from grpo_env.trainer.engine.layers import FAMILIES
+from grpo_env.trainer.engine.policy import Policy, load_policy
 
 
 def loss(policy: Policy, prompts: list[list[int]], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -76,8 +76,8 @@ def main() -> None:
     for turn in range(options.rounds + 1):
         for name, (families, chunks) in ways.items():
             with (
-                patch("grpo_env.trainer.layers.FAMILIES", families),
-                patch("grpo_env.trainer.attention.CHUNKS", chunks),
+                patch("grpo_env.trainer.engine.layers.FAMILIES", families),
+                patch("grpo_env.trainer.engine.attention.CHUNKS", chunks),
             ):
                 sizes[name] = kept(*given) if not turn else sizes[name]
                 start = time.process_time()

@@ -66,8 +66,8 @@ def train(side: str, work: str, folder: str, every: str, limit: str, clock: str)
 
 def judge(work: str, folder: str, examples: str) -> list[Point]:
     """Another inner process: the points of the curve, from the weights that both start with to the last saved ones."""
-    from grpo_env.evaluation import run_eval
-    from grpo_env.trainer.policy import load_model
+    from grpo_env.trainer.engine.policy import load_model
+    from grpo_env.trainer.evaluate import run_eval
 
     one_core("cpu")
     task, config = load(Work(**json.loads(work)))

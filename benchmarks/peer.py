@@ -14,8 +14,8 @@ from transformers.utils import logging
 from trl import GRPOConfig, GRPOTrainer
 
 from grpo_env.core import Completion, Group, judge_groups
-from grpo_env.curriculum import take
-from grpo_env.trainer.policy import load_model
+from grpo_env.trainer.engine.policy import load_model
+from grpo_env.trainer.prompts import take
 from grpo_env.trainer.update import learning_rate
 
 Heard = Callable[[Ids, Rewards], None]

@@ -32,7 +32,7 @@ import psutil
 from rich.console import Console
 
 from grpo_env.scoring import Options, Tally, score_files
-from grpo_env.task import load_task
+from grpo_env.taskfile.task import load_task
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 

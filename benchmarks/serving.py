@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import psutil
 from scoring import make_rows
 
-from grpo_env.task import Task, load_task
+from grpo_env.taskfile.task import Task, load_task
 
 MOST = 32  # items of a request
 DIFFERENT = 4000  # completions whose verdicts are made before the start

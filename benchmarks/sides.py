@@ -132,7 +132,7 @@ def inner(script: str, python: str, *arguments: str) -> Any:
 
 def load(work: Work) -> tuple[Any, Any]:
     """The task and the config of both sides."""
-    from grpo_env.task import load_task
+    from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.config import TrainConfig
 
     task = load_task(work.task, work.overrides)
@@ -143,9 +143,9 @@ def ours(work: Work, listener: Listener) -> None:
     """``grpo_env.train``, without evaluations and checkpoints."""
     import torch
 
-    from grpo_env.rounding import RoundingAdamW
     from grpo_env.trainer import loop
-    from grpo_env.trainer.run import Run
+    from grpo_env.trainer.engine.bf16_adamw import RoundingAdamW
+    from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
     fill_batch, record = loop.fill_batch, Run.record

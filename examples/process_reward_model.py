@@ -29,8 +29,8 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 
 from grpo_env import load_task
 from grpo_env.core import Completion, Example
-from grpo_env.curriculum import ask
-from grpo_env.trainer.policy import BUNDLED, load_policy
+from grpo_env.trainer.engine.policy import BUNDLED, load_policy
+from grpo_env.trainer.prompts import ask
 from grpo_env.trainer.rollout import roll_out
 from grpo_env.verifiers.blocks import reasoning_span
 from grpo_env.verifiers.process import EquationSteps

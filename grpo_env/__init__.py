@@ -25,7 +25,7 @@ from grpo_env.core import (
 from grpo_env.registry import verifier
 
 if TYPE_CHECKING:
-    from grpo_env.task import Task, load_task
+    from grpo_env.taskfile.task import Task, load_task
     from grpo_env.trainer.loop import train
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 # Loaded on first use, so that `import grpo_env` needs neither torch nor pydantic.
-_LAZY = {"Task": "grpo_env.task", "load_task": "grpo_env.task", "train": "grpo_env.trainer.loop"}
+_LAZY = {"Task": "grpo_env.taskfile.task", "load_task": "grpo_env.taskfile.task", "train": "grpo_env.trainer.loop"}
 
 
 def __getattr__(name: str) -> Any:

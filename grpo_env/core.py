@@ -157,7 +157,7 @@ class Score:
         return "\n".join(self._lines(indent=0))
 
     def _repr_html_(self) -> str:
-        from grpo_env.scores.notebook import show  # late: only notebooks ask, and it needs more than this module may
+        from grpo_env.results.notebook import show  # late: only notebooks ask, and it needs more than this module may
 
         return show(self)
 
@@ -180,7 +180,7 @@ class Group(NamedTuple):
     completions: Sequence[Completion]
 
     def _repr_html_(self) -> str:
-        from grpo_env.scores.notebook import show_group
+        from grpo_env.results.notebook import show_group
 
         return show_group(self)
 

@@ -39,7 +39,7 @@ BUILT_IN: dict[str, str] = {
     "diversity": "grpo_env.verifiers.agreement:Diversity",
     "process_reward_model": "grpo_env.verifiers.models:ProcessRewardModel",
     "reward_model": "grpo_env.verifiers.models:RewardModel",
-    "llm_judge": "grpo_env.verifiers.judge:LLMJudge",
+    "llm_judge": "grpo_env.verifiers.llm_judge:LLMJudge",
     "python_tests": "grpo_env.verifiers.python_tests:PythonTests",
     "weighted_sum": "grpo_env.verifiers.compose:WeightedSum",
     "any_of": "grpo_env.verifiers.compose:AnyOf",

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grpo_env.catalogue import failed_cases
-from grpo_env.files import read_records
-from grpo_env.mixture import parse_mixture
-from grpo_env.reference import page as settings_page
+from grpo_env.docgen.catalogue import failed_cases
+from grpo_env.docgen.reference import page as settings_page
+from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
 from grpo_env.scoring import Fields, Tally, score_records
-from grpo_env.task import load_task, make_task
+from grpo_env.taskfile.mixture import parse_mixture
+from grpo_env.taskfile.task import load_task, make_task
 
 ROOT = Path(__file__).parent.parent
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from torch.distributed.run import get_args_parser
 
-from grpo_env.task import load_task
+from grpo_env.taskfile.task import load_task
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"

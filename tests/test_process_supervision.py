@@ -14,10 +14,10 @@ import pytest
 from transformers import AutoTokenizer
 
 from grpo_env import registry
-from grpo_env.catalogue import failed_cases
 from grpo_env.core import Completion, Example, Message
+from grpo_env.docgen.catalogue import failed_cases
 from grpo_env.tasks.arithmetic import problems
-from grpo_env.trainer.policy import BUNDLED
+from grpo_env.trainer.engine.policy import BUNDLED
 from grpo_env.verifiers.models import ProcessRewardModel
 from grpo_env.verifiers.pretrained import Pretrained
 

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from .advantages import decoupled_advantages, outcome_advantages, process_advantages
-from .align import step_token, token_ends
 from .config import TrainConfig
-from .policy import Policy
+from .engine.policy import Policy
+from .engine.sampler import Rollout
 from .rollout import Judged, own_share
-from .sampler import Rollout
+from .step_tokens import step_token, token_ends
 
 
 @dataclass

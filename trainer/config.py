@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from grpo_env.errors import UsageError
-from grpo_env.peer_names import PEERS
-from grpo_env.settings import Range, check_ranges, checked_types
 
+from .aliases import PEERS
 from .presets import expand
+from .settings import Range, check_ranges, checked_types
 
 Scale = Literal["group", "batch", "none"]
 Std = Literal["sample", "population"]

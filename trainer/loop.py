@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.mixture import Mixture, load_mixture
-from grpo_env.run_files import MODEL, uninterrupted
-from grpo_env.task import Task
+from grpo_env.taskfile.mixture import Mixture, load_mixture
+from grpo_env.taskfile.task import Task
 
 from .batch import collate
-from .checkpoint import RunFolder
 from .config import TrainConfig
 from .presets import expand
 from .rollout import fill_batch
-from .run import Result, Run
+from .run.checkpoint import RunFolder
+from .run.folder import MODEL, uninterrupted
+from .run.run import Result, Run
 from .update import update
 
 

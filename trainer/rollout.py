@@ -11,12 +11,12 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
-from grpo_env.curriculum import Pool, Prompt, ask, draw
-from grpo_env.task import Task
+from grpo_env.taskfile.task import Task
 
 from .config import TrainConfig
-from .policy import Policy
-from .sampler import Rollout, sample
+from .engine.policy import Policy
+from .engine.sampler import Rollout, sample
+from .prompts import Pool, Prompt, ask, draw
 
 
 class Judged(NamedTuple):

@@ -15,14 +15,14 @@ from torch import Tensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError, memory_ran_out
-from grpo_env.rounding import RoundingAdamW
-from grpo_env.sharding.shares import advance, backward, is_sharded
 
 from .batch import Batch, MicroBatch, evened
 from .config import TrainConfig
-from .forward import completion_states, logits_of
+from .engine.bf16_adamw import RoundingAdamW
+from .engine.forward import completion_states, logits_of
+from .engine.policy import Policy
+from .engine.sharding.fsdp import advance, backward, is_sharded
 from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
-from .policy import Policy
 
 T = TypeVar("T")
 

@@ -14,12 +14,12 @@ from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, UnreadableError, formula_problem, spent
 from .answers.compare import Rules, Verdict, compare
-from .answers.doubts import unevaluated, unsure
 from .answers.exact import Number, OverLimitError
 from .answers.extract import SOURCES, Source, final_answer, inside
+from .answers.hedging import unevaluated, unsure
 from .answers.intervals import INFINITIES
-from .answers.reading import MAX_LENGTH, read, read_list, together
-from .answers.shapes import Group, Reading
+from .answers.parse import MAX_LENGTH, read, read_list, together
+from .answers.parsed import Group, Reading
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "right"]

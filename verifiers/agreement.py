@@ -15,12 +15,12 @@ from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, UnreadableError
 from .answers.compare import Rules, compare
-from .answers.doubts import unevaluated
 from .answers.exact import Number, OverLimitError
 from .answers.extract import final_answer
+from .answers.hedging import unevaluated
 from .answers.normal import squeezed
-from .answers.reading import read
-from .answers.shapes import Formula, Group, Reading
+from .answers.parse import read
+from .answers.parsed import Formula, Group, Reading
 from .blocks import Where, passage
 from .words import words
 

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env.tasks.pretrain import CARELESS, CLEAN, Phase, Row, careless_teacher, save, teach
-from grpo_env.trainer.policy import BUNDLED
+from grpo_env.trainer.engine.policy import BUNDLED
 
 LONG = (3, 6)  # operations of a problem
 PADS = 0.25  # share of the padding teacher's answers with a useless line

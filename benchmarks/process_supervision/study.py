@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import torch
 
 from grpo_env import load_task
-from grpo_env.trainer.checkpoint import MODEL
 from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.run.checkpoint import MODEL
 
 sys.path.insert(0, str(Path(__file__).parent))
 import chains  # noqa: F401  # registers written_equations

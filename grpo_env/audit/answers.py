@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from grpo_env.check.honest import NEUTRAL
+from grpo_env.check.gold_completion import NEUTRAL
 from grpo_env.check.mutations import number
 
 from .table import Target, hack

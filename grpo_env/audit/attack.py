@@ -13,8 +13,8 @@ from multiprocessing import get_context
 
 from grpo_env.core import Completion, Score
 from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.schema import Split
-from grpo_env.task import Task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from . import answers, effort, hostile, layout, nearby  # noqa: F401  # they fill the table
 from .answers import said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grpo_env.check.honest import NEUTRAL
+from grpo_env.check.gold_completion import NEUTRAL
 from grpo_env.core import Completion
 
 from .answers import said

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grpo_env.check.honest import Form
+from grpo_env.check.gold_completion import Form
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from grpo_env.check.honest import NEUTRAL, Form, prompt_text, worked, written_gold
+from grpo_env.check.gold_completion import NEUTRAL, Form, prompt_text, worked, written_gold
 from grpo_env.check.mutations import differs, number
 from grpo_env.core import Completion, Example, Group, Message, Score, judge_groups
-from grpo_env.data import is_local
 from grpo_env.errors import UsageError
-from grpo_env.prompt import build_prompt
-from grpo_env.schema import CaseSpec, Split
-from grpo_env.task import Task
+from grpo_env.taskfile.dataset import is_local
+from grpo_env.taskfile.prompt import build_prompt
+from grpo_env.taskfile.schema import CaseSpec, Split
+from grpo_env.taskfile.task import Task
 
 from .table import Target
 

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from grpo_env.core import Example, Group, Verifier, judge_groups
-from grpo_env.data import is_local, load_rows
 from grpo_env.errors import UsageError
-from grpo_env.schema import Split
-from grpo_env.task import Task
+from grpo_env.taskfile.dataset import is_local, load_rows
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
 from .findings import Finding, error, warning
-from .honest import Form, prompt_text, worked, written_gold
+from .gold_completion import Form, prompt_text, worked, written_gold
 from .mutations import mutations
 
 AT_ONCE = 256  # rows whose verdicts are asked for in one go: verifiers that judge in batches are called so

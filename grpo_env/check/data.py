@@ -8,11 +8,11 @@ from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.schema import Split
-from grpo_env.task import Task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, warning
-from .honest import prompt_text
+from .gold_completion import prompt_text
 from .overlap import NEAR, overlaps, words
 
 SHOWN_COLUMNS = 20
@@ -111,7 +111,7 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
     """Something that turns examples into ids, and the model's positions; no weights are loaded."""
     from transformers import AutoConfig, AutoTokenizer
 
-    from grpo_env.trainer.policy import BUNDLED, Policy
+    from grpo_env.trainer.engine.policy import BUNDLED, Policy
 
     where = str(BUNDLED) if model == "bundled" else model
     try:

@@ -21,12 +21,12 @@ from inspect_ai.solver import TaskState, generate
 
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files import SURROGATE
-from grpo_env.schema import Split, VerifierSpec
-from grpo_env.task import Task, load_task
+from grpo_env.files.reader import SURROGATE
+from grpo_env.formats.packed_example import COLUMN, Unpacker, pack
+from grpo_env.taskfile.schema import Split, VerifierSpec
+from grpo_env.taskfile.task import Task, load_task
 
-from .examples import COLUMN, Unpacker, pack
-from .verdicts import completion, refuse_groups, refuse_schedules, verdicts
+from .scoring import completion, refuse_groups, refuse_schedules, verdicts
 
 _MESSAGES: dict[str, Any] = {
     "system": ChatMessageSystem,

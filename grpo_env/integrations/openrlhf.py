@@ -17,12 +17,13 @@ from unicodedata import normalize
 
 from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
-from grpo_env.files import dump_record
-from grpo_env.integrations.examples import Unpacker, is_packed, pack, prompt_to_send
-from grpo_env.integrations.verdicts import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
-from grpo_env.schema import Split
+from grpo_env.files.reader import dump_record
+from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
 from grpo_env.scoring.fields import as_text
-from grpo_env.task import Task, load_task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task, load_task
+
+from .scoring import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
 
 TASK = "GRPO_ENV_TASK"
 """The environment variable that names the task of this file's own ``reward_func``."""

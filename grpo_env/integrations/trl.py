@@ -14,10 +14,11 @@ from typing import Any
 
 from grpo_env.core import Example, Message, Score
 from grpo_env.errors import UsageError
-from grpo_env.integrations.examples import COLUMN, Unpacker, pack, prompt_to_send
-from grpo_env.integrations.verdicts import Pair, completion, verdicts
-from grpo_env.schema import Split
-from grpo_env.task import Task, find_task, load_task
+from grpo_env.formats.packed_example import COLUMN, Unpacker, pack, prompt_to_send
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task, find_task, load_task
+
+from .scoring import Pair, completion, verdicts
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]

@@ -21,11 +21,11 @@ import verifiers.v1 as vf
 from verifiers.v1.dialects.chat import message_to_wire
 
 from grpo_env.core import Completion, Example
-from grpo_env.schema import Split
-from grpo_env.task import Task, load_task
+from grpo_env.formats.packed_example import Unpacker, pack
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task, load_task
 
-from .examples import Unpacker, pack
-from .verdicts import completion, number, refuse_groups, refuse_schedules, verdicts
+from .scoring import completion, number, refuse_groups, refuse_schedules, verdicts
 
 __all__ = ["Chat", "Tasks"]
 

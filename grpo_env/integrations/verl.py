@@ -15,11 +15,12 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
-from grpo_env.integrations.examples import Unpacker, is_packed, pack, prompt_to_send
-from grpo_env.integrations.verdicts import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
-from grpo_env.schema import Split
+from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
 from grpo_env.scoring.fields import as_text
-from grpo_env.task import Task, load_task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task, load_task
+
+from .scoring import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
 
 Asked = tuple[str, str, Any, Mapping[str, Any] | None]  # task, completion, gold, extra_info
 

@@ -4,10 +4,10 @@
 """
 
 from .fields import Fields, select
-from .judge import Scored, score_records, score_rows
-from .output import output_row
 from .run import Options, score_files
-from .tally import Tally
+from .score_row import output_row
+from .scorer import Scored, score_records, score_rows
+from .summary import Tally
 
 __all__ = [
     "Fields",

@@ -9,8 +9,8 @@ from typing import Any
 
 from grpo_env.core import Completion, Finish, Message
 from grpo_env.errors import UsageError, nearest
-from grpo_env.prompt import build_prompt, render
-from grpo_env.task import Task
+from grpo_env.taskfile.prompt import build_prompt, render
+from grpo_env.taskfile.task import Task
 
 MAX_GROUP = 4096  # completions: a group is judged as a whole, so all of it must fit into memory
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.files import Line, Record, parse, read_lines
-from grpo_env.formats import Layout, recognise
-from grpo_env.streams import content_size, is_stdin
-from grpo_env.task import Task
+from grpo_env.files.compression import content_size, is_stdin
+from grpo_env.files.reader import Line, Record, parse, read_lines
+from grpo_env.formats.detect import Layout, recognise
+from grpo_env.taskfile.task import Task
 
 from .fields import Fields
 from .reader import Reader

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from grpo_env.files import Line, Record, dump_line, parse
-from grpo_env.task import Task
+from grpo_env.files.reader import Line, Record, dump_line, parse
+from grpo_env.taskfile.task import Task
 
 from .chunks import Chunk
-from .judge import Scored, judge_rows
-from .output import Advantage, advantages, output_row
 from .reader import Reader
-from .tally import Tally
+from .score_row import Advantage, advantages, output_row
+from .scorer import Scored, judge_rows
+from .summary import Tally
 
 
 class Reject(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
-from grpo_env.files import Line, Record, parse
-from grpo_env.formats import OURS, Layout
-from grpo_env.task import Task
+from grpo_env.files.reader import Line, Record, parse
+from grpo_env.formats.detect import OURS, Layout
+from grpo_env.taskfile.task import Task
 
 from .fields import Fields, as_text, completion_of, each, found_in, key_of, labels_of, prompt_of, select, token_ids
 

@@ -19,20 +19,20 @@ from rich.console import Console
 from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
-from grpo_env.schema import Split
-from grpo_env.task import Task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from .chunks import cut_all
 from .fields import Fields
 from .inputs import Input
+from .isolate_failures import mend
 from .job import Done, Job
-from .mend import mend
-from .parquet import write_parquet
-from .partial import Partial, Stream
+from .parquet_output import write_parquet
 from .reader import gold_of
-from .show import progress, show_tally
-from .tally import Tally
-from .workers import on_all
+from .resume import Partial, Stream
+from .summary import Tally
+from .summary_table import progress, show_tally
+from .worker_pool import on_all
 
 SHOWN_PROBLEMS = 10
 ENGINES = ("local", "ray")
@@ -142,7 +142,7 @@ def _cluster(engine: str) -> Engine | None:
         raise UsageError(f"--engine {engine}: {nearest(engine, ENGINES)}")
     if engine == "local":
         return None
-    from .cluster import on_cluster
+    from .ray_cluster import on_cluster
 
     return on_cluster
 

@@ -12,16 +12,16 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from grpo_env import __version__
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.openrlhf import RewardFunc
-from grpo_env.task import Task
+from grpo_env.taskfile.task import Task
 
 from .describe import describe
-from .gate import Gate, Limits
 from .metrics import Metrics
+from .middleware import Gate, Limits
 from .page import page
 from .pool import Pool
 from .problems import REFUSED, UNREAD, answer_problems
 from .rewards import get_reward
-from .shapes import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
+from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
 from .strict import strict_route
 from .work import pieces, read
 

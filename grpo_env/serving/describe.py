@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from fastapi import FastAPI
 
-from .gate import OPEN, Limits
+from .middleware import OPEN, Limits
 
 
 def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) -> None:

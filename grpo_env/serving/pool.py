@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from grpo_env.errors import RunError
 from grpo_env.scoring.reader import Row
-from grpo_env.scoring.workers import DiedError
+from grpo_env.scoring.worker_pool import DiedError
 
-from .seat import Seat
 from .work import Judge, Piece, Verdict, units, unscored, verdict
+from .worker_slot import Seat
 
 LOOK = 1.0  # seconds between two looks at whether an idle process lives
 

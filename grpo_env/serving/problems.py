@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from grpo_env.errors import RunError, UsageError, nearest
 
-from .seat import LateError
-from .shapes import Item, Problem, RewardRequest, ScoreRequest
+from .schemas import Item, Problem, RewardRequest, ScoreRequest
+from .worker_slot import LateError
 
 TOLD = 5  # problems of a request
 REFUSED: dict[int | str, dict[str, Any]] = {

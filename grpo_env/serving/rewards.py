@@ -7,12 +7,12 @@ import json
 
 from grpo_env.core import Score
 from grpo_env.integrations.openrlhf import RewardFunc
-from grpo_env.integrations.verdicts import with_parts
+from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.reader import Row
-from grpo_env.task import Task
+from grpo_env.taskfile.task import Task
 
 from .pool import Pool
-from .shapes import RewardRequest
+from .schemas import RewardRequest
 from .work import Verdict, pieces
 
 

@@ -16,10 +16,10 @@ from types import FrameType
 import uvicorn
 
 from grpo_env.errors import UsageError
-from grpo_env.task import Task
+from grpo_env.taskfile.task import Task
 
 from .app import make_app
-from .gate import Limits
+from .middleware import Limits
 from .pool import Pool
 from .work import Judge
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from grpo_env.core import Example, Message, Score, Status
 from grpo_env.errors import UsageError
-from grpo_env.files import dump_line
+from grpo_env.files.reader import dump_line
 from grpo_env.scoring.fields import completion_of
-from grpo_env.scoring.judge import judge_rows
 from grpo_env.scoring.reader import Row
-from grpo_env.task import Task
+from grpo_env.scoring.scorer import judge_rows
+from grpo_env.taskfile.task import Task
 
-from .shapes import Chat, Item
+from .schemas import Chat, Item
 
 PIECE = 32  # items: enough to hide the cost of handing them over, few enough for several processes to share a request
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit, load_hacks
 from grpo_env.audit.targets import targets
-from grpo_env.cli import app
+from grpo_env.cli.app import app
 from grpo_env.core import GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
-from grpo_env.task import load_task
+from grpo_env.taskfile.task import load_task
 
 
 @verifier("substring_accuracy")

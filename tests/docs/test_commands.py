@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from grpo_env.cli import app
+from grpo_env.cli.app import app
 
 from .pages import blocks
 from .test_pages import PAGES, ROOT

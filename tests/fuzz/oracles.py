@@ -18,7 +18,7 @@ from typing import get_args
 
 from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, judge_groups
 from grpo_env.registry import BUILT_IN, find
-from grpo_env.task import make_verifier
+from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
 from grpo_env.verifiers.answers.extract import inside

@@ -13,7 +13,7 @@ import pytest
 
 from grpo_env import Completion, Example, Score, load_task
 from grpo_env.core import judge
-from grpo_env.task import Task
+from grpo_env.taskfile.task import Task
 
 GROUP = 8
 

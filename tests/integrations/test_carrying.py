@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.integrations.examples import Unpacker, is_packed, pack
-from grpo_env.integrations.verdicts import completion, refuse_groups, verdicts
-from grpo_env.task import Task, make_task
+from grpo_env.formats.packed_example import Unpacker, is_packed, pack
+from grpo_env.integrations.scoring import completion, refuse_groups, verdicts
+from grpo_env.taskfile.task import Task, make_task
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

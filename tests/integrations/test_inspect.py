@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from grpo_env.errors import UsageError
-from grpo_env.task import make_task
+from grpo_env.taskfile.task import make_task
 
 inspect = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed (make test-integrations)")
 

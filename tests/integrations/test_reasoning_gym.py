@@ -9,8 +9,8 @@ import pytest
 from grpo_env import Completion, Example
 from grpo_env.core import judge
 from grpo_env.errors import UsageError
-from grpo_env.integrations.examples import Unpacker, pack
-from grpo_env.task import make_task
+from grpo_env.formats.packed_example import Unpacker, pack
+from grpo_env.taskfile.task import make_task
 
 gym = pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed (make test-integrations)")
 

@@ -14,10 +14,10 @@ import pytest
 
 from grpo_env import Example, Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.files import read_records
+from grpo_env.files.reader import read_records
+from grpo_env.formats.packed_example import COLUMN, pack
 from grpo_env.integrations import trl as door
-from grpo_env.integrations.examples import COLUMN, pack
-from grpo_env.task import Task, make_task
+from grpo_env.taskfile.task import Task, make_task
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = ROOT / "trainer/bundled"

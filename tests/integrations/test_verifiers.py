@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from grpo_env.core import judge
-from grpo_env.files import read_records
-from grpo_env.formats import recognise
+from grpo_env.files.reader import read_records
+from grpo_env.formats.detect import recognise
 from grpo_env.scoring.reader import Reader
-from grpo_env.task import make_task
+from grpo_env.taskfile.task import make_task
 
 from .conftest import GROUP
 

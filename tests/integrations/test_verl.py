@@ -10,11 +10,11 @@ import yaml
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.files import read_records
+from grpo_env.files.reader import read_records
+from grpo_env.formats.packed_example import pack
 from grpo_env.integrations import verl as door
-from grpo_env.integrations.examples import pack
 from grpo_env.scoring import score_files
-from grpo_env.task import make_task
+from grpo_env.taskfile.task import make_task
 
 
 @pytest.fixture

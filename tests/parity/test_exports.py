@@ -15,9 +15,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from grpo_env.scores.export import export_file
-from grpo_env.scores.export.records import Inspect
-from grpo_env.scores.export.training import Dpo, Prm, Sft
+from grpo_env.results.export import export_file
+from grpo_env.results.export.records import Inspect
+from grpo_env.results.export.training import Dpo, Prm, Sft
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other packages'
 

@@ -22,15 +22,15 @@ import torch
 from torch import Tensor
 
 from grpo_env import Score, load_task
-from grpo_env.mixture import Mixture
-from grpo_env.task import Task
+from grpo_env.taskfile.mixture import Mixture
+from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages
 from grpo_env.trainer.batch import collate
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.policy import load_model
+from grpo_env.trainer.engine.policy import load_model
+from grpo_env.trainer.engine.sampler import sample
 from grpo_env.trainer.rollout import Judged
-from grpo_env.trainer.run import Run
-from grpo_env.trainer.sampler import sample
+from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.update import update
 
 with warnings.catch_warnings():

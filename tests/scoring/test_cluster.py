@@ -17,7 +17,7 @@ from rich.console import Console
 from grpo_env.errors import UsageError
 from grpo_env.registry import load_file
 from grpo_env.scoring import score_files
-from grpo_env.task import load_task, make_task
+from grpo_env.taskfile.task import load_task, make_task
 
 TASK = {
     "version": 1,
@@ -133,7 +133,7 @@ def test_an_engine_that_is_not_there_is_said_before_anything_is_written(
     tmp_path, monkeypatch, engine, without, problem
 ):
     monkeypatch.setitem(sys.modules, without, None)
-    monkeypatch.delitem(sys.modules, "grpo_env.scoring.cluster", raising=False)
+    monkeypatch.delitem(sys.modules, "grpo_env.scoring.ray_cluster", raising=False)
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"answer": "5", "completion": "5"}')
     task = make_task({**TASK, "verifiers": {"accuracy": {}}}, "sums.yaml", tmp_path)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.files import Line, Record
+from grpo_env.files.reader import Line, Record
 from grpo_env.registry import verifier
 from grpo_env.scoring import Fields, Tally, chunks, score_rows
 from grpo_env.scoring.chunks import Chunk, cut
 from grpo_env.scoring.fields import MAX_GROUP
+from grpo_env.scoring.isolate_failures import mend
 from grpo_env.scoring.job import Job
-from grpo_env.scoring.mend import mend
 from grpo_env.scoring.reader import Reader
-from grpo_env.scoring.workers import DiedError
-from grpo_env.task import make_task
+from grpo_env.scoring.worker_pool import DiedError
+from grpo_env.taskfile.task import make_task
 
 VOTES = {
     "version": 1,
@@ -95,7 +95,7 @@ def test_a_group_judged_as_a_whole_has_one_gold_answer(task, tmp_path):
 
 def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch):
     rows = [*(row("#### 5", "big") for _ in range(7)), row("#### 5", "small"), row("#### 5", "big")]
-    monkeypatch.setattr("grpo_env.scoring.judge.MAX_GROUP", 3)
+    monkeypatch.setattr("grpo_env.scoring.scorer.MAX_GROUP", 3)
     monkeypatch.setattr(chunks, "MAX_GROUP", 3)
     monkeypatch.setattr(chunks, "CHUNK", 3)
     reader = Reader(task)

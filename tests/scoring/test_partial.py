@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import Tally
 from grpo_env.scoring.job import Done, Reject
-from grpo_env.scoring.partial import Partial
+from grpo_env.scoring.resume import Partial
 
 TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
 

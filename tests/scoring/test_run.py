@@ -17,16 +17,16 @@ import pytest
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.files import read_records
+from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
-from grpo_env.scores.rows import read_scores
+from grpo_env.results.rows import read_scores
 from grpo_env.scoring import Fields, Options, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.inputs import Input
 from grpo_env.scoring.job import Job
-from grpo_env.scoring.parquet import write_parquet
+from grpo_env.scoring.parquet_output import write_parquet
 from grpo_env.scoring.reader import Reader
-from grpo_env.task import make_task
+from grpo_env.taskfile.task import make_task
 
 SUMS = {
     "version": 1,

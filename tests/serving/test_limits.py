@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from grpo_env.cli import app
+from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.serving.server import _listen
 

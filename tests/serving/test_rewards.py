@@ -6,7 +6,7 @@ import pytest
 
 from grpo_env import load_task
 from grpo_env.core import Example
-from grpo_env.integrations.examples import pack
+from grpo_env.formats.packed_example import pack
 from grpo_env.integrations.openrlhf import RewardFunc
 
 PROMPT = "<|im_start|>user\nHow much is 9 * 2?<|im_end|>\n<|im_start|>assistant\n"

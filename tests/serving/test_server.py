@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from grpo_env import load_task
 from grpo_env.core import Score
 from grpo_env.scoring.reader import Row
-from grpo_env.serving.shapes import Part, Step, Verdict
+from grpo_env.serving.schemas import Part, Step, Verdict
 from grpo_env.serving.work import PIECE, pieces, units
 
 from .conftest import Server

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
-from grpo_env.task import load_task
+from grpo_env.taskfile.task import load_task
 from grpo_env.tasks import arithmetic, countdown, letter_counting
 from grpo_env.tasks.countdown import Countdown, evaluate
 

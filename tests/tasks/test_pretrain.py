@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from grpo_env.evaluation import run_eval
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.tasks.pretrain import (
     CARELESS,
@@ -25,7 +24,8 @@ from grpo_env.tasks.pretrain import (
     pretrain,
     solution,
 )
-from grpo_env.trainer.policy import BUNDLED
+from grpo_env.trainer.engine.policy import BUNDLED
+from grpo_env.trainer.evaluate import run_eval
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,8 +13,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from grpo_env import Completion, Example, Score, StepScore, Verifier, load_task, verifier
-from grpo_env.task import Task
-from grpo_env.trainer.policy import Policy, load_policy
+from grpo_env.taskfile.task import Task
+from grpo_env.trainer.engine.policy import Policy, load_policy
 
 TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 und 🙂🙃", "aeiou bcdfg"]
 
@@ -58,7 +58,7 @@ torch.set_num_threads(1)
 def _picture_is_not_drawn() -> Iterator[None]:
     """Half of the time of so small a run. ``test_run.py`` has a run that draws, ``test_plot.py`` what is drawn."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grpo_env.trainer.run.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}"))
+        patch.setattr("grpo_env.trainer.run.run.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}"))
         yield
 
 

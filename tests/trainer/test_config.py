@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from grpo_env.errors import UsageError
-from grpo_env.peer_names import PEERS
+from grpo_env.trainer.aliases import PEERS
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.presets import PRESETS
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from grpo_env import Completion, Example, Score, Verifier, verifier
-from grpo_env.curriculum import take
+from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
-from grpo_env.evaluation import run_eval, summarise
-from grpo_env.intervals import bootstrap, pass_at_k, wilson
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.evaluate import run_eval, summarise
+from grpo_env.trainer.prompts import take
 from grpo_env.trainer.rollout import Judged, evaluate
-from grpo_env.trainer.sampler import Rollout
 
 
 @verifier("test_has_letter")

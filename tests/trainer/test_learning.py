@@ -11,8 +11,8 @@ import torch
 
 from grpo_env import load_task
 from grpo_env.trainer import batch
-from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.loop import train
+from grpo_env.trainer.run.checkpoint import RunFolder
 
 # The format is learnt in a few steps, so that signal and noise are far apart: seeds 0 to 4 rise by 0.23 to 0.36, and
 # by 0 at most with shuffled advantages.

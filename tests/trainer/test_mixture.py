@@ -12,16 +12,16 @@ import torch
 import yaml
 
 from grpo_env.core import Score
-from grpo_env.curriculum import Pool, draw
 from grpo_env.errors import RunError, UsageError
-from grpo_env.evaluation import summarise
-from grpo_env.mixture import Mixture, load_mixture
-from grpo_env.task import load_task
+from grpo_env.taskfile.mixture import Mixture, load_mixture
+from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.batch import token_advantages
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.prompts import Pool, draw
 from grpo_env.trainer.rollout import Judged
-from grpo_env.trainer.sampler import Rollout
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_it_goes_on_to_the_same_weights(mixed, tmp_path: Path, monkeypatch: pyte
     """The run folder holds the tasks in full: their files are gone."""
     file = mixed(curriculum="pass_rate")
     train(str(file), run_dir=tmp_path / "whole")
-    monkeypatch.setattr("grpo_env.trainer.run.Run.check", stop_at(2))
+    monkeypatch.setattr("grpo_env.trainer.run.run.Run.check", stop_at(2))
     with pytest.raises(RunError, match="stopped"):
         train(str(file), run_dir=tmp_path / "parted")
     monkeypatch.undo()

@@ -9,13 +9,13 @@ import pytest
 
 from grpo_env import Completion, Example, Score, Verifier, verifier
 from grpo_env.core import BatchVerifier
-from grpo_env.curriculum import Pool, Prompt
 from grpo_env.errors import UsageError
-from grpo_env.trainer.checkpoint import RunFolder
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.prompts import Pool, Prompt
 from grpo_env.trainer.rollout import Judged, fill_batch, roll_out
+from grpo_env.trainer.run.checkpoint import RunFolder
 
 
 @verifier("test_telling")

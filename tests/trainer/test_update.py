@@ -13,14 +13,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env import guards
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import collate, pack, token_advantages
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.policy import Policy
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampler import Rollout, sample
 from grpo_env.trainer.rollout import Judged
-from grpo_env.trainer.sampler import Rollout, sample
+from grpo_env.trainer.run import alerts as guards
 from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
 
 EXAMPLE = Example("e", "")

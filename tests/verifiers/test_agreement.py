@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Score, judge_groups
 from grpo_env.errors import UsageError
-from grpo_env.task import make_verifier
+from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.agreement import LONGEST, MAX_WORDS, MOST_COMPARED, Diversity, Majority
 from grpo_env.verifiers.words import words
 

@@ -23,7 +23,7 @@ from grpo_env.core import (
     judge,
     judge_groups,
 )
-from grpo_env.task import make_verifier
+from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
 from grpo_env.verifiers.parts import Part
 from grpo_env.verifiers.schedule import Linear

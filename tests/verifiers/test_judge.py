@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Message, judge_groups
 from grpo_env.errors import UsageError
-from grpo_env.task import make_verifier
-from grpo_env.verifiers.judge import LLMJudge
-from grpo_env.verifiers.judge_prompt import data_block, equality_question, grade, reasons, reminder, verdict
+from grpo_env.taskfile.task import make_verifier
+from grpo_env.verifiers.llm_judge import LLMJudge
+from grpo_env.verifiers.llm_judge_prompt import data_block, equality_question, grade, reasons, reminder, verdict
 
 from .conftest import Answer, asked, judge_by_equality
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from grpo_env.core import Completion, Example, Message, Score
-from grpo_env.verifiers.judge import LLMJudge
-from grpo_env.verifiers.judge_prompt import equality_question
+from grpo_env.verifiers.llm_judge import LLMJudge
+from grpo_env.verifiers.llm_judge_prompt import equality_question
 
 MISSING = [name for name in ("fastapi", "uvicorn", "openai") if importlib.util.find_spec(name) is None]
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
@@ -36,7 +36,7 @@ def parrot(folder: Path, reply: str) -> None:
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    from grpo_env.trainer.policy import BUNDLED
+    from grpo_env.trainer.engine.policy import BUNDLED
 
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
     tokenizer.add_tokens([reply])

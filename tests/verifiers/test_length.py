@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Verifier, judge_groups
 from grpo_env.errors import UsageError
-from grpo_env.task import make_verifier
+from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong
 from grpo_env.verifiers.parts import Part
 

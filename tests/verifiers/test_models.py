@@ -26,8 +26,8 @@ from transformers import (
 
 from grpo_env.core import Completion, Example, Format, Group, Message, judge_groups
 from grpo_env.errors import UsageError
-from grpo_env.task import make_verifier
-from grpo_env.trainer.policy import BUNDLED
+from grpo_env.taskfile.task import make_verifier
+from grpo_env.trainer.engine.policy import BUNDLED
 from grpo_env.verifiers.models import ProcessRewardModel, RewardModel
 from grpo_env.verifiers.pretrained import load
 

@@ -17,8 +17,8 @@ from grpo_env.verifiers.answers.algebra import DeadlineError, UnreadableError
 from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import Number, OverLimitError
 from grpo_env.verifiers.answers.extract import final_answer, inside
-from grpo_env.verifiers.answers.reading import read
-from grpo_env.verifiers.answers.shapes import Formula, Reading
+from grpo_env.verifiers.answers.parse import read
+from grpo_env.verifiers.answers.parsed import Formula, Reading
 
 CASES = Path(__file__).parent / "cases"
 TIMEOUT = 3.0

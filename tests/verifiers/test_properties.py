@@ -19,7 +19,7 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import read_number
 from grpo_env.verifiers.answers.normal import normal
-from grpo_env.verifiers.answers.reading import read
+from grpo_env.verifiers.answers.parse import read
 from grpo_env.verifiers.answers.units import same_unit
 
 ALL: list[Verifier] = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
-from grpo_env.task import make_verifier
+from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.repetition import Repetition
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]

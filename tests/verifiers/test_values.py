@@ -15,7 +15,7 @@ from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import read_number
 from grpo_env.verifiers.answers.intervals import real_set
 from grpo_env.verifiers.answers.normal import normal
-from grpo_env.verifiers.answers.reading import read
+from grpo_env.verifiers.answers.parse import read
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 

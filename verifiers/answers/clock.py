@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .brackets import split
 from .exact import Number
-from .shapes import Clock, Formula, Group, Reading, Shape
+from .parsed import Clock, Formula, Group, Reading, Shape
 
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)

@@ -30,7 +30,7 @@ from .algebra import UnreadableError, same_formula, spent
 from .exact import Number, OverLimitError
 from .intervals import INFINITIES, real_set
 from .normal import squeezed
-from .shapes import Clock, Formula, Group, Reading, Words
+from .parsed import Clock, Formula, Group, Reading, Words
 from .units import same_unit, split_unit
 from .wording import same_words
 

@@ -36,8 +36,8 @@ from grpo_env.core import Completion, Format
 from ..blocks import Tag, find_tags, whole_turn
 from .exact import OverLimitError, read_number
 from .normal import normal
-from .reading import read
-from .shapes import Words
+from .parse import read
+from .parsed import Words
 
 Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line"]
 SOURCES: tuple[Source, ...] = get_args(Source)

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from .brackets import items
 from .exact import Number
-from .shapes import Formula, Group, Reading, Shape
+from .parsed import Formula, Group, Reading, Shape
 
 INFINITIES = {"\\infty": 1, "-\\infty": -1}
 REALS = Group("()", tuple(Reading(text, Formula(text)) for text in ("-\\infty", "\\infty")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from .shapes import Words
+from .parsed import Words
 
 _OUTER = " .,;:!?\"'«»„“”‘’"  # noqa: RUF001
 _WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,'\"()&%!?/-])*")

@@ -79,7 +79,7 @@ import sys, types
 for name in ("grpo_env", "grpo_env.verifiers", "grpo_env.verifiers.sandbox"):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [sys.argv[1]]
-from grpo_env.verifiers.sandbox.warden import main
+from grpo_env.verifiers.sandbox.supervisor import main
 for name in [name for name in sys.modules if name.startswith("grpo_env")]:
     del sys.modules[name]
 main(sys.argv[2])

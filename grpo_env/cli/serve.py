@@ -1,0 +1,58 @@
+"""``grpo_env serve``: the command line of the scoring server."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grpo_env.errors import UsageError
+
+from .options import VerifierFiles
+
+TOKEN = "GRPO_ENV_TOKEN"
+NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def serve(
+    tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Names or files of tasks.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; one that others can reach needs a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 8000,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that judge; 0: one for each core.")] = 0,
+    queue: Annotated[int, typer.Option(min=1, help="Requests accepted and not answered yet; more get 429.")] = 1024,
+    max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Largest body.")] = 8,
+    max_items: Annotated[int, typer.Option(min=1, max=4096, help="Most items of a request.")] = 4096,
+    deadline: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Longest time for a request.")] = 60.0,
+    token_file: Annotated[
+        Path | None, typer.Option(help=f"A file with the token that clients must send; default: {TOKEN}.")
+    ] = None,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Judge completions over HTTP. SIGTERM ends it when what it has accepted is answered."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError("grpo_env serve needs packages that are not installed: pip install 'grpo_env[serve]'")
+    from grpo_env.serving.middleware import Limits
+    from grpo_env.serving.server import serve
+    from grpo_env.taskfile.task import load_task
+
+    limits = Limits(max_body << 20, max_items, queue, deadline)
+    serve([load_task(task) for task in tasks], host, port, workers, limits, _token(token_file))
+
+
+def _token(file: Path | None) -> str | None:
+    if file is None:
+        where, token = TOKEN, os.environ.get(TOKEN)
+    else:
+        try:
+            where, token = str(file), file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file}: cannot be read ({error})") from error
+    if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+        raise UsageError(f"{where}: a token is one word of ASCII letters, digits and signs")
+    return token

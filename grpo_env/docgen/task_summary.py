@@ -1,0 +1,39 @@
+"""What the terminal shows of tasks and settings: a rendered example, the table of settings."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .catalogue import options
+
+
+def describe(task: Task, split: Split) -> str:
+    """A task's first example and verifiers as text."""
+    example = task.examples(split, limit=1)[0]
+    lines = [f"task: {task.name}", f"file: {task.source}", f"description: {task.spec.description}", ""]
+    if isinstance(example.prompt, str):
+        lines += ["--- prompt ---", example.prompt]
+    else:
+        for message in example.prompt:
+            lines += [f"--- {message.role} ---", message.content]
+    if task.format.prefill:
+        lines += ["--- prefill ---", task.format.prefill]
+    lines += ["---", f"id: {example.id}", f"answer: {example.answer}", "", "verifiers:"]
+    for name, spec in task.spec.verifiers.items():
+        options = ", ".join(f"{key}: {value}" for key, value in spec.model_dump(exclude_unset=True).items())
+        lines.append(f"  {name}{' (metric)' if name == task.metric else ''}: {{{options}}}")
+    return "\n".join(lines)
+
+
+def settings() -> Table:
+    """Every training setting with its default and meaning, from the texts under the fields of ``TrainConfig``."""
+    from grpo_env.trainer.config import TrainConfig
+
+    table = Table("setting", "default", "meaning", box=None, header_style="bold")
+    for option in options(TrainConfig):
+        table.add_row(option.name, str(getattr(TrainConfig, option.name)), Text(option.meaning.replace("``", "")))
+    return table

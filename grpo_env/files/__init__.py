@@ -1,0 +1,1 @@
+"""Files of rows: JSONL, JSON, CSV and Parquet, compressed or not, read and written as streams."""

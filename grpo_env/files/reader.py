@@ -1,0 +1,263 @@
+"""Rows of files: JSONL, JSON, CSV and Parquet, also compressed, read one record at a time; JSONL written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Literal, NamedTuple
+
+from grpo_env.errors import UsageError
+
+from .compression import COMPRESSED, HEAD, DamagedError, Source, is_stdin, opened
+
+KINDS = (".jsonl", ".json", ".csv", ".parquet")
+SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
+LONGEST = 1 << 26  # bytes in a line: no honest completion is longer, and one line must fit into memory
+_BLOCK = 1 << 20
+SURROGATE = re.compile("[\ud800-\udfff]")  # model text can hold it, UTF-8 cannot
+_CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .-]*"?)+\r?\n')
+
+
+class Record(NamedTuple):
+    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; ``row`` is ``None`` where ``problem`` says why."""
+
+    line: int
+    row: dict[str, Any] | None
+    problem: str = ""
+
+
+class Line(NamedTuple):
+    """A line of JSONL as it stands in the file. Cheap to hand to another process, which can ``parse`` it there."""
+
+    line: int
+    data: bytes
+
+
+def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
+    """The rows of a file, in order; ``-`` is standard input.
+
+    The suffix tells the kind, first bytes tell the compression, and the kind where the suffix does not. A row that
+    cannot be read, and the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception.
+    Raises ``UsageError`` where the file as a whole cannot be read.
+    """
+    return map(parse, read_lines(path))
+
+
+def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
+    """``read_records`` with the lines of JSONL left for ``parse``. Raises ``UsageError``."""
+    name = "standard input" if is_stdin(path) else str(path)
+    readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+    with opened(path) as source:
+        try:
+            yield from readers[_kind(path, name, source.head)](name, source)
+        except OSError as error:
+            raise UsageError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+def parse(line: Line | Record) -> Record:
+    """A line of JSONL as a record. A record is returned as it is."""
+    if isinstance(line, Record):
+        return line
+    number, data = line
+    try:
+        row = json.loads(data.decode().removeprefix("\ufeff"))
+    except UnicodeDecodeError as error:
+        return Record(number, None, f"not valid UTF-8 ({error.reason} at byte {error.start + 1} of the line)")
+    except (ValueError, RecursionError) as error:
+        end = "" if data.endswith(b"\n") else "; the file ends in this line: was it cut off?"
+        return Record(number, None, f"not valid JSON ({_short(error)}){end}")
+    if not isinstance(row, dict):
+        return Record(number, None, f"expected a JSON object, found {type(row).__name__}")
+    return Record(number, row)
+
+
+def _short(error: Exception) -> str:
+    # Python's advice on huge integers (after the colon) is for programmers.
+    return str(error) if isinstance(error, json.JSONDecodeError) else str(error).partition(":")[0]
+
+
+def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError(f"{name}: is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8")
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    given = Path(path)
+    suffix = (given.with_suffix("") if given.suffix in COMPRESSED else given).suffix
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if suffix in KINDS and suffix != ".json":
+        return suffix
+    if start.startswith(b"["):
+        return ".json"
+    if suffix == ".json":
+        # Much that is called .json holds an object a line; an object over several lines is no list of rows.
+        first, newline, _ = start.partition(b"\n")
+        if (not newline and len(head) == HEAD) or parse(Line(1, first)).row is not None:
+            return ".jsonl"
+        raise UsageError(f"{name}: not valid JSON rows; expected a JSON list of objects, or an object in each line")
+    if start.startswith(b"{"):
+        return ".jsonl"
+    if _CSV_HEADER.match(head):
+        return ".csv"
+    if not start:
+        raise UsageError(f"{name}: is empty")
+    raise UsageError(f"{name}: unknown kind of file; expected one of {', '.join(KINDS)}, also .gz or .zst")
+
+
+def _physical_lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes, str]]:
+    """Number and bytes of each line, and a problem where the line is too long (bytes are its beginning) or damaged."""
+    number = 0
+    try:
+        while line := stream.readline(LONGEST + 1):
+            number += 1
+            if len(line) <= LONGEST:
+                yield number, line, ""
+                continue
+            rest = line
+            while rest and not rest.endswith(b"\n"):
+                rest = stream.readline(_BLOCK)
+            yield number, line[:_BLOCK], f"the line is longer than {LONGEST / 2**20:g} MiB"
+    except DamagedError as error:
+        yield number + 1, b"", f"{error}; nothing after this line can be read"
+
+
+def _jsonl(name: str, source: Source) -> Iterator[Line | Record]:
+    for number, line, problem in _physical_lines(source.stream):
+        if problem:
+            yield Record(number, None, problem)
+        elif not line.isspace():
+            yield Line(number, line)
+
+
+def _json(name: str, source: Source) -> Iterator[Record]:
+    number = 0
+    try:
+        for number, row in enumerate(_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig")), start=1):
+            problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
+            yield Record(number, None if problem else row, problem)
+    except (DamagedError, ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, DamagedError) else f"not valid JSON ({_short(error)})"
+        yield Record(number + 1, None, f"{why}; nothing after this row can be read")
+
+
+def _elements(text: io.TextIOWrapper) -> Iterator[Any]:
+    """The elements of a JSON list, each decoded as soon as it is whole. Raises ``ValueError``, ``RecursionError``."""
+    decode = json.JSONDecoder().raw_decode
+    buffer, at, wanted, ended = "", 0, _BLOCK, False
+    before, after = re.compile(r"\s*\[\s*"), re.compile(r"\s*\[\s*\]\s*")
+    while True:
+        try:
+            if end := after.match(buffer, at):
+                if end.end() < len(buffer) or any(block.strip() for block in iter(lambda: text.read(_BLOCK), "")):
+                    raise ValueError("text after the end of the list")
+                return
+            start = before.match(buffer, at)
+            if start is None:
+                raise ValueError("no ',' or ']' after an element")
+            element, stop = decode(buffer, start.end())
+            if stop == len(buffer) and not ended:
+                raise ValueError("an element that may go on")
+        except ValueError:
+            if ended or len(buffer) - at > LONGEST:
+                raise
+            more = text.read(wanted)
+            buffer, at, wanted, ended = buffer[at:] + more, 0, 2 * wanted, not more
+            continue
+        yield element
+        at, wanted = stop, _BLOCK
+        before, after = re.compile(r"\s*,\s*"), re.compile(r"\s*\]\s*")
+
+
+def _csv(name: str, source: Source) -> Iterator[Record]:
+    csv.field_size_limit(LONGEST)  # of the whole process; the default of 128 KiB refuses honest completions
+    broken: dict[int, str] = {}
+
+    def decoded() -> Iterator[str]:
+        for number, line, problem in _physical_lines(source.stream):
+            if problem:
+                broken[number] = problem
+            # Bytes that are not UTF-8 become lone surrogates, which no UTF-8 text holds: found again in their row.
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
+
+    reader = csv.reader(decoded(), strict=True)
+    header: list[str] = []
+    while True:
+        start = reader.line_num + 1
+        row: list[str] = []
+        problem = ""
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = f"not valid CSV ({error})"
+        problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
+        if not problem and any(map(SURROGATE.search, row)):
+            problem = "not valid UTF-8"
+        if not header:
+            if problem or len(set(row)) < len(row):
+                raise UsageError(f"{name}, line {start}: {problem or 'two columns have the same name'}")
+            header = row
+        elif problem or (row and len(row) != len(header)):
+            yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}")
+        elif row:
+            yield Record(start, dict(zip(header, row, strict=True)))
+
+
+def _parquet(name: str, source: Source) -> Iterator[Record]:
+    import pyarrow
+    import pyarrow.parquet
+
+    number = 0
+    with nullcontext(source.file) if source.file else TemporaryFile() as file:
+        try:
+            if source.file is None:  # Parquet is read from its end, which neither a pipe nor compressed data has
+                shutil.copyfileobj(source.stream, file, _BLOCK)
+            # Not pre-buffered: that holds whole row groups, of any size, in memory.
+            table = pyarrow.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+        except (pyarrow.ArrowException, OSError, DamagedError) as error:
+            raise UsageError(f"{name}: not a valid Parquet file ({error})") from error
+        try:
+            for batch in table.iter_batches(batch_size=256):
+                for row in _rows(batch):
+                    number += 1
+                    yield Record(number, row, "" if row is not None else "not valid UTF-8")
+        except (pyarrow.ArrowException, OSError) as error:
+            yield Record(number + 1, None, f"not valid Parquet ({error}); nothing after this row can be read")
+
+
+def _rows(batch: Any) -> Iterator[dict[str, Any] | None]:
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        for index in range(len(batch)):
+            try:
+                yield from batch.slice(index, 1).to_pylist()
+            except UnicodeDecodeError:
+                yield None
+
+
+def dump_line(row: dict[str, Any]) -> str:
+    """One line of JSONL. Lone surrogates, which model text can hold and UTF-8 cannot, stay escaped."""
+    return _dumped(row, allow_nan=False)
+
+
+def dump_record(row: dict[str, Any]) -> str:
+    """``dump_line`` for what a file held: ``NaN`` stays, and what JSON has no word for (dates of Parquet) is text."""
+    return _dumped(row, default=str)
+
+
+def _dumped(row: dict[str, Any], **options: Any) -> str:
+    text = json.dumps(row, ensure_ascii=False, **options)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(row, **options)
+    return text + "\n"

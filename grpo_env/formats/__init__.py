@@ -1,0 +1,1 @@
+"""The completion files of other tools, and how each is recognised."""

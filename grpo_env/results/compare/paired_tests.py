@@ -1,0 +1,92 @@
+"""Statistics of pairs: McNemar's test for right and wrong, the mean difference for graded values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from grpo_env.confidence_intervals import Interval
+
+FEWEST_GROUPS = 4  # below, the expansion of Student's t is off by more than 1 %, and an interval says little anyway
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """Two-sided p-value of McNemar's test, exact: the binomial test of the discordant pairs against 1/2.
+
+    McNemar 1947; the exact conditional form as in Fagerland, Lydersen & Laake 2013. 1 where nothing is discordant.
+    """
+    pairs, fewer = gained + lost, min(gained, lost)
+    if 2 * fewer == pairs:
+        return 1.0
+    # From the largest term down: each is the one before times i / (pairs - i + 1), and soon too small to count.
+    log = math.lgamma(pairs + 1) - math.lgamma(fewer + 1) - math.lgamma(pairs - fewer + 1) - pairs * math.log(2)
+    ratios, term = 0.0, 1.0
+    for i in range(fewer, -1, -1):
+        ratios += term
+        term *= i / (pairs - i + 1)
+        if term < 1e-18 * ratios:
+            break
+    return min(1.0, 2 * ratios * math.exp(log))
+
+
+@dataclass
+class MeanDifference:
+    """The mean of paired differences (second minus first), with an interval that takes groups as the units.
+
+    Completions of one prompt are alike, so the variance is the cluster-robust one (Liang & Zeger 1986; with G / (G - 1)
+    for G groups) and the quantile is Student's with G - 1 degrees of freedom. With one pair in each group that is the
+    paired t interval. Add group by group: memory is constant.
+    """
+
+    pairs: int = 0
+    groups: int = 0
+    gained: int = 0
+    """Groups whose differences add up to more than 0."""
+    lost: int = 0
+    """Groups whose differences add up to less than 0."""
+    total: float = 0.0
+    _squares: float = 0.0
+    _products: float = 0.0
+    _sizes: int = 0
+
+    def add(self, differences: list[float]) -> None:
+        """Count one group in."""
+        if not differences:
+            return
+        size, here = len(differences), math.fsum(differences)
+        self.pairs += size
+        self.groups += 1
+        self.gained += here > 0
+        self.lost += here < 0
+        self.total += here
+        self._squares += here * here
+        self._products += size * here
+        self._sizes += size * size
+
+    @property
+    def mean(self) -> float:
+        """The mean difference; 0 without pairs."""
+        return self.total / self.pairs if self.pairs else 0.0
+
+    def interval(self, confidence: float = 0.95) -> Interval | None:
+        """The interval of the mean, or ``None`` with too few groups to have one."""
+        if self.groups < FEWEST_GROUPS:
+            return None
+        mean = self.mean
+        residuals = self._squares - 2 * mean * self._products + mean * mean * self._sizes
+        variance = max(0.0, residuals) * self.groups / (self.groups - 1) / self.pairs**2
+        half = student((1 + confidence) / 2, self.groups - 1) * math.sqrt(variance)
+        return mean - half, mean + half
+
+
+def student(probability: float, freedom: int) -> float:
+    """The quantile of Student's t: Abramowitz & Stegun 26.7.5, within 0.2 % at 97.5 % from 3 degrees of freedom on."""
+    z = NormalDist().inv_cdf(probability)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + math.fsum(term / freedom**power for power, term in enumerate(terms, start=1))

@@ -1,0 +1,70 @@
+"""Scores and groups as HTML for notebooks: a table of parts, and the text with its steps and answer marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from grpo_env.core import Completion, Group, Score
+
+from .report.page import environment
+from .report.spans import find_answer, marked, steps_of
+
+
+class Html(str):
+    """HTML that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def show(score: Score, completion: Completion | str | None = None, metric: str | None = None) -> Html:
+    """A score as a table of its parts; with its completion, the text beside it, steps coloured and answer marked.
+
+    ``metric`` names the part whose answer is marked: by default the first that has one.
+    """
+    text = completion.text if isinstance(completion, Completion) else completion
+    parts = list(_parts(score))
+    answers = [part["answer"] for name, part in parts if part["answer"] and metric in (None, name.split(".")[-1])]
+    words = None if text is None else marked(text, steps_of(parts), find_answer(text, answers[0] if answers else None))
+    return _render("score", score=score, parts=parts, text=words)
+
+
+def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
+    """A group as a table: one line for each completion, with its reward and the values of its parts if given.
+
+    Raises ``ValueError`` unless there is one score for each completion.
+    """
+    texts = [completion.text for completion in group.completions]
+    if scores is not None and len(scores) != len(texts):
+        raise ValueError(f"{len(scores)} scores for {len(texts)} completions")
+    names = list(dict.fromkeys(part.name for score in scores or () for part in score.parts))
+    values = [{part.name: part.value for part in score.parts} for score in scores or ()]
+    return _render("group", group=group, texts=texts, scores=scores, names=names, values=values)
+
+
+def _parts(score: Score, above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """As ``gather.parts_of``, from a score: a score without parts is its own only one."""
+    for part in score.parts or ((score,) if not above else ()):
+        name = above + (part.name or "score")
+        yield name, {**vars(part), "steps": [vars(step) for step in part.steps]}
+        if part is not score:
+            yield from _parts(part, f"{name}.")
+
+
+def _render(macro: str, **values: Any) -> Html:
+    """A macro of ``notebook.html``, its style inside ``.grpo-env`` so that it does not touch the notebook."""
+    template = environment().get_template("notebook.html")
+    return Html(getattr(template.module, macro)(style=_style(), **values))
+
+
+@cache
+def _style() -> Markup:
+    """The page's colours and the rules of texts and tables, for what is inside ``.grpo-env`` alone."""
+    return Markup((files("grpo_env.results.report") / "templates" / "notebook.css").read_text(encoding="utf-8"))

@@ -1,0 +1,114 @@
+"""The same job on a Ray cluster, by Ray Data: one process reads the files in order, many judge what it read."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.files.reader import read_lines
+
+from .chunks import Chunk, cut_all
+from .isolate_failures import mend
+from .job import Done, Job
+from .reader import Reader
+from .worker_pool import DiedError, Worker
+
+try:
+    import ray.data
+except ImportError as error:
+    raise UsageError("--engine ray needs Ray: pip install 'grpo_env[ray]'") from error
+
+
+def on_cluster(job: Job, files: Sequence[Path], skip: int, workers: int) -> Generator[Done, None, None]:
+    """The chunks of ``files`` scored, in order, without the first ``skip``, by so many workers (0: one for each CPU).
+
+    The cluster is the one of ``RAY_ADDRESS``, or one that runs on this machine, or else starts here and ends with the
+    work. The files are read on this node. What is lost with a node or an actor Ray does again. Raises ``RunError``.
+    """
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    for module in _own_modules(job):  # as the cluster need not have them
+        ray.cloudpickle.register_pickle_by_value(module)
+    try:
+        with ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR"):
+            for row in _dataset(job, files, skip, workers).iter_rows():
+                yield pickle.loads(row["done"])
+    except (ray.exceptions.RayError, ConnectionError) as error:
+        raise RunError(f"Ray: {error}") from error
+
+
+def _dataset(job: Job, files: Sequence[Path], skip: int, workers: int) -> Any:
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.enable_progress_bars = context.print_on_execution_start = False
+    context.target_max_block_size = 1  # byte: each chunk is a block, which is what Ray hands to workers
+    read = partial(_read, job.readers, [file.absolute() for file in files], skip)
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    source = ray.data.from_items([0], override_num_blocks=1)
+    # Without a CPU of its own the reader leaves all of them to the workers, and Ray Data does not fuse it with them.
+    chunks = source.map_batches(read, batch_size=None, num_cpus=0, label_selector=here)
+    return chunks.map_batches(
+        _Judge,
+        fn_constructor_args=(job,),
+        batch_format="pyarrow",
+        batch_size=None,
+        compute=ray.data.ActorPoolStrategy(size=workers or int(ray.cluster_resources()["CPU"])),
+    )
+
+
+def _read(readers: Sequence[Reader], files: Sequence[Path], skip: int, _: object) -> Iterator[pa.Table]:
+    chunks = cut_all((read_lines(file), reader.key) for file, reader in zip(files, readers, strict=True))
+    for chunk in islice(chunks, skip, None):
+        yield pa.table({"chunk": [pickle.dumps(chunk)]})
+
+
+class _Judge:
+    """An actor that judges in a process of its own: a row that kills it costs that row alone, as without Ray."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._worker: Worker[Chunk, Done] | None = None
+
+    def __call__(self, chunks: pa.Table) -> pa.Table:
+        done = [self._done(pickle.loads(chunk)) for chunk in chunks["chunk"].to_pylist()]
+        return pa.table({"done": [pickle.dumps(one) for one in done]})
+
+    def _done(self, chunk: Chunk) -> Done:
+        try:
+            return self._attempt(chunk)
+        except DiedError:
+            return mend(self._job, chunk, self._attempt)
+
+    def _attempt(self, chunk: Chunk) -> Done:
+        worker, self._worker = self._worker or Worker(_Carried(self._job)), None
+        done = worker(chunk)
+        self._worker = worker
+        return done
+
+
+class _Carried:
+    """A job that is pickled with the code of the user's verifiers, where that is in no module."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, chunk: Chunk) -> Done:
+        return self._job(chunk)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (ray.cloudpickle.dumps(self._job),)
+
+
+def _own_modules(job: Job) -> list[ModuleType]:
+    """The modules of ``--verifiers``; those of packages are to be installed on the cluster."""
+    names = {type(one).__module__ for one in job.task.verifier.within()}
+    return [sys.modules[name] for name in names if "." not in name and name != "__main__"]

@@ -1,0 +1,102 @@
+"""Sources of a task's rows: a hub dataset, a local file, or a generator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from grpo_env.errors import UsageError
+from grpo_env.files.reader import SUFFIXES, read_records
+
+from .schema import DatasetSpec, Split
+
+
+def load_rows(
+    spec: DatasetSpec, split: Split, folder: Path, source: str, limit: int | None = None
+) -> list[Mapping[str, Any]]:
+    """The rows of one split, at most ``limit``. A local path is relative to ``folder``.
+
+    Raises ``UsageError`` that names ``source``.
+    """
+    if split not in spec.split:
+        raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
+    if spec.generator is not None:
+        rows: Iterable[Mapping[str, Any]] = _generate(spec, split, source)
+    elif is_local(spec.path or "", folder):
+        rows = _read(spec, split, folder)
+    else:
+        rows = _download(spec, split, source)
+    bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
+    limited = list(islice(rows, min(bounds, default=None)))
+    if not limited:
+        raise UsageError(f"{source}: dataset: the {split} split is empty")
+    return limited
+
+
+def is_local(path: str, folder: Path) -> bool:
+    """Whether a dataset path means a file here rather than a hub id."""
+    return path.endswith(SUFFIXES) or (folder / path).exists()
+
+
+def _generate(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[str, Any]]:
+    where = f"{source}: dataset.generator {spec.generator!r}"
+    module, _, function = (spec.generator or "").partition(":")
+    try:
+        generate = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{where} cannot be loaded ({error}); expected module:function") from error
+    if split not in spec.limit:
+        raise UsageError(f"{source}: dataset.limit has no {split!r}: how many rows should be generated?")
+    try:
+        yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
+    except (TypeError, ValueError, UsageError) as error:
+        raise UsageError(f"{where}: {error}; check dataset.arguments") from error
+
+
+def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str, Any]]:
+    chosen = spec.split[split]
+    by_share = isinstance(chosen, float)
+    path = folder / (spec.path or "").replace("{split}", str(chosen))
+    if not by_share and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
+        raise UsageError(
+            f"{path}: one file cannot be both splits; write {{split}} into dataset.path, "
+            "or give shares: dataset.split={train: 0.9, eval: 0.1}"
+        )
+    for record in read_records(path):
+        if record.row is None:
+            raise UsageError(f"{path}, line {record.line}: {record.problem}")
+        if not by_share or _share(record.row, spec) == split:
+            yield record.row
+
+
+def _share(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:
+    """The split a row falls into by a hash of its content: the same for any order, seed or size of the file."""
+    text = json.dumps(row, sort_keys=True, default=str)
+    point = int.from_bytes(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()[:8]) / 2**64
+    for split, share in spec.split.items():
+        point -= float(share)
+        if point < 0:
+            return split
+    return None
+
+
+def _download(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[str, Any]]:
+    import datasets
+
+    where = f"{source}: dataset {spec.path!r}"
+    if isinstance(spec.split[split], float):
+        raise UsageError(f"{where}: shares in 'split' are for local files; for a hub id write slices: 'train[:90%]'")
+    try:
+        data = datasets.load_dataset(spec.path, spec.name, split=str(spec.split[split]))
+    except Exception as error:  # the hub client raises many kinds, all of them about this one line
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(
+            f"{where} (split {spec.split[split]!r}) cannot be loaded: {reason}; "
+            "for a local file set dataset.path=FILE (.jsonl, .json, .csv or .parquet)"
+        ) from error
+    yield from data

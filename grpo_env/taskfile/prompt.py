@@ -1,0 +1,67 @@
+"""Templates: a row's columns become prompt messages, the gold answer and the id. Jinja2, sandboxed and strict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from grpo_env.core import Format, Message
+from grpo_env.errors import UsageError, nearest
+
+from .schema import PromptSpec
+
+_environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+@lru_cache(maxsize=1024)
+def _compile(template: str) -> tuple[Template, frozenset[str]]:
+    names = meta.find_undeclared_variables(_environment.parse(template))
+    return _environment.from_string(template), frozenset(names)
+
+
+@lru_cache(maxsize=1024)
+def _constant(template: str, format: Format) -> str:
+    """A template that looks at no column, as most system prompts are."""
+    return _compile(template)[0].render(format=format)
+
+
+def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
+    """Fill a template with a row's columns.
+
+    Besides the columns a template sees ``format`` (the task's format) and ``row`` (the whole row, for columns
+    whose names are no identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError`` that begins with
+    ``where`` and names the unknown field and the nearest column.
+    """
+    try:
+        compiled, names = _compile(template)
+    except TemplateSyntaxError as error:
+        raise UsageError(f"{where}: template line {error.lineno}: {error.message}: {template!r}") from error
+    known = {**row, "format": format, "row": row}
+    for name in sorted(names - known.keys()):
+        raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
+    try:
+        return compiled.render(known) if names - {"format"} else _constant(template, format)
+    except (UndefinedError, TemplateError) as error:
+        raise UsageError(f"{where}: template {template!r}: {error}") from error
+    except Exception as error:  # whatever an expression does with an unexpected value, e.g. None.split
+        raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+
+
+def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:
+    """The prompt of one row: plain text, or messages (system, worked examples, user)."""
+    if spec.text is not None:
+        return render(spec.text, row, format, f"{where}: prompt.text")
+    messages: list[Message] = []
+    if spec.system is not None:
+        messages.append(Message("system", render(spec.system, row, format, f"{where}: prompt.system")))
+    for number, shot in enumerate(spec.shots):
+        at = f"{where}: prompt.shots.{number}"
+        messages.append(Message("user", render(shot.user, row, format, at)))
+        messages.append(Message("assistant", render(shot.assistant, row, format, at)))
+    assert spec.user is not None
+    messages.append(Message("user", render(spec.user, row, format, f"{where}: prompt.user")))
+    return tuple(messages)

@@ -1,0 +1,210 @@
+"""The command as a user types it: exit codes, what goes to stdout, and that nothing is overwritten."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+
+from grpo_env.cli.app import main
+from grpo_env.cli.options import split_overrides
+
+SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
+ROWS = [
+    {"id": "a", "completion": "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>", **SUM},
+    {"id": "b", "completion": "<answer>6</answer>", **SUM},
+]
+
+
+def grpo_env(*arguments, cwd=".", **environment):
+    """The command inside this process; an exception that it does not turn into a line ends the test."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, COLUMNS="200", **environment),
+        mock.patch.object(sys, "argv", ["grpo_env", *map(str, arguments)]),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), err.getvalue())
+
+
+def process(*arguments, cwd=None, stdin=None):
+    """The command as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "grpo_env", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def test_score_reads_stdin_and_writes_rows_to_stdout_and_the_summary_to_stderr(file):
+    done = process("score", "arithmetic", "-", "metric=accuracy", "--label", "ok", stdin=file.read_text())
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["id"], row["parts"]["accuracy"]["value"], row["label"]) for row in rows] == [
+        ("a", 1.0, True),
+        ("b", 0.0, True),
+    ]
+    assert "agreement of accuracy with the labels: 1 of 2" in done.stderr
+    assert done.stderr.startswith("standard input: grpo_env rows\n")
+
+
+def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
+    out = tmp_path / "scores.jsonl"
+    assert process("score", "arithmetic", file, "--out", out).returncode == 0
+    first = out.read_bytes()
+    assert first.count(b"\n") == 2
+    again = process("score", "arithmetic", file, "--out", out)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    assert out.read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl", "scores.jsonl"]
+
+
+def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
+    file.write_text(file.read_text() + "broken\n" + json.dumps({"id": "c", "completion": "x"}) + "\n")
+    done = process("score", "arithmetic", file)
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 2
+    assert f"{file}, line 3: not valid JSON" in done.stderr
+    assert f"{file}, line 4: " in done.stderr
+    assert "2 rows could not be scored" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["score", "nope", "x.jsonl"], "unknown task 'nope'"),
+        (["score", "gsm8k", "absent.jsonl"], "absent.jsonl: no such file"),
+        (["score", "gsm8k", "x", "steps=3"], "steps: not a key of a task"),
+        (["score", "gsm8k", "metric=accuracy"], "no file to score"),
+        (["score", "gsm8k", "x", "--split", "test"], "expected train or eval"),
+        (["tasks", "show", "arithmetic", "metric"], "expected KEY=VALUE"),
+        (["tasks", "show", "arithmetic", "dataset.limit=[1"], "not valid YAML"),
+        (["tasks", "show", "arithmetic", "dataset.limti=1"], "dataset.limti: unknown key; did you mean 'limit'?"),
+        (
+            ["tasks", "show", "arithmetic", "datset.limit=1"],
+            "datset.limit: not a key of a task; did you mean 'dataset'?",
+        ),
+        (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
+        (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
+        (["tasks", "new", "task.txt"], "ends in .yaml"),
+        (["train", "arithmetic", "--resume", "r", "steps=3"], "give nothing else"),
+        (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
+        (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["watch", "absent"], "absent: not a run folder"),
+        (["plot", "absent"], "absent: not a run folder"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, arguments, line):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # read from the environment long ago
+    done = grpo_env(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert line in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_lists_shows_and_starts_new_ones(tmp_path):
+    listed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
+    assert listed.returncode == 0
+    for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
+        assert f" {name} " in listed.stdout
+    shown = grpo_env("tasks", "show", "arithmetic")
+    assert shown.returncode == 0
+    for heading in ("--- user ---", "answer: ", "accuracy (metric)"):
+        assert heading in shown.stdout
+
+
+def test_a_new_task_file_works_as_written(tmp_path):
+    assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
+    rows = [{"question": f"{n}+1?", "answer": n + 1} for n in range(40)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = grpo_env("tasks", "show", "mine.yaml", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "+1?" in shown.stdout
+    (tmp_path / "out.jsonl").write_text(json.dumps({"answer": 5, "completion": "<answer>5</answer>"}) + "\n")
+    assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
+    again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "left as it is" in again.stderr
+
+
+def test_a_verifier_of_ones_own_from_a_new_file_to_a_scored_one(tmp_path):
+    assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
+    own = tmp_path / "own_words.py"
+    checked = process("verifiers", "check", "own_words.py", cwd=tmp_path)
+    assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
+    again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
+    assert (again.returncode, "left as it is" in again.stderr) == (2, True)
+    shown = process("verifiers", "show", "own_words", "--verifiers", own)
+    assert "| `word` |" in shown.stdout
+    (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
+    new = ["verifiers.own_words.weight=3", "--verifiers", own, "--completion", "completion", "--answer", "answer"]
+    for workers in (1, 2):  # the second is a process of its own, which must find the file as well
+        scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
+        rows = [json.loads(line) for line in scored.stdout.splitlines()]
+        assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
+    own.write_text(own.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
+    broken = process("verifiers", "check", own)
+    assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
+
+
+def test_verifiers_are_listed_and_shown():
+    listed = grpo_env("verifiers")
+    for name in ("accuracy", "strict_format", "any_of"):
+        assert f" {name} " in listed.stdout
+    assert "## tag_count" in grpo_env("verifiers", "show", "tag_count").stdout
+    assert grpo_env("verifiers", "show").returncode == 2
+
+
+def test_version_and_help():
+    assert process("--version").stdout.startswith("grpo_env 0.")
+    for command in ("train", "eval", "score", "tasks", "verifiers"):
+        assert grpo_env(command, "--help").returncode == 0
+
+
+def test_settings_lists_every_field_with_its_meaning():
+    from dataclasses import fields
+
+    from grpo_env.trainer.config import TrainConfig
+
+    lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
+    for field in fields(TrainConfig):
+        (line,) = [line for line in lines if line and line[0] == field.name]
+        assert line[1] == str(field.default)
+        assert line[2]
+
+
+def test_values_are_yaml_or_begin_with_a_template() -> None:
+    given = [
+        "steps=20",
+        "dataset.limit={train: 5}",
+        "curriculum_by={{ equations | length }}",
+        "dataset.id={% if a %}b{% endif %}",
+    ]
+    keys, settings = split_overrides(given)
+    assert keys == {"dataset.limit": {"train": 5}, "dataset.id": "{% if a %}b{% endif %}"}
+    assert settings == {"steps": 20, "curriculum_by": "{{ equations | length }}"}

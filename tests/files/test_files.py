@@ -1,0 +1,357 @@
+"""Files in: every kind gives the same rows, and a bad row is reported by its line."""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import math
+import os
+import sys
+import threading
+import tracemalloc
+import zlib
+from decimal import Decimal
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.errors import UsageError
+from grpo_env.files import reader as files
+from grpo_env.files.reader import Line, dump_line, dump_record, parse, read_lines, read_records
+
+ROWS = [{"question": "2+3?", "answer": "5"}, {"question": 'a "quoted",\nline', "answer": "é ½"}]
+KINDS = ["jsonl", "json", "csv", "parquet"]
+values = st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=[]))
+rows = st.lists(st.dictionaries(st.text(), values | st.lists(values)), min_size=1)
+
+
+def write(path, rows):
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+def zst(data):
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+def piped(data, monkeypatch):
+    """The records of what a real pipe delivers, a little at a time, as standard input."""
+    reader, writer = os.pipe()
+
+    def feed():
+        with open(writer, "wb", buffering=0) as pipe:
+            for start in range(0, len(data), 5000):
+                pipe.write(data[start : start + 5000])
+
+    thread = threading.Thread(target=feed)
+    with open(reader, encoding="ascii") as pipe, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", pipe)
+        thread.start()
+        records = list(read_records("-"))
+    thread.join()
+    return records
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, suffix, monkeypatch):
+    path = tmp_path / f"rows.{suffix}"
+    write(path, ROWS)
+    records = list(read_records(path))
+    assert [record.row for record in records] == ROWS
+    assert not any(record.problem for record in records)
+
+    data = path.read_bytes()
+    for name, content in (
+        (f"rows.{suffix}.gz", gzip.compress(data)),
+        (f"rows.{suffix}.zst", zst(data)),
+        ("rows", data),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert list(read_records(tmp_path / name)) == records
+        assert piped(content, monkeypatch) == records
+
+
+@settings(max_examples=25)
+@given(rows)
+def test_jsonl_is_the_same_plain_compressed_and_through_standard_input(tmp_path_factory, rows):
+    folder = tmp_path_factory.getbasetemp()
+    data = "".join(map(dump_line, rows)).encode()
+    half = data.find(b"\n", len(data) // 2) + 1
+    expected = [(number, row, "") for number, row in enumerate(rows, start=1)]
+    members = gzip.compress(data[:half]) + gzip.compress(data[half:])  # as `cat a.gz b.gz` makes them
+    for content in (
+        data,
+        data.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + data,
+        members,
+        zst(data),
+        zst(data[:half]) + zst(data[half:]),
+    ):
+        (folder / "rows.jsonl").write_bytes(content)
+        assert list(read_records(folder / "rows.jsonl")) == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            assert list(read_records("-")) == expected
+
+
+def test_lines_can_be_parsed_elsewhere(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": 1}\n\n[2]\n')
+    assert list(read_lines(path)) == [Line(1, b'{"a": 1}\n'), Line(3, b"[2]\n")]
+    assert list(map(parse, read_lines(path))) == list(read_records(path))
+
+
+HARD = [  # a line of JSONL, and its row or a part of the problem
+    (b'\xef\xbb\xbf{"a": 1}\r', {"a": 1}),
+    (b"not json", "not valid JSON (Expecting value"),
+    (b"[1]", "expected a JSON object, found list"),
+    (b'"a"', "found str"),
+    (b"null", "found NoneType"),
+    (b'{"a": "\xff\xfe"}', "not valid UTF-8 (invalid start byte at byte 8 of the line)"),
+    (b'{"a": "\xed\xa0\x80"}', "not valid UTF-8"),
+    (b'{"a": "\\ud800"}', {"a": "\ud800"}),
+    (b'{"a": "\\u0000\x7f"}', {"a": "\x00\x7f"}),
+    (b'{"a": "\x00"}', "not valid JSON (Invalid control character"),
+    (b"\x00" * 4096, "not valid JSON"),
+    (b"[" * 100_000, "not valid JSON (maximum recursion depth"),
+    (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "not valid JSON (maximum recursion depth"),
+    (b'{"a": ' + b"9" * 4000 + b"}", {"a": 10**4000 - 1}),
+    (b'{"a": ' + b"9" * 5000 + b"}", "not valid JSON (Exceeds the limit (4300 digits) for integer string conversion)"),
+    (b'{"a": 1e999, "b": -Infinity}', {"a": float("inf"), "b": float("-inf")}),
+    (b'{"a": 1, "a": 2}', {"a": 2}),
+    (b'{"a": 1} {"a": 2}', "not valid JSON (Extra data"),
+    (b'{"a": 1,}', "not valid JSON"),
+    ('{"a": "\u2028\u0085"}'.encode(), {"a": "\u2028\u0085"}),
+]
+
+
+def test_hard_lines_are_rows_or_problems_of_their_own(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\n \t\n".join(line for line, _ in HARD) + b"\n")
+    records = list(read_records(path))
+    assert [record.line for record in records] == list(range(1, 2 * len(HARD), 2))
+    for record, (_, expected) in zip(records, HARD, strict=True):
+        if isinstance(expected, dict):
+            assert record.row == expected
+        else:
+            assert record.row is None
+            assert expected in record.problem
+            assert len(record.problem) < 200
+
+
+def test_nan_is_read_for_python_writes_it(tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"score": float("nan")}))
+    (record,) = read_records(tmp_path / "x.jsonl")
+    assert record.row["score"] != record.row["score"]
+
+
+def test_half_a_last_line_is_a_problem_that_says_so(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": "2')
+    first, last = read_records(path)
+    assert first.row == {"a": 1}
+    assert (last.line, last.row) == (2, None)
+    assert "was it cut off?" in last.problem
+    path.write_bytes(b'{"a": 1}\n{"a": 2}')
+    assert [record.row for record in read_records(path)] == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    ("compress", "damage"),
+    [
+        (gzip.compress, "cut"),
+        (gzip.compress, "followed by rubbish"),
+        (gzip.compress, "broken"),
+        (zst, "cut"),
+        (zst, "followed by rubbish"),  # a broken frame shows by its checksum, which pyarrow does not write
+    ],
+)
+def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage):
+    rows = [{"id": index, "text": os.urandom(40).hex()} for index in range(3000)]
+    data = compress("".join(map(dump_line, rows)).encode())
+    half = len(data) // 2
+    content = {
+        "cut": data[:half],
+        "followed by rubbish": data + b"rubbish",
+        "broken": data[:half] + bytes(200) + data[half + 200 :],
+    }[damage]
+    (tmp_path / "rows.jsonl").write_bytes(content)
+    *good, last = read_records(tmp_path / "rows.jsonl")
+    good = [record for record in good if record.row is not None]  # a broken gzip gives some rubbish before it is seen
+    if damage == "cut" and compress is gzip.compress:
+        assert len(good) == zlib.decompressobj(wbits=31).decompress(content).count(b"\n")
+    # A block of Zstandard is up to 128 KiB, and is read whole or not at all.
+    least = 2900 if damage == "followed by rubbish" else 1000
+    assert len(good) > least
+    assert [record.row for record in good[:1000]] == rows[:1000]
+    assert last.row is None
+    assert "the compressed data ends early or is damaged" in last.problem
+    assert "nothing after this line can be read" in last.problem
+
+
+@pytest.mark.parametrize("tail", [b"", b"xx"])
+def test_damage_at_once_keeps_the_rows_before_it(tmp_path, tail):
+    data = gzip.compress(b'{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "rows.jsonl").write_bytes(data + tail if tail else data[:-8])  # gzip ends with a checksum and a length
+    *good, last = read_records(tmp_path / "rows.jsonl")
+    assert good == [(1, {"a": 1}, ""), (2, {"a": 2}, "")]
+    assert (last.line, last.row) == (3, None)
+
+
+def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 1 << 18)
+    bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 24) + b'"}\n{"a": 2}\n'
+    (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(bomb, 1))
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a\n1\n" + b"x" * (1 << 24) + b"\n2\n", 1))
+    del bomb
+    for name, first in (("bomb.jsonl.gz", 1), ("bomb.csv.gz", 2)):
+        tracemalloc.start()
+        records = list(read_records(tmp_path / name))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert [record.line for record in records] == [first, first + 1, first + 2]
+        assert records[1].problem == "the line is longer than 0.25 MiB"
+        assert [bool(record.row) for record in records] == [True, False, True]
+        assert peak < 4 << 20
+
+
+@settings(max_examples=40)
+@given(st.lists(values | st.dictionaries(st.text(), values | st.lists(values))), st.integers(1, 9), st.integers(0, 3))
+def test_a_json_list_is_read_element_by_element(tmp_path_factory, elements, block, indent):
+    path = tmp_path_factory.getbasetemp() / "rows.json"
+    text = json.dumps(elements, indent=indent or None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_BLOCK", block)
+        path.write_text("\n " + text + " \n")
+        records = list(read_records(path))
+        assert [record.row for record in records] == [one if isinstance(one, dict) else None for one in elements]
+        assert [record.line for record in records] == list(range(1, len(elements) + 1))
+        path.write_text(text[:-1])  # no longer closed
+        assert "nothing after this row can be read" in list(read_records(path))[-1].problem
+
+
+@pytest.mark.parametrize(
+    "tail", ['{"a": 2} {"a": 3}]', '{"a": 2', "nonsense, 1]", '{"a": 2}] {}', "]", '{"a": 2},]', "[" * 100_000]
+)
+def test_a_json_list_keeps_the_rows_before_a_mistake(tmp_path, tail):
+    (tmp_path / "rows.json").write_text('[{"a": 1}, ' + tail)
+    first, *_, last = read_records(tmp_path / "rows.json")
+    assert first.row == {"a": 1}
+    assert last.row is None
+    assert "not valid JSON" in last.problem
+
+
+def test_json_with_an_object_a_line_is_jsonl(tmp_path):
+    for rows in ([{"a": 1}, {"a": 2}], [{"a": "x" * 100_000}, {"a": 2}]):
+        (tmp_path / "rows.json").write_text("".join(map(dump_line, rows)))
+        assert [record.row for record in read_records(tmp_path / "rows.json")] == rows
+
+
+def test_bad_rows_of_csv_are_reported_by_their_first_line(tmp_path):
+    path = tmp_path / "rows.csv"
+    long = b"x" * 200_000  # more than the csv module takes by itself
+    path.write_bytes(b'\xef\xbb\xbfa,b\r\n1,"2\n2"\n1\n\n1,2,3\n\xff,1\n4,' + long + b'\n1,"2"3\n\x00,6\n"7,8\n9,10\n')
+    records = list(read_records(path))
+    good = [(record.line, record.row) for record in records if record.row]
+    assert good == [(2, {"a": "1", "b": "2\n2"}), (8, {"a": "4", "b": long.decode()}), (10, {"a": "\x00", "b": "6"})]
+    assert [(record.line, record.problem) for record in records if not record.row] == [
+        (4, "expected 2 columns, found 1"),
+        (6, "expected 2 columns, found 3"),
+        (7, "not valid UTF-8"),
+        (9, "not valid CSV (',' expected after '\"')"),
+        (11, "not valid CSV (unexpected end of data)"),
+    ]
+
+
+def test_a_parquet_row_that_is_not_utf8_is_a_bad_row(tmp_path):
+    binary = pyarrow.array([b"one", b"\xff", b"three"])
+    text = pyarrow.Array.from_buffers(pyarrow.string(), 3, binary.buffers())
+    pyarrow.parquet.write_table(pyarrow.table({"a": text}), tmp_path / "rows.parquet")
+    assert list(read_records(tmp_path / "rows.parquet")) == [
+        (1, {"a": "one"}, ""),
+        (2, None, "not valid UTF-8"),
+        (3, {"a": "three"}, ""),
+    ]
+
+
+def test_a_broken_parquet_page_ends_the_file_with_a_problem(tmp_path):
+    path = tmp_path / "rows.parquet"
+    table = pyarrow.table({"a": [os.urandom(50).hex() for _ in range(2000)]})
+    pyarrow.parquet.write_table(table, path, row_group_size=500)
+    data = path.read_bytes()
+    start = pyarrow.parquet.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
+    path.write_bytes(data[: start - 20] + bytes(200) + data[start + 180 :])
+    *good, last = read_records(path)
+    assert [record.row["a"] for record in good] == table["a"].to_pylist()[: len(good)]
+    assert len(good) >= 768
+    assert "not valid Parquet" in last.problem
+    assert last.line == len(good) + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("x.txt", b"some text", "unknown kind of file"),
+        ("x.txt", b"\n", "is empty"),
+        ("x", b"\x89PNG\r\n", "unknown kind of file"),
+        ("x.jsonl", '{"a": 1}'.encode("utf-16"), "is UTF-16 text"),
+        ("x.json", b"{", "not valid JSON"),
+        ("x.json", b'{\n"a": 1}', "expected a JSON list"),
+        ("x.parquet", b"no", "not a valid Parquet file"),
+        ("x.parquet", b"PAR1 cut off", "not a valid Parquet file"),
+        ("x.parquet", gzip.compress(os.urandom(99))[:-20], "not a valid Parquet file"),
+        ("x.csv", b"a,\xff\n1,2\n", "line 1: not valid UTF-8"),
+        ("x.csv", b"a,a\n1,2\n", "two columns have the same name"),
+    ],
+)
+def test_a_file_that_is_wrong_as_a_whole_is_a_usage_error(tmp_path, name, content, reason):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=reason) as caught:
+        list(read_records(path))
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_and_a_folder_are_usage_errors(tmp_path):
+    for path in (tmp_path / "absent.jsonl", tmp_path):
+        with pytest.raises(UsageError, match="cannot be read"):
+            list(read_records(path))
+
+
+def test_standard_input_is_named_in_errors(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(UsageError, match="standard input: is empty"):
+        list(read_records("-"))
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_any_text_survives_a_line_of_jsonl(text):
+    line = dump_line({"text": text})
+    assert line.count("\n") == 1
+    assert json.loads(line.encode().decode())["text"] == text
+
+
+def test_what_a_file_held_can_be_written_even_if_it_is_not_json(tmp_path):
+    row = {"when": datetime.date(2026, 1, 2), "score": float("nan"), "text": "\ud800", "n": Decimal("1.5")}
+    (tmp_path / "rows.jsonl").write_text(dump_record(row))
+    (record,) = read_records(tmp_path / "rows.jsonl")
+    assert math.isnan(record.row.pop("score"))
+    assert record.row == {"when": "2026-01-02", "text": "\ud800", "n": "1.5"}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dump_line({"score": float("nan")})

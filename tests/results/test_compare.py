@@ -1,0 +1,294 @@
+"""Two scorings side by side: who is matched with whom, the statistics by hand, what is shown of hostile text."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.cli.app import main
+from grpo_env.errors import UsageError
+from grpo_env.results.compare import Comparison, compare
+from grpo_env.results.compare.matching import LOOK_AHEAD, match
+from grpo_env.results.compare.paired_tests import MeanDifference, mcnemar, student
+from grpo_env.results.compare.view import described, shown
+
+
+def row(id="1", completion=0, value=1.0, status="scored", **more):
+    part = {"value": value, "weight": 1.0, "weighted": value, "status": status, "answer": "4", "gold": "4"}
+    part["explanation"] = more.pop("explanation", "")
+    base = {"id": id, "completion": completion, "group": id, "text": f"{id}/{completion}", "metric": "accuracy"}
+    return base | {"total": value, "status": status, "explanation": "", "parts": {"accuracy": part}} | more
+
+
+def compared(a, b, part=None):
+    result = Comparison()
+    return result, list(compare(a, b, part, result))
+
+
+# Exact: twice the lower tail of a binomial of n discordant pairs. b=5, c=15: 2 * 21700 / 2^20.
+@pytest.mark.parametrize(
+    ("gained", "lost", "p"),
+    [
+        (5, 15, 2 * 21700 / 2**20),
+        (15, 5, 2 * 21700 / 2**20),
+        (0, 5, 2 / 32),
+        (1, 7, 2 * 9 / 2**8),
+        (0, 0, 1),
+        (3, 3, 1),
+    ],
+)
+def test_mcnemar_is_the_binomial_test_of_the_discordant_pairs(gained, lost, p):
+    assert mcnemar(gained, lost) == pytest.approx(p, rel=1e-12)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_mcnemar_is_the_sum_of_binomials(gained, lost):
+    tail = sum(math.comb(gained + lost, i) for i in range(min(gained, lost) + 1))
+    assert mcnemar(gained, lost) == pytest.approx(min(1.0, 2 * tail / 2 ** (gained + lost)), rel=1e-9)
+    assert mcnemar(gained, lost) == mcnemar(lost, gained)
+
+
+def test_mcnemar_of_large_counts_neither_overflows_nor_takes_long():
+    assert mcnemar(0, 5000) == 0.0  # 2^-4999
+    assert mcnemar(500_000, 498_000) == pytest.approx(0.0453921198999, rel=1e-9)  # scipy 1.17, binomtest
+
+
+def test_the_interval_of_single_pairs_is_the_paired_t_interval():
+    difference = MeanDifference()
+    for value in (1.0, 2.0, 3.0, 4.0, 5.0):
+        difference.add([value])
+    low, high = difference.interval()
+    # s = sqrt(2.5), standard error sqrt(2.5 / 5), t(4, 97.5 %) = 2.776: 3 +- 1.963
+    assert (low, high) == pytest.approx((3 - 1.963, 3 + 1.963), abs=2e-3)
+
+
+def test_the_interval_takes_groups_as_units():
+    whole, twice = MeanDifference(), MeanDifference()
+    for value in (0.0, 1.0, 0.0, 0.0, 1.0, 1.0):
+        whole.add([value])
+        twice.add([value, value])  # the same again says nothing new
+    assert twice.mean == whole.mean == 0.5
+    assert twice.interval() == pytest.approx(whole.interval())
+    # residuals -.5 or .5, six groups of one: var = 6/5 * 6 * .25 / 36 = .05; t(5) = 2.5706
+    assert whole.interval()[1] == pytest.approx(0.5 + 2.5706 * math.sqrt(0.05), abs=1e-3)
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(3, 3.182), (4, 2.776), (10, 2.228), (30, 2.042), (120, 1.980)])
+def test_students_quantile_is_that_of_the_tables(freedom, t):
+    assert student(0.975, freedom) == pytest.approx(t, rel=2e-3)
+
+
+def test_two_by_two_table_transitions_and_unscored_ones():
+    values = [(1, 1), (1, 1), (1, 0), (0, 1), (0, 1), (0, 1), (0, 0), (None, 1), (1, None)]
+    a, b = (
+        [
+            row(str(i), value=pair[side], status="error" if pair[side] is None else "scored")
+            for i, pair in enumerate(values)
+        ]
+        for side in (0, 1)
+    )
+    b[6] = row("6", value=0, status="timeout")
+    result, found = compared(a, b)
+    part = result.parts["accuracy"]
+    assert {(right, other): part.table[(right, other)] for right in (True, False) for other in (True, False)} == {
+        (True, True): 2,
+        (True, False): 1,
+        (False, True): 3,
+        (False, False): 1,
+    }
+    assert (part.both, part.changed, result.changed, result.pairs) == (7, 7, 7, 9)
+    assert part.p_value == pytest.approx(2 * 5 / 2**4)
+    assert dict(part.transitions) == {("error", "scored"): 1, ("scored", "error"): 1, ("scored", "timeout"): 1}
+    assert [one.a["id"] for one in found] == ["2", "3", "4", "5", "6", "7", "8"]
+
+
+def test_what_the_totals_do_to_groups():
+    def group(id, totals):
+        return [row(id, n, value=1.0, total=total) for n, total in enumerate(totals)]
+
+    a = group("best", [1, 0, 0.4]) + group("dead", [1, 0]) + group("woken", [1, 1]) + group("same", [0, 1])
+    b = group("best", [0, 0.2, 1]) + group("dead", [1, 1]) + group("woken", [0, 1]) + group("same", [0.5, 2])
+    result, _ = compared([*a, row("alone")], [*b, row("alone", total=0.0)])
+    groups = result.groups
+    assert (groups.groups, groups.completions) == (4, 9)
+    assert (groups.best_changed, groups.silenced, groups.awakened) == (1, 1, 1)
+    # mean .4667: +, -, -; mean .4: -, -, +
+    assert groups.flips == 2
+
+
+def test_a_best_completion_that_loses_its_tie_is_still_the_best():
+    a = [row("1", n, total=total) for n, total in enumerate([1.0, 1.0, 0.0])]
+    b = [row("1", n, total=total) for n, total in enumerate([1.0, 0.5, 0.0])]
+    assert compared(a, b)[0].groups.best_changed == 0
+
+
+def test_a_total_at_the_mean_has_no_sign():
+    a = [row("1", n, total=total) for n, total in enumerate([0.1, 0.2, 0.3])]
+    b = [row("1", n, total=total) for n, total in enumerate([0.1, 0.3, 0.5])]
+    assert compared(a, b)[0].groups.flips == 0
+
+
+def test_missing_rows_are_counted_and_named():
+    rows = [row(str(i)) for i in range(10)]
+    result, found = compared([r for r in rows if r["id"] not in "25"], [r for r in rows if r["id"] not in "56"])
+    assert (result.pairs, dict(result.alone), found) == (7, {"a": 1, "b": 1}, [])
+    assert (result.only_a, result.only_b) == (["row '6', completion 0"], ["row '2', completion 0"])
+    assert not result.same
+    lines = "\n".join(described(result))
+    assert "1 only in A: row '6', completion 0" in lines
+    assert "1 only in B: row '2', completion 0" in lines
+
+
+def test_an_id_that_comes_twice_meets_its_first():
+    a = [row("twice", text="1"), row("m"), row("twice", text="2")]
+    result, found = compared(a, [row("new"), *a])
+    assert (result.pairs, dict(result.alone), found) == (3, {"b": 1}, [])
+
+
+def test_a_file_that_ends_early_is_no_error_however_much_it_lacks():
+    result, _ = compared((row(str(i)) for i in range(3 * LOOK_AHEAD)), [row("0"), row("1")])
+    assert (result.pairs, dict(result.alone)) == (2, {"a": 3 * LOOK_AHEAD - 2})
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([row("1"), row("2")], [row("2"), row("1")], "different orders"),
+        ([row("1")], [row("1", text="another")], "different texts"),
+        ([row("1")], [row("2")], "no row in common"),
+        ([], [row("2")], "no row in common"),
+        ([row(f"a{i}") for i in range(LOOK_AHEAD)], [row(f"b{i}") for i in range(LOOK_AHEAD)], "none is in both"),
+        ([row("1", metric=None)], [row("1")], "--part"),
+        ([row("1", metric="acuracy")], [row("1")], "did you mean 'accuracy'"),
+        ([row("1", total="high")], [row("1")], "finite number"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(a, b, message):
+    with pytest.raises(UsageError, match=message):
+        compared(a, b)
+
+
+def test_files_without_texts_are_matched_by_id_and_that_is_said():
+    result, _ = compared([row("1", text=None)], [row("1")])
+    assert result.without_text == 1
+    assert any("matched by id alone" in line for line in described(result))
+
+
+def test_what_parquet_cannot_hold_and_another_folder_make_no_difference():
+    jsonl, parquet = row("1", text="lone \ud800", file="data/a.jsonl"), row("1", text="lone \ufffd", file="a.jsonl")
+    assert compared([jsonl], [parquet])[0].same
+
+
+def test_metrics_of_two_names_are_compared_and_lone_parts_are_named():
+    a, b = row("1"), row("1", metric="strict")
+    b["parts"] = {"strict": {**b["parts"]["accuracy"], "value": 0.0}, "length": {"value": 0.3, "status": "scored"}}
+    result, (found,) = compared([a], [b])
+    assert result.main == "accuracy / strict"
+    assert found.verdicts.keys() == {"accuracy / strict"}
+    assert result.lacking == {"a": {"length"}, "b": set()}
+
+
+def test_one_part_alone_also_within_another():
+    def nested(value):
+        inner = {"value": value, "status": "scored", "weight": 1.0}
+        return row("1", parts={"both": {"value": 1.0, "status": "scored", "parts": {"exact": inner, "other": None}}})
+
+    result, (found,) = compared([nested(0.25)], [nested(0.75)], part="exact")
+    assert result.main == "both.exact"
+    assert result.parts.keys() == found.verdicts.keys() == {"both.exact"}
+    assert not result.parts["both.exact"].binary
+    assert result.parts["both.exact"].difference.mean == 0.5
+
+
+VALUES = st.sampled_from([0.0, 0.3, 1.0, None])
+FILES = st.lists(st.tuples(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4)), max_size=6)
+
+
+def files_of(groups):
+    def scored(id, n, value):
+        return row(id, n, value=value, status="error" if value is None else "scored")
+
+    return tuple(
+        [scored(str(g), n, pair[side]) for g, (pairs,) in enumerate(groups) for n, pair in enumerate(pairs)]
+        for side in (0, 1)
+    )
+
+
+@given(FILES.filter(bool))
+@settings(max_examples=60)
+def test_a_file_has_no_disagreement_with_itself_and_swapping_mirrors_everything(groups):
+    a, b = files_of(groups)
+    result, found = compared(a, a)
+    assert found == []
+    assert result.same
+    forth, back = compared(a, b)[0], compared(b, a)[0]
+    assert (forth.changed, forth.groups.flips, forth.groups.best_changed) == (
+        back.changed,
+        back.groups.flips,
+        back.groups.best_changed,
+    )
+    assert (forth.groups.silenced, forth.groups.awakened) == (back.groups.awakened, back.groups.silenced)
+    for name, part in forth.parts.items():
+        mirror = back.parts[name]
+        assert part.table == {(b, a): count for (a, b), count in mirror.table.items()}
+        assert part.transitions == {(b, a): count for (a, b), count in mirror.transitions.items()}
+        assert part.p_value == mirror.p_value
+        assert part.difference.mean == pytest.approx(-mirror.difference.mean)
+
+
+@given(st.lists(st.booleans(), max_size=60), st.lists(st.booleans(), max_size=60))
+def test_matching_loses_and_doubles_nothing(in_a, in_b):
+    a = [row(str(i)) for i, there in enumerate(in_a) if there]
+    b = [row(str(i)) for i, there in enumerate(in_b) if there]
+    pairs = list(match(a, b))
+    assert [left for left, _ in pairs if left] == a
+    assert [right for _, right in pairs if right] == b
+    both = {r["id"] for r in a} & {r["id"] for r in b}
+    assert {left["id"] for left, right in pairs if left and right} == both
+
+
+def test_hostile_text_is_escaped_and_cut():
+    evil = "\x1b[31mred\x07\u202e\ud800" + "x" * 1_000_000
+    a, b = row("\x1b]0;owned\x07", text="\x1b[2J" + "y" * 500), row("\x1b]0;owned\x07", value=0.0, explanation=evil)
+    b["text"] = a["text"]
+    b["parts"]["accuracy"]["answer"] = evil
+    result, (found,) = compared([a], [b])
+    lines = "\n".join([*described(result), *shown(found, result.main)])
+    assert len(lines) < 2500
+    assert all(one.isprintable() or one == "\n" for one in lines)
+    assert r"\x1b[31mred\x07\u202e\ud800xxx" in lines
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return str(path)
+
+
+def command(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["grpo_env", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code
+
+
+def test_the_command_prints_writes_and_fails_on_change(tmp_path, monkeypatch, capsys):
+    a = write(tmp_path / "a.jsonl", [row(str(i)) for i in range(6)])
+    b = write(tmp_path / "b.jsonl", [row(str(i), value=float(i > 2)) for i in range(6)])
+    out = tmp_path / "changed.jsonl"
+    assert command(monkeypatch, "compare", a, b, "--out", str(out), "--show", "1") == 0
+    printed = capsys.readouterr().out
+    assert "0 became right, 3 became wrong; McNemar's exact test: p = 0.25" in printed
+    assert "row '0', completion 0" in printed
+    assert "row '1', completion 0" not in printed
+    assert "2 more" in printed
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [one["id"] for one in rows] == ["0", "1", "2"]
+    assert (rows[0]["a"]["accuracy"]["value"], rows[0]["b"]["accuracy"]["value"]) == (1.0, 0.0)
+    assert rows[0]["text"] == "0/0"
+    assert command(monkeypatch, "compare", a, b, "--out", str(out)) == 2  # never overwritten
+    assert len(out.read_text().splitlines()) == 3
+    assert command(monkeypatch, "compare", a, b, "--fail-on-change") == 1
+    assert command(monkeypatch, "compare", a, a, "--fail-on-change") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "changed.jsonl"]

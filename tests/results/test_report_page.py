@@ -1,0 +1,198 @@
+"""The page: no text of a file can harm it, it needs nothing else, and texts have their steps and answer marked."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from grpo_env.core import Completion, Example, Group, Score, StepScore
+from grpo_env.results.notebook import show, show_group
+from grpo_env.results.report import make_report
+from grpo_env.results.report.spans import Step, find_answer, level, marked, visible
+
+HOSTILE = (
+    '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\ud800\x00</pre></style>"\'{{ 7*7 }}'
+)
+
+
+@pytest.fixture
+def hostile(row):
+    steps = [{"start": 0, "end": 8, "value": 0.0, "explanation": HOSTILE}]
+    made = [row(0, c, 1.0 - c, id=HOSTILE, group=HOSTILE, task=HOSTILE, text=HOSTILE) for c in range(2)]
+    for one in made:
+        one["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
+        texts = {"explanation": HOSTILE, "answer": HOSTILE, "gold": HOSTILE}
+        one["parts"][HOSTILE] = {
+            "value": None,
+            "weight": 0.0,
+            "weighted": None,
+            "status": "error",
+            "steps": steps,
+            **texts,
+        }
+    return made
+
+
+class Page(HTMLParser):
+    """Collects tags and attributes; fails where a tag is not closed."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "rect", "line", "circle", "polyline", "polygon"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes, self.open = set(), [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+# The page
+
+
+@pytest.mark.parametrize("made", ["rows", "hostile"])
+def test_the_page_is_whole_and_needs_nothing_else(made, request):
+    html = make_report(request.getfixturevalue(made)).html
+    html.encode()
+    page = Page(html)
+    assert not page.tags & {"script", "img", "link", "iframe", "object", "form", "a"}
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "href")]
+    assert "url(" not in re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", html)
+
+
+def test_hostile_texts_are_shown_as_text(hostile):
+    html = make_report(hostile).html
+    assert "&lt;script&gt;" in html
+    assert "⟨U+001B⟩[31m⟨U+202E⟩⟨U+D800⟩⟨U+0000⟩" in html
+    assert "{{ 7*7 }}" in html
+
+
+def test_a_page_of_huge_texts_stays_small(row):
+    made = [row(0, c, float(c), text="x" * 1_000_000, explanation="z" * 1_000_000) for c in range(2)]
+    for one in made:
+        one["prompt"] = "y" * 1_000_000
+        one["parts"]["accuracy"] |= {"answer": "x" * 1_000_000, "explanation": "z" * 1_000_000}
+    html = make_report(made).html
+    assert "995,500 characters left out" in html
+    assert len(html) < 100_000
+
+
+# In a browser
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+WIDTHS = (390, 1280)
+HARNESS = """<body><script>onload = () => {
+  const seen = [...document.querySelectorAll("iframe")].map(frame => {
+    const page = frame.contentDocument.documentElement, view = frame.contentWindow;
+    return [page.scrollWidth, view.performance.getEntriesByType("resource").length,
+            view.getComputedStyle(frame.contentDocument.body).backgroundColor];
+  });
+  document.body.textContent = "SEEN" + JSON.stringify(seen) + "END";
+}</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(
+    ("scheme", "background"), [(0, "rgb(22, 24, 27)"), (1, "rgb(251, 251, 250)")], ids=["dark", "light"]
+)
+def test_a_browser_shows_it_without_network_errors_or_sideways_scrolling(hostile, rows, tmp_path, scheme, background):
+    long = [{**one, "id": "long" * 200, "text": "word" * 500, "task": HOSTILE} for one in rows]
+    (tmp_path / "report.html").write_text(make_report([*long, *hostile]).html)
+    frames = "".join(
+        f'<iframe src="report.html" width="{width}" height="800" frameborder="0"></iframe>' for width in WIDTHS
+    )
+    (tmp_path / "harness.html").write_text(HARNESS + frames)
+    # What a browser does beside showing a page is left out, so that it starts in a second.
+    flags = (
+        "headless no-sandbox disable-gpu disable-software-rasterizer disable-dev-shm-usage disable-extensions no-zygote"
+    )
+    flags += " no-first-run disable-background-networking disable-component-update disable-sync disable-breakpad"
+    flags += " enable-logging=stderr allow-file-access-from-files hide-scrollbars dump-dom"
+    flags += f" blink-settings=preferredColorScheme={scheme} user-data-dir={tmp_path / 'profile'}"
+    command = [BROWSER, *(f"--{flag}" for flag in flags.split()), (tmp_path / "harness.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert ":CONSOLE" not in done.stderr
+    seen = json.loads(re.search("SEEN(.*)END", done.stdout)[1])
+    assert seen == [[width, 0, background] for width in WIDTHS]
+
+
+# Spans
+
+
+def test_steps_and_answer_in_a_text():
+    html = marked("1+1=3 so 3", [Step(0, 5, 0.0, "wrong"), Step(6, 8, 1.0)], find_answer("1+1=3 so 3", "3"))
+    assert html == (
+        '<span class="step v0" title="wrong">1+1=3</span><sup class="v0">0</sup> '
+        '<span class="step v4" title="">so</span><sup class="v4">1</sup> <mark>3</mark>'
+    )
+
+
+def test_where_steps_overlap_the_shorter_one_gives_the_colour():
+    html = marked("abcd", [Step(0, 4, 2.0), Step(1, 2, 0.0)])
+    assert re.findall(r'step v(\d)" title="">(\w+)', html) == [("4", "a"), ("0", "b"), ("4", "cd")]
+    assert marked("ab", [Step(0, 9, 1.0), Step(-1, 1, 1.0), Step(1, 1, 1.0)]) == "ab"  # not within the text
+
+
+def test_the_end_of_a_long_text_is_kept_with_its_marks():
+    html = marked("a" * 50 + " 42", [], (51, 53), head=10, tail=6)
+    assert html == 'aaaaaaaaaa<span class="note">… 37 characters left out …</span>aaa <mark>42</mark>'
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "span"),
+    [
+        ("4, 42, 4.5 and 4", "4", (15, 16)),
+        ("4, 42, 4.5", "4", (0, 1)),
+        ("it ends in 4.", "4", (11, 12)),
+        (r"\boxed{\frac12}", r"\frac12", (7, 14)),
+        ("1,000", "1000", None),
+        ("4", None, None),
+        ("4", " ", None),
+    ],
+)
+def test_the_answer_is_found_where_it_stands_by_itself(text, answer, span):
+    assert find_answer(text, answer) == span
+
+
+def test_levels_and_codes():
+    assert [level(value, 0, 1) for value in (0, 0.19, 0.5, 0.81, 1)] == [0, 0, 2, 4, 4]
+    assert level(1, 1, 1) == 4
+    assert visible("a\tb\nc\x7f\ufeff") == "a\tb\nc⟨U+007F⟩⟨U+FEFF⟩"
+
+
+# Notebooks
+
+
+def test_scores_groups_and_reports_show_themselves(rows):
+    steps = (StepScore(0, 5, 1.0, HOSTILE),)
+    score = Score(0.5, name="total", parts=(Score(0.5, name="accuracy", answer="2", steps=steps),))
+    completion = Completion("1+1=2 <b>")
+    assert "accuracy" in score._repr_html_()
+    assert '<mark>2</mark></span><sup class="v4">1</sup> &lt;b&gt;' in show(score, completion)
+    group = Group(Example("q<b>", answer="2"), [completion, Completion(HOSTILE)])
+    unscored = Score(None, "bad_gold", name="total")
+    for html in (
+        show(score, completion),
+        group._repr_html_(),
+        show_group(group, [score, unscored]),
+        unscored._repr_html_(),
+    ):
+        assert "script" not in Page(html).tags
+    with pytest.raises(ValueError, match="1 scores for 2 completions"):
+        show_group(group, [score])
+    assert make_report(rows)._repr_html_().startswith("<iframe srcdoc=")

@@ -1,0 +1,226 @@
+"""Scoring files: the same verdicts for one and many processes, bad rows reported and never fatal."""
+
+import json
+from ast import literal_eval
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grpo_env.core import Score, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.files.reader import Record, read_records
+from grpo_env.registry import verifier
+from grpo_env.scoring import Fields, Tally, output_row, score_records, score_rows, select
+from grpo_env.taskfile.task import load_task, make_task
+
+SUMS = {
+    "version": 1,
+    "task": "sums",
+    "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+    "prompt": {"user": "{{ question }}"},
+    "verifiers": {"accuracy": {"weight": 2.0}, "steps": {"use": "equation_steps", "process": 1.0}},
+    "metric": "accuracy",
+}
+
+
+@pytest.fixture
+def task(tmp_path):
+    return make_task(SUMS, "sums.yaml", tmp_path)
+
+
+def one(task, row, fields=None):
+    return score_rows(task, fields or Fields(), [Record(7, row)])[0]
+
+
+def test_one_completion_and_a_group(task):
+    single = one(task, {"id": "a", "answer": "5", "completion": "The answer is 5"})
+    assert (single.id, single.line, [score.value for score in single.scores]) == ("a", 7, [2.0])
+    group = one(task, {"answer": "5", "completions": ["#### 5", "#### 6"]})
+    assert (group.id, [score.value for score in group.scores]) == ("7", [2.0, 0.0])
+
+
+def test_chat_completions_use_the_last_message(task):
+    chat = [{"role": "assistant", "content": "#### 6"}, {"role": "assistant", "content": "#### 5"}]
+    assert one(task, {"answer": "5", "completion": chat}).scores[0].value == 2.0
+    assert [s.value for s in one(task, {"answer": "5", "completions": [chat, chat[:1]]}).scores] == [2.0, 0.0]
+
+
+@verifier("test_sees")
+@dataclass(frozen=True)
+class Sees(Verifier):
+    """Tells what the engine hands over."""
+
+    needs_prompt = True
+
+    def __call__(self, example, completion):
+        return Score(
+            1.0,
+            explanation=repr(
+                (
+                    tuple(map(tuple, example.prompt)) if isinstance(example.prompt, tuple) else example.prompt,
+                    completion.finish,
+                    completion.num_tokens,
+                )
+            ),
+        )
+
+
+@pytest.fixture
+def seeing(tmp_path):
+    data = {**SUMS, "verifiers": {"both": {"use": "any_of", "of": {"test_sees": {}}}}, "metric": "both"}
+    return make_task(data, "sums.yaml", tmp_path)
+
+
+def seen(task, row):
+    result = one(task, {"answer": "5", **row})
+    return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
+
+
+def test_the_row_says_how_long_each_completion_is_and_how_it_ended(seeing):
+    row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
+    assert seen(seeing, row) == [("p", "length", 3), ("p", "unknown", 1)]
+    assert seen(seeing, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
+    assert "num_tokens: 1 values for 2 completions" in seen(seeing, {**row, "num_tokens": [1]})
+    assert "num_tokens must be a count of tokens, found -1" in seen(seeing, {**row, "num_tokens": [1, -1]})
+
+
+@pytest.mark.parametrize("text", ["9\n</think>\n<answer>5</answer>", "<think>9\n</think>\n<answer>5</answer>"])
+def test_a_prefill_counts_once_whether_the_file_kept_it_or_not(tmp_path, text):
+    data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
+    task = make_task(data, "sums.yaml", tmp_path)
+    assert one(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
+
+
+def test_token_ids_come_with_each_completion(seeing):
+    row = {"prompt": "p", "completions": ["a", "b"]}
+    assert seen(seeing, {**row, "token_ids": [[5, 6, 7], [8]]}) == [("p", "unknown", 3), ("p", "unknown", 1)]
+    assert seen(seeing, {"prompt": "p", "completion": "a", "token_ids": [5, 6]}) == [("p", "unknown", 2)]
+    assert "for each of the 2 completions" in seen(seeing, {**row, "token_ids": [5, 6, 7]})
+    assert "lists of whole numbers" in seen(seeing, {**row, "token_ids": [5, 6]})
+
+
+def test_a_verifier_that_needs_the_prompt_gets_the_rows_own_or_the_tasks(seeing):
+    chat = [{"role": "user", "content": "2+3?"}]
+    assert seen(seeing, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert seen(seeing, {"question": "2+3?", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert "no column 'prompt', and the task's template" in seen(seeing, {"completion": "a"})
+
+
+def test_fields_are_mapped_by_column_path_and_template(task):
+    row = {"k": 1, "gold": "x = #### 5", "2b": {"text": ["#### 4", "#### 5"], "ok": [False, True]}}
+    fields = Fields(
+        completion=("2b.text.0", "2b.text.1"),
+        answer="{{ gold.split('####')[-1] | trim }}",
+        id="q{{ k }}",
+        label=("2b.ok.0", "2b.ok.1"),
+    )
+    result = one(task, row, fields)
+    assert (result.id, [score.value for score in result.scores], result.labels) == ("q1", [0.0, 2.0], (False, True))
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "problem"),
+    [
+        ({"answer": "5"}, Fields(), "no field 'completion'"),
+        ({"answer": "5", "completions": []}, Fields(), "no completions"),
+        ({"answer": "5", "completion": 5}, Fields(), "found int"),
+        ({"completion": "5"}, Fields(), "unknown field 'answer'"),
+        ({"answer": "", "completion": "5"}, Fields(), "accuracy"),
+        ({"answer": "5", "completion": "5", "y": 2}, Fields(label=("y",)), "a label must be"),
+        ({"answer": "5", "completion": "5", "y": [True, True]}, Fields(label=("y",)), "2 labels for 1 completions"),
+        ({"answer": "5", "text": "5"}, Fields(completion=("txt",)), "did you mean 'text'?"),
+        ({"answer": "5", "a": [{"b": 1}]}, Fields(completion=("a.1.b",)), "there is a list there"),
+    ],
+)
+def test_a_row_that_cannot_be_scored_says_why(task, row, fields, problem):
+    result = one(task, row, fields)
+    assert problem in result.problem
+    assert result.scores == ()
+
+
+def test_the_prefill_counts_unless_the_text_repeats_it(tmp_path):
+    data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
+    task = make_task(data, "x.yaml", tmp_path)
+    rest = "2+3=5\n</think>\n<answer>\n5\n</answer>"
+    assert one(task, {"answer": "5", "completion": rest}).scores[0].value == 1.0
+    assert one(task, {"answer": "5", "completion": "<think>\n" + rest}).scores[0].value == 1.0
+
+
+def test_the_finish_reason_is_carried_through(tmp_path):
+    @verifier("test_scoring_finish")
+    @dataclass(frozen=True)
+    class WasCut(Verifier):
+        def __call__(self, example, completion):
+            return Score(float(completion.finish == "length"))
+
+    data = {**SUMS, "verifiers": {"cut": {"use": "test_scoring_finish"}}, "metric": "cut"}
+    task = make_task(data, "x.yaml", tmp_path)
+    values = {
+        reason: one(task, {"answer": "5", "completion": "x", "finish_reason": reason}).scores[0].value
+        for reason in ("stop", "length", "content_filter")
+    }
+    assert values == {"stop": 0.0, "length": 1.0, "content_filter": 0.0}
+
+
+def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
+    rows = [{"id": n, "answer": str(n), "completion": f"{n}+0={n}\n#### {n if n % 3 else n + 1}"} for n in range(300)]
+    lines = [json.dumps(row) for row in rows]
+    lines[100] = "broken"
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(lines))
+
+    def run(workers):
+        found = []
+        for result in score_records(task, Fields(), read_records(path), workers):
+            found += [{**output_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
+        return found
+
+    alone, together = run(1), run(2)
+    assert alone == together
+    assert [row["id"] for row in alone if isinstance(row, dict)] == [str(n) for n in range(300) if n != 100]
+    assert "not valid JSON" in alone[100]
+    assert [row["total"] for row in alone[:4]] == [0.0, 2.0, 2.0, 0.0]
+
+
+def test_the_python_of_the_page_prints_what_it_shows(capsys):
+    page = (Path(__file__).parents[2] / "docs/scoring.md").read_text()
+    code = page.partition("```python\n")[2].partition("```")[0]
+    exec(compile(code, "scoring.md", "exec"), {})
+    assert f"\n    {capsys.readouterr().out}" in page
+
+
+def test_an_output_row_holds_everything_needed_to_weigh_again(task):
+    text = "2+2=4\n2+3=6\n#### 5"
+    row = output_row(task, one(task, {"answer": "5", "completion": text}), 0)
+    assert json.loads(json.dumps(row)) == row
+    assert row["total"] == sum(part["weight"] * part["value"] for part in row["parts"].values())
+    assert row["parts"]["accuracy"]["weighted"] == 2.0
+    assert (row["parts"]["accuracy"]["answer"], row["parts"]["accuracy"]["gold"]) == ("5", "5")
+    assert [(text[s["start"] : s["end"]], s["value"]) for s in row["steps"]] == [("2+2=4", 1.0), ("2+3=6", 0.0)]
+
+
+def test_the_tally_counts_agreement_both_ways(task):
+    rows = [("#### 5", True), ("#### 5", False), ("#### 6", True), ("#### 6", False), ("#### 5", True)]
+    tally = Tally()
+    for text, label in rows:
+        tally.add(one(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy")
+    tally.add(one(task, {"answer": "5"}), "accuracy")
+    assert (tally.rows, tally.bad_rows, tally.completions, tally.labelled) == (6, 1, 5, 5)
+    assert dict(tally.disagreements) == {(False, True): 1, (True, False): 1}
+    assert tally.mean("accuracy") == pytest.approx(3 / 5)
+    assert tally.mean("absent") is None
+
+
+def test_select_prefers_a_whole_column_name_over_a_path(task):
+    assert select({"a.b": 1, "a": {"b": 2}}, "a.b", task) == 1
+    with pytest.raises(UsageError, match="there is a int there"):
+        select({"a": 1}, "a.b", task)
+
+
+def test_gsm8k_worked_solutions_are_their_own_gold():
+    task = load_task("gsm8k")
+    solution = "He has 48/2=<<48/2=24>>24.\nTogether 48+24=<<48+24=72>>72.\n#### 72"
+    result = one(task, {"answer": solution, "completion": solution, "question": "?"})
+    assert result.scores[0].part("accuracy").value == 1.0
+    assert [step.value for step in result.scores[0].part("equations").steps] == [1.0, 1.0]

@@ -1,0 +1,314 @@
+"""Task files: what they build, and one clear line for each way they can be wrong."""
+
+import json
+import pickle
+
+import pytest
+import yaml
+
+from grpo_env.check import failed_cases
+from grpo_env.core import Message
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.task import find_task, load_task, make_task, task_files
+
+GOOD = {
+    "version": 1,
+    "task": "sums",
+    "dataset": {"path": "rows_{split}.jsonl", "split": {"train": "a", "eval": "b"}, "answer": "{{ result }}"},
+    "prompt": {"system": "Use <{{ format.answer }}>.", "user": "{{ question }}"},
+    "verifiers": {"accuracy": {"weight": 2.0}, "strict_format": {"weight": 0.5}, "tag_count": {"weight": 0.0}},
+    "metric": "accuracy",
+}
+RIGHT = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
+
+
+def changed(key, value):
+    """GOOD with one dotted key set (or removed, for ``...``)."""
+    data = json.loads(json.dumps(GOOD))
+    *path, last = key.split(".")
+    here = data
+    for step in path:
+        here = here.setdefault(step, {})
+    if value is ...:
+        del here[last]
+    else:
+        here[last] = value
+    return data
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for split, start in (("a", 1), ("b", 10)):
+        rows = [{"question": f"{n}+1?", "result": n + 1} for n in range(start, start + 3)]
+        (tmp_path / f"rows_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+@pytest.fixture
+def file(folder):
+    path = folder / "sums.yaml"
+    path.write_text(yaml.safe_dump(GOOD))
+    return path
+
+
+def test_a_task_builds_examples_with_prompt_answer_and_columns(file):
+    example = load_task(file).examples("eval")[1]
+    assert example.id == "eval/1"
+    assert example.prompt == (Message("system", "Use <answer>."), Message("user", "11+1?"))
+    assert example.answer == "12"
+    assert example.info == {"question": "11+1?", "result": 12}
+
+
+def test_worked_examples_stand_before_the_question(folder):
+    shots = [{"user": "1+1?", "assistant": "<{{ format.answer }}>2</{{ format.answer }}>"}]
+    task = make_task(changed("prompt.shots", shots), "x.yaml", folder)
+    roles = [message.role for message in task.examples("train")[0].prompt]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert task.examples("train")[0].prompt[2].content == "<answer>2</answer>"
+
+
+def test_a_plain_text_prompt_is_a_string(folder):
+    task = make_task(changed("prompt", {"text": "Q: {{ question }}\nA:"}), "x.yaml", folder)
+    assert task.examples("train")[0].prompt == "Q: 1+1?\nA:"
+
+
+def test_the_reward_is_the_weighted_sum_and_weight_zero_is_watched(file):
+    score = load_task(file).score(RIGHT, answer="5")
+    assert score.value == 2.5
+    assert {part.name: part.value for part in score.parts} == {"accuracy": 1, "strict_format": 1, "tag_count": 1}
+
+
+def test_a_part_with_only_a_process_weight_has_no_outcome_weight(folder):
+    task = make_task(changed("verifiers.steps", {"use": "equation_steps", "process": 0.5}), "x.yaml", folder)
+    score = task.score(RIGHT, answer="5")
+    assert score.value == 2.5
+    assert [(RIGHT[step.start : step.end], step.value) for step in score.steps] == [("2+3=5", 0.5)]
+
+
+def test_a_weight_may_be_a_schedule(folder):
+    weight = {"linear": {"from": 1.0, "to": 0.0, "steps": 10}}
+    task = make_task(changed("verifiers.strict_format.weight", weight), "x.yaml", folder)
+    parts = {step: task.verifier.at(step).parts[1].weight for step in (0, 5, 10, 99)}
+    assert parts == {0: 1.0, 5: 0.5, 10: 0.0, 99: 0.0}
+
+
+def test_composites_nest(folder):
+    of = {"exact": {"use": "accuracy"}, "tidy": {"use": "strict_format"}}
+    task = make_task(changed("verifiers.both", {"use": "all_of", "of": of, "weight": 4}), "x.yaml", folder)
+    assert task.score(RIGHT, answer="5").value == 6.5
+    assert task.score(RIGHT, answer="6").part("both").value == 0
+    assert task.score(RIGHT, answer="6").part("tidy").value == 1
+
+
+def test_the_format_reaches_the_verifiers_unless_one_sets_its_own(folder):
+    data = changed("format", {"reasoning": "r", "answer": "a"})
+    text = "<r>\n2+3=5\n</r>\n<a>\n5\n</a>"
+    assert make_task(data, "x.yaml", folder).score(text, answer="5").value == 2.5
+    data["verifiers"]["strict_format"]["format"] = {"reasoning": "think", "answer": "answer"}
+    assert make_task(data, "x.yaml", folder).score(text, answer="5").value == 2.0
+
+
+def test_a_task_pickles_and_its_resolved_form_loads_to_the_same_task(file, tmp_path):
+    task = load_task(file, {"verifiers.accuracy.weight": 3})
+    assert pickle.loads(pickle.dumps(task)).score(RIGHT, answer="5").value == 3.5
+    again = tmp_path / "elsewhere" / "again.yaml"
+    again.parent.mkdir()
+    again.write_text(yaml.safe_dump(task.resolved()))
+    assert load_task(again).examples("train") == task.examples("train")
+    assert load_task(again).verifier == task.verifier
+
+
+def test_shares_of_one_file_are_disjoint_complete_and_ignore_the_order(folder):
+    rows = [{"question": str(n), "result": n} for n in range(400)]
+    data = changed("dataset.path", "all.jsonl")
+    data["dataset"]["split"] = {"train": 0.75, "eval": 0.25}
+    seen = []
+    for order in (rows, rows[::-1]):
+        (folder / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in order))
+        task = make_task(data, "x.yaml", folder)
+        seen.append([{example.answer for example in task.examples(split)} for split in ("train", "eval")])
+    assert seen[0] == seen[1]
+    train, held_out = seen[0]
+    assert not train & held_out
+    assert len(train | held_out) == 400
+    assert 70 <= len(held_out) <= 130
+
+
+def test_a_path_override_replaces_the_source_and_starts_from_the_current_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "rows_a.jsonl").write_text('{"question": "2+3?", "answer": "x #### 5"}\n')
+    (folder / "rows_b.jsonl").write_text('{"question": "2+4?", "answer": "x #### 6"}\n')
+    task = load_task("gsm8k", {"dataset.path": "rows_{split}.jsonl", "dataset.split": {"train": "a", "eval": "b"}})
+    assert [task.examples(split)[0].answer for split in ("train", "eval")] == ["5", "6"]
+
+
+def test_limits_are_kept(file):
+    assert len(load_task(file, {"dataset.limit": {"train": 2}}).examples("train")) == 2
+    assert len(load_task(file).examples("train", limit=1)) == 1
+    assert len(load_task(file, {"dataset.limit": {"train": 2}}).examples("train", limit=9)) == 2
+
+
+def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
+    (folder / "rows_a.jsonl").write_text('{"question": "q", "result": ""}\n{"question": "q", "result": 5}\n')
+    with pytest.raises(UsageError, match=r"train row 1: accuracy.*bad_gold=skip"):
+        load_task(file).examples("train")
+    assert [e.answer for e in load_task(file, {"dataset.bad_gold": "skip"}).examples("train")] == ["5"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("version", 2, "version: Input should be 1, got 2"),
+        ("task", ..., "task: this key is required"),
+        ("verifers", {}, "verifers: unknown key; did you mean 'verifiers'?"),
+        ("dataset.pth", "x", "dataset.pth: unknown key; did you mean 'path'?"),
+        ("dataset.generator", "a:b", "dataset: give exactly one of"),
+        ("dataset.split", {"test": "x"}, "dataset.split.test: Input should be 'train' or 'eval'"),
+        ("dataset.split", {"train": 0.9, "eval": 0.2}, "dataset: shares"),
+        ("format", {"resoning": "think"}, "format.resoning: unknown key; did you mean 'reasoning'?"),
+        ("prompt.text", "x", "prompt: give exactly one of"),
+        ("prompt.usr", "x", "prompt.usr: unknown key; did you mean 'user'?"),
+        ("metric", "acuracy", "metric: no verifier is called 'acuracy'; did you mean 'accuracy'?"),
+        ("verifiers", {}, "verifiers: "),
+        ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
+        ("verifiers.accuracy.wieght", 1, "verifiers.accuracy.wieght: unknown key; did you mean 'weight'?"),
+        ("verifiers.accuracy.weight", "much", "verifiers.accuracy.weight: "),
+        ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
+        ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
+        ("verifiers.accuracy.clip", [1, 0], "clip"),
+        ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
+        ("verifiers.accuracy.of", {"x": {}}, "verifiers.accuracy.of: accuracy is not composed"),
+        ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),
+        ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
+        ("verifiers.steps", {"use": "labelled_steps"}, "verifiers.steps.column: this key is required"),
+        ("cases", [{"completion": "x", "acuracy": 1}], "cases.0.acuracy: no verifier is called"),
+        ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
+    ],
+)
+def test_a_wrong_task_file_is_one_line_with_file_key_and_help(folder, key, value, line):
+    with pytest.raises(UsageError) as caught:
+        make_task(changed(key, value), "my/file.yaml", folder)
+    message = str(caught.value)
+    assert message.startswith("my/file.yaml: ")
+    assert line in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("prompt.user", "{{ qestion }}", "unknown field 'qestion'; did you mean 'question'?"),
+        ("prompt.user", "{{ question", "template line 1"),
+        ("prompt.user", "{{ question.nope }}", "no attribute 'nope'"),
+        ("prompt.user", "{{ question.__class__.__mro__ }}", "unsafe"),
+        ("prompt.user", "{{ 1/0 }}", "ZeroDivisionError"),
+        ("dataset.answer", "{{ answer }}", "dataset.answer: template '{{ answer }}' uses the unknown field 'answer'"),
+        ("dataset.path", "absent.jsonl", "absent.jsonl"),
+        ("dataset.path", "rows_a.jsonl", "one file cannot be both splits"),
+    ],
+)
+def test_wrong_data_is_one_line_with_file_row_and_help(folder, key, value, line):
+    task = make_task(changed(key, value), "my/file.yaml", folder)
+    with pytest.raises(UsageError) as caught:
+        task.examples("train")
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_data_and_a_bad_line_are_named(folder):
+    task = make_task(GOOD, "my/file.yaml", folder)
+    (folder / "rows_a.jsonl").write_text("")
+    with pytest.raises(UsageError, match="the train split is empty"):
+        task.examples("train")
+    (folder / "rows_a.jsonl").write_text('{"question": "q", "result": 5}\n{"question": \n')
+    with pytest.raises(UsageError, match=r"rows_a.jsonl, line 2: not valid JSON"):
+        task.examples("train")
+
+
+@pytest.mark.parametrize(
+    ("generator", "line"),
+    [
+        ("no_such_module_here:rows", "cannot be loaded"),
+        ("grpo_env.tasks.arithmetic:nope", "cannot be loaded"),
+        ("nocolon", "cannot be loaded"),
+    ],
+)
+def test_a_wrong_generator_is_named(folder, generator, line):
+    data = changed("dataset", {"generator": generator, "limit": {"train": 3, "eval": 3}})
+    with pytest.raises(UsageError, match=line):
+        make_task(data, "x.yaml", folder).examples("train")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [1", "line 1: not valid YAML"),
+        ("- 1\n", "expected a mapping"),
+        (
+            "version: 1\nverifiers:\n  accuracy: {}\n  accuracy: {}\n",
+            "line 4: key 'accuracy' stands here a second time",
+        ),
+        ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
+    ],
+)
+def test_bad_yaml_is_named_by_line(tmp_path, text, line):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load_task(path)
+    assert line in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_tasks_are_found_by_name_by_path_and_in_named_folders(file, monkeypatch):
+    assert find_task("gsm8k").name == "gsm8k.yaml"
+    with pytest.raises(UsageError, match="unknown task 'sums'"):
+        find_task("sums")
+    monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
+    assert find_task("sums") == file
+    with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
+        find_task("gsm8")
+    with pytest.raises(UsageError, match="no such task file"):
+        find_task("absent.yaml")
+    (file.parent / "gsm8k.yaml").write_text(file.read_text())
+    with pytest.raises(UsageError, match="ambiguous"):
+        find_task("gsm8k")
+    monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
+    with pytest.raises(UsageError, match="is not a folder"):
+        task_files()
+
+
+def test_what_names_a_task_on_a_command_line_leads_to_it(file, monkeypatch):
+    assert load_task("gsm8k").argument == "gsm8k"
+    assert load_task(file).argument == str(file)
+    monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
+    assert load_task("sums").argument == "sums"
+    (file.parent / "gsm8k.yaml").write_text(file.read_text().replace("task: sums", "task: gsm8k"))
+    own = load_task(file.parent / "gsm8k.yaml")
+    assert (own.name, own.argument) == ("gsm8k", own.source)
+    monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
+    assert own.argument == own.source
+
+
+def test_overrides_of_unknown_keys_are_errors(file):
+    with pytest.raises(UsageError, match="did you mean 'dataset'"):
+        load_task(file, {"datset.path": "x"})
+    with pytest.raises(UsageError, match="not a section"):
+        load_task(file, {"metric.x": 1})
+
+
+@pytest.mark.parametrize("path", task_files(), ids=lambda path: path.stem)
+def test_the_cases_of_every_bundled_task_hold(path):
+    task = load_task(path)
+    assert task.spec.description
+    assert len(task.spec.cases) >= 3
+    assert list(failed_cases(task)) == []
+
+
+def test_a_case_that_does_not_hold_is_named(folder):
+    cases = [
+        {"answer": "5", "completion": RIGHT, "accuracy": 1, "total": 2.5},
+        {"answer": "6", "completion": RIGHT, "accuracy": 1, "total": 0.5, "why": "a slip"},
+    ]
+    (line,) = failed_cases(make_task(changed("cases", cases), "my.yaml", folder))
+    assert line.startswith("my.yaml: cases.1: accuracy should be 1 (a slip), found 0.0 [scored]")

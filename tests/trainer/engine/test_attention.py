@@ -1,0 +1,133 @@
+"""Attention by products: against torch's own in float64, and in whole models of many families."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from grpo_env.trainer.engine import attention
+from grpo_env.trainer.engine.attention import NAME, Layout, attend, attend_here
+from grpo_env.trainer.engine.forward import completion_states
+from grpo_env.trainer.engine.policy import load_policy
+
+from .test_forward import FAMILIES, IDS, MASK, PROMPTS, tiny, whole
+
+CAUSAL = SimpleNamespace(is_causal=True, num_key_value_groups=1)
+SEEN = torch.tensor([[True] * 6, [False, False, True, True, True, True]])
+MASKS = {
+    "none": None,
+    "padding": SEEN[:, None, None, :],
+    "additive": torch.zeros(2, 1, 1, 6).masked_fill(~SEEN[:, None, None, :], -torch.inf),
+}
+
+
+@pytest.fixture
+def no_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the fused kernel was called")
+
+    monkeypatch.setattr(attention, "sdpa_attention_forward", never)
+    monkeypatch.setattr(attention, "_fused", lambda *_: False)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("held", [1, 2, 4])
+@pytest.mark.parametrize("length", [1, 6])
+@pytest.mark.usefixtures("no_fused_kernel")
+def test_products_are_attention(mask: str, held: int, length: int) -> None:
+    draw = torch.Generator().manual_seed(0)
+    query = torch.randn(2, 4, length, 8, generator=draw)
+    key, value = (torch.randn(2, held, 6, 8, generator=draw) for _ in range(2))
+    found, _ = attend(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
+    wide = [states.double().repeat_interleave(4 // held, 1) for states in (key, value)]
+    given = MASKS[mask] if mask != "additive" else MASKS[mask].double()
+    causal = mask == "none" and length > 1
+    expected = scaled_dot_product_attention(query.double(), *wide, given, scale=0.5, is_causal=causal)
+    torch.testing.assert_close(found.double(), expected.transpose(1, 2), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("no_fused_kernel")
+def test_a_soft_cap_bounds_the_scores() -> None:
+    """Gemma 2 (2024, section 2): cap * tanh(score / cap), by hand for one query and two keys of size 1."""
+    query, key, value = (torch.tensor(x).view(1, 1, -1, 1) for x in ([3.0], [1.0, -1.0], [10.0, 20.0]))
+    found, _ = attend(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
+    up = math.exp(2 * math.tanh(1.5)) / (math.exp(2 * math.tanh(1.5)) + math.exp(-2 * math.tanh(1.5)))
+    assert float(found) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
+
+
+def test_completions_are_padded_to_the_longest_of_their_chunk_only() -> None:
+    lengths = torch.tensor([0, 0, 1, 2, 3, 5, 7, 40])
+    layout = Layout(
+        torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
+    )
+    parts = layout.parted(torch.randn(1, 2, 3 + int(lengths.sum()), 4))
+    assert [tuple(part.shape) for part in parts] == [(1, 2, 3, 4), (2, 2, 2, 4), (2, 2, 5, 4), (2, 2, 40, 4)]
+
+
+def test_a_packed_row_is_each_sequence_by_itself() -> None:
+    """Two prompts, three completions, one of them empty; a window of three positions or none."""
+    own, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
+    layout = Layout(own, *(torch.arange(max(each)) < torch.tensor(each)[:, None] for each in (prompts, lengths)))
+    assert layout.positions.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 4, 5]
+    draw = torch.Generator().manual_seed(0)
+    states = [torch.randn(1, heads, 11, 8, generator=draw, dtype=torch.float64) for heads in (4, 2, 2)]
+    where = {0: [0, 1], 1: [2, 3, 4, 5]}, {0: [6, 7, 8], 1: [], 2: [9, 10]}
+    for window in (None, 3):
+        found, _ = attend(CAUSAL, *states, None, layout=layout, sliding_window=window)
+        for number, mine in (*where[0].items(), *((int(own[row]), places) for row, places in where[1].items())):
+            row = mine if mine == where[0][number] else where[0][number] + mine
+            query, key, value = (state[:, :, row].repeat_interleave(4 // state.shape[1], 1) for state in states)
+            back = torch.arange(len(row))[:, None] - torch.arange(len(row))
+            alone = scaled_dot_product_attention(query, key, value, (back >= 0) & (back < (window or 99)))
+            torch.testing.assert_close(found[0, mine], alone[0].transpose(0, 1)[len(row) - len(mine) :])
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "autocast"])
+@pytest.mark.parametrize("keys", [6, 2 * attention.SHORT])
+def test_the_fused_kernel_keeps_long_sequences_and_float32(
+    monkeypatch: pytest.MonkeyPatch, keys: int, precision: str
+) -> None:
+    called: list[int] = []
+    fused = attention.sdpa_attention_forward
+
+    def counted(*given: object, **others: object) -> object:
+        called.append(1)
+        return fused(*given, **others)
+
+    monkeypatch.setattr(attention, "sdpa_attention_forward", counted)
+    query = torch.randn(1, 1, keys, 8, dtype=torch.bfloat16 if precision == "bfloat16" else None)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+        attend(CAUSAL, query, query, query, None)
+        attend(CAUSAL, query[:, :, :1], query, query, None)
+    assert len(called) == (keys > attention.SHORT or precision == "float32")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_models_say_the_same(family: str) -> None:
+    """Logits and gradient through both ways of the loss."""
+    policy = tiny(family)
+    results = []
+    for own, shared in ((False, False), (True, False), (True, True)):
+        if own:
+            attend_here(policy.model)
+        policy.model.zero_grad()
+        each = replace(policy, shares_prompts=shared, has_head_apart=True)
+        logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
+        logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
+        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+    assert policy.model.config._attn_implementation == NAME
+    for logits, gradient in results[1:]:
+        torch.testing.assert_close(logits, results[0][0], atol=1e-5, rtol=1e-5)
+        assert (gradient - results[0][1]).norm() < 1e-5 * results[0][1].norm()
+
+
+def test_a_loaded_model_attends_so_and_its_saved_config_does_not_say_it(tmp_path) -> None:
+    model = load_policy("bundled", device="cpu").model
+    assert model.config._attn_implementation == NAME
+    model.save_pretrained(tmp_path)
+    assert NAME not in (tmp_path / "config.json").read_text()

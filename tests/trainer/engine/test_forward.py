@@ -1,0 +1,196 @@
+"""Both ways to the logits of completion tokens: against a row by itself, and against each other on many families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine import layers, sampler
+from grpo_env.trainer.engine.attention import attend_here
+from grpo_env.trainer.engine.cuda_graph import Captured
+from grpo_env.trainer.engine.decoder import Decoder, WrittenOut
+from grpo_env.trainer.engine.forward import Piece, agree, completion_states, logits_of, packed, with_fast_paths
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.loop import train
+
+PROMPTS = [[5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [11] * 7]
+COMPLETIONS = [[4], [20, 21, 22, 23, 24, 25, 26, 27], [12, 13], [14, 15, 16], [17, 18, 19, 4, 5], [30, 31]]
+LENGTHS = torch.tensor([len(row) for row in COMPLETIONS])
+MASK = torch.arange(8) < LENGTHS[:, None]
+IDS = torch.tensor([row + [0] * (8 - len(row)) for row in COMPLETIONS])
+
+SMALL = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {},
+    "qwen3": {"head_dim": 8},
+    "mistral": {"sliding_window": 4},  # narrower than prompt and completion together
+    "gemma2": {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 8},
+    "gemma3_text": {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 8},
+    "phi": {},
+    "phi3": {},
+    "smollm3": {},
+}
+
+
+WORDS = SimpleNamespace(decode=lambda ids, **options: " ".join(map(str, ids)))  # no text is looked at here
+
+
+def tiny(family: str) -> Policy:
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
+    model = AutoModelForCausalLM.from_config(config).eval()
+    for weight in model.parameters():  # or norms would be by 1, and biases 0
+        weight.data += 0.1 * torch.randn_like(weight)
+    return Policy(family, model, None, Accelerator(cpu=True))
+
+
+def whole(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
+    """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
+    covered, found = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocabulary)
+    for states, where in pieces:
+        covered.index_put_(where, torch.ones(()), accumulate=True)
+        found = found.index_put(where, logits_of(policy, states))
+    assert covered.equal(MASK.float())
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
+    """In float32 to five digits; most families compute some of their layers in float32 whatever their weights."""
+    policy = tiny(family)
+    weight = torch.randn(*MASK.shape, 64, generator=torch.Generator().manual_seed(1))
+    results = []
+    for fast in (False, True):
+        if fast:
+            attend_here(policy.model)
+            policy = with_fast_paths(policy, share_prompts=True)
+            assert policy.shares_prompts
+            assert policy.has_head_apart
+        logits = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
+        policy.model.zero_grad()
+        (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
+        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+    torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
+    assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
+
+
+DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, WrittenOut, Captured)]
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"), [one for one in DECODERS if one[0] in layers.FAMILIES or one[1] is Decoder]
+)
+def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
+    monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder]
+) -> None:
+    """Rows end at different times, so that those that share a prompt become fewer."""
+    policy = replace(tiny(family), tokenizer=WORDS)
+    attend_here(policy.model)
+    assert sampler.decoder_of(policy) is (WrittenOut if family in layers.FAMILIES else Decoder)
+    monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
+    vars(policy)["end_ids"] = list(range(8))
+    prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
+    found = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
+    assert len({len(rollout.ids) for rollout in found}) > 3
+    with torch.inference_mode():
+        for rollout in found:
+            ids = torch.tensor([rollout.prompt_ids + rollout.ids])
+            logits = policy.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
+            expected = logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
+            torch.testing.assert_close(torch.tensor(rollout.logps), expected, atol=1e-5, rtol=1e-5)
+
+
+def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
+    policy = replace(policy, autocast=dtype)
+    return agree(
+        partial(sampler._trial, policy, Decoder), partial(sampler._trial, policy, Captured), 0.05 if dtype else 1e-5
+    )
+
+
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+@pytest.mark.parametrize("family", layers.FAMILIES)
+def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+    policy = tiny(family)
+    attend_here(policy.model)
+    assert captures(policy, dtype)
+    for layer in policy.model.get_decoder().layers:  # its norms are written out: another one is another model
+        layer.input_layernorm.register_forward_hook(lambda *given: 1.5 * given[-1])
+    assert not captures(policy, dtype)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+@pytest.mark.parametrize("family", layers.FAMILIES)
+def test_captured_steps_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+    policy = replace(tiny(family), accelerator=Accelerator())
+    policy.model.to("cuda")
+    attend_here(policy.model)
+    assert captures(policy, dtype)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_logits_are_those_before_the_tokens(policy: Policy, shared: bool) -> None:
+    policy = replace(policy, shares_prompts=shared, has_head_apart=shared)
+    found = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
+    for row, (prompt, ids) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
+        alone = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
+        torch.testing.assert_close(found[row, : len(ids)], alone, atol=1e-5, rtol=1e-5)
+
+
+def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
+    seen: list[int] = []
+    layer = policy.model.get_submodule("model.layers.0.mlp")
+    hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
+    packed(policy, PROMPTS, IDS, MASK)
+    hook.remove()
+    # Three distinct prompts, and of each completion all tokens but the last: no padding.
+    assert seen == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
+
+
+def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
+    """Mamba keeps a state of its own instead of keys and values."""
+    torch.manual_seed(0)
+    config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
+    policy = Policy("mamba", AutoModelForCausalLM.from_config(config).eval(), None, Accelerator(cpu=True))
+    assert not with_fast_paths(policy, share_prompts=True).shares_prompts
+
+
+def test_the_run_says_when_it_cannot_share(
+    make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(make_task(steps=1), run_dir=tmp_path / "fast")
+    assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
+    monkeypatch.setattr("grpo_env.trainer.run.run.with_fast_paths", lambda policy, **_: policy)
+    monkeypatch.setattr("grpo_env.trainer.engine.layers.FAMILIES", ())
+    train(make_task(steps=1), run_dir=tmp_path / "run")
+    said = capsys.readouterr().err
+    assert "this model cannot share it" in said
+    assert "transformers' own: for this model there are no faster ones" in said
+
+
+def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    monkeypatch.setattr("grpo_env.trainer.engine.forward.packed", lambda *_: called.append(1))
+    train(make_task(steps=1), run_dir=tmp_path / "run", share_prompts=False)
+    assert called == []
+    assert TrainConfig().share_prompts

@@ -1,0 +1,164 @@
+"""LoRA: what is trained, what the KL is measured from, what is saved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.mixture import Mixture
+from grpo_env.trainer.batch import collate
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.lora import prepare_adapter
+from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
+from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.prompts import ask
+from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.update import add_reference, micro_batch_loss
+
+peft = pytest.importorskip("peft")
+pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # in peft
+LORA = {"lora_rank": 2, "lora_target": "q_proj,down_proj", "eval_every": 0, "kl_coef": 0.05, "warmup_steps": 0}
+
+
+def kls(run: Path) -> list[float]:
+    rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [row["kl"] for row in rows if row["kind"] == "train"]
+
+
+@pytest.fixture(scope="module")
+def first(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that trained a new adapter."""
+    return train(make_task(**LORA), run_dir=tmp_path_factory.mktemp("lora") / "first").run_dir
+
+
+def token_logp(model: torch.nn.Module, prompts: list[list[int]], rows: list[list[int]]) -> list[torch.Tensor]:
+    """Log-probabilities of each row's tokens, row by row, without any of the trainer's code."""
+    found = []
+    for prompt, ids in zip(prompts, rows, strict=True):
+        with torch.no_grad():
+            logits = model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
+        found.append(torch.log_softmax(logits, -1).gather(1, torch.tensor(ids)[:, None])[:, 0])
+    return found
+
+
+def test_only_the_adapter_is_trained(first: Path, model_folder: Path) -> None:
+    policy = load_policy(str(model_folder), device="cpu")
+    before = {name: weight.clone() for name, weight in policy.model.named_parameters()}
+    prepare_adapter(policy, TrainConfig(**LORA))
+    # rank x (in + out) of two linear layers in each of two blocks
+    assert sum(weight.numel() for weight in policy.trained.values()) == 2 * 2 * (32 + 32 + 64 + 32)
+    assert not set(policy.trained) & set(before)
+    state = torch.load(first / "checkpoints/step-000003/state.pt", weights_only=True)
+    assert set(state["weights"]) == set(policy.trained)
+    assert len(state["optimizer"]["state"]) == len(policy.trained)
+    assert not (first / "model" / "model.safetensors").exists()
+    after = peft.PeftModel.from_pretrained(load_model(model_folder)[0], first / "model").unload().state_dict()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
+    make_task, model_folder: Path, tmp_path: Path
+) -> None:
+    """On every fast path that the trainer takes, against transformers and peft alone."""
+    task = make_task()
+    run = Run.load(Mixture.of(task), TrainConfig.from_mapping({**task.defaults, **LORA, "lora_target": "all-linear"}))
+    assert run.policy.shares_prompts
+    generator = torch.Generator().manual_seed(1)
+    for weight in run.policy.trained.values():
+        weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
+    options = {"max_new_tokens": 6, "seed": "0"}
+    examples = task.examples("train")[:2]
+    judged = roll_out(run.policy, ask(task, examples), 4, temperature=1.0, **options)
+    batch = collate(run.policy, judged, run.config)
+    assert run.reference is not None
+    add_reference(run.policy, run.reference, batch.micro_batches, run.config)
+
+    RunFolder(tmp_path).save_model(run.policy)
+    base, _ = load_model(model_folder)
+    adapted = peft.PeftModel.from_pretrained(load_model(model_folder)[0], tmp_path / "model").eval()
+    for micro in batch.micro_batches:
+        micro_batch_loss(run.policy, micro, run.config, 1.0)
+        rows = [ids[mask].tolist() for ids, mask in zip(micro.ids, micro.completion_mask, strict=True)]
+        for model, found in ((adapted, micro.old_logp), (base, micro.ref_logp)):
+            assert found is not None
+            expected = torch.cat(token_logp(model, micro.prompts, rows))
+            torch.testing.assert_close(found[micro.completion_mask], expected, atol=1e-5, rtol=1e-5)
+    assert (micro.old_logp - micro.ref_logp).abs().max() > 0.1
+    (greedy, *_) = roll_out(run.policy, ask(task, examples), 1, temperature=0.0, **options)
+    prompt = torch.tensor([greedy.rollout.prompt_ids])
+    plain = adapted.generate(input_ids=prompt, max_new_tokens=6, do_sample=False, pad_token_id=0)
+    assert plain[0, prompt.shape[1] :].tolist() == greedy.rollout.ids
+
+
+def test_the_kl_starts_at_zero(first: Path) -> None:
+    assert kls(first)[0] == pytest.approx(0, abs=1e-9)
+    assert min(kls(first)[1:]) > 1e-6
+
+
+def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: Path) -> None:
+    """Begun from a trained adapter, the KL is measured from that adapter, also after a crash."""
+    task = make_task(**{**LORA, "lora_rank": 0, "model": str(first / "model"), "keep_checkpoints": 3})
+    run = train(task, run_dir=tmp_path / "second").run_dir
+    assert kls(run)[0] == pytest.approx(0, abs=1e-9)
+    assert min(kls(run)[1:]) > 1e-6
+    crashed = tmp_path / "crashed"
+    shutil.copytree(run, crashed)
+    shutil.rmtree(crashed / "model")
+    for path in RunFolder(crashed).checkpoints()[1:]:
+        shutil.rmtree(path)
+    resume(crashed)
+    assert kls(crashed) == kls(run)
+    files = [path / "model" / "adapter_model.safetensors" for path in (crashed, run)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    with pytest.raises(UsageError, match="an adapter already"):
+        train(task, run_dir=tmp_path / "third", lora_rank=4)
+
+
+def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_folder: Path, tmp_path: Path) -> None:
+    ids = torch.tensor([[40, 41, 42, 43]])
+    base, _ = load_model(model_folder)
+    by_transformers, tokenizer = load_model(first / "model")
+    by_peft = peft.PeftModel.from_pretrained(base, first / "model")
+    bare = tmp_path / "bare"  # as peft saves it
+    by_peft.save_pretrained(bare)
+    assert not (bare / "tokenizer_config.json").exists()
+    assert load_model(bare)[1].eos_token == "<end>"
+    with torch.no_grad():
+        logits = by_transformers(ids).logits
+        torch.testing.assert_close(by_peft(ids).logits, logits)
+        with by_peft.disable_adapter():
+            assert (by_peft(ids).logits - logits).abs().max() > 1e-3
+        torch.testing.assert_close(by_peft.merge_and_unload()(ids).logits, logits, atol=1e-5, rtol=1e-4)
+    assert tokenizer.eos_token == "<end>"
+
+
+def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
+    """Linear layers are rounded at every use anyway, so rounding them beforehand changes nothing."""
+    plain = load_policy(str(model_folder), device="cpu", precision="bf16")
+    ids = torch.tensor([[40, 41, 42, 43]])
+    with torch.no_grad(), plain.computing():
+        expected = plain.model(ids).logits
+        prepare_adapter(plain, TrainConfig(lora_rank=2))
+        assert torch.equal(plain.model(ids).logits, expected)
+    layer = plain.model.model.layers[0].mlp.down_proj
+    assert (layer.base_layer.weight.dtype, layer.lora_A["default"].weight.dtype) == (torch.bfloat16, torch.float32)
+    assert plain.model.model.embed_tokens.weight.dtype == torch.float32
+
+
+def test_wrong_targets_are_named(policy: Policy) -> None:
+    with pytest.raises(UsageError, match="no linear layer 'q_porj'; did you mean 'q_proj'"):
+        prepare_adapter(policy, TrainConfig(lora_rank=2, lora_target="q_porj"))
+
+
+def test_peft_is_asked_for(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(UsageError, match=r"needs peft: pip install 'grpo_env\[lora\]'"):
+        prepare_adapter(policy, TrainConfig(lora_rank=2))

@@ -1,0 +1,112 @@
+"""What saves memory changes nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grpo_env.errors import RunError
+from grpo_env.trainer.batch import Batch, collate
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.layers import Gated
+from grpo_env.trainer.engine.policy import load_policy
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.prompts import ask
+from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.update import make_optimizer, update
+
+
+def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
+    """transformers recomputes in training mode only, which would switch dropout on."""
+    task, norms = make_task(), []
+    for recompute in (False, True):
+        policy = load_policy(str(model_folder), device="cpu", gradient_checkpointing=recompute)
+        for layer in policy.model.model.layers:
+            layer.self_attn.attention_dropout = 0.5
+        config = TrainConfig(group_size=4, gradient_checkpointing=recompute)
+        options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
+        judged = roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options)
+        batch = collate(policy, judged, config)
+        calls = count_calls(policy.model.model.layers[0].input_layernorm)
+        norms.append(update(policy, make_optimizer(policy, config), None, batch, config, 0).grad_norm)
+        assert calls() == len(batch.micro_batches) * (1 + recompute)
+    assert norms[0] == pytest.approx(norms[1], rel=1e-5)
+
+
+def count_calls(layer: torch.nn.Module):
+    calls: list[None] = []
+    layer.register_forward_hook(lambda *_: calls.append(None))
+    return lambda: len(calls)
+
+
+CONFIG = TrainConfig(
+    group_size=4,
+    micro_batch_tokens=4 * (8 + 6),  # a group
+    max_grad_norm=1e9,
+    kl_coef=0.1,
+    updates_per_step=2,
+    clip_low=0.0,
+    clip_high=0.0,
+    learning_rate=1e-3,
+)
+
+
+def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[str, torch.Tensor], Batch, int]:
+    """The weights after an update in which these backward passes run out of memory; its batch; and its passes."""
+    policy = load_policy(str(model_folder), device="cpu")
+    options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
+    batch = collate(policy, roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options), CONFIG)
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [4, 4]
+    passes = itertools.count(1)
+
+    def take_memory(*_: object) -> None:
+        if next(passes) in failing:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+    policy.model.lm_head.register_full_backward_pre_hook(take_memory)
+    reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
+    optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
+    update(policy, optimizer, reference, batch, CONFIG, CONFIG.warmup_steps)
+    return policy.snapshot(), batch, next(passes) - 1
+
+
+def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: Path, make_task) -> None:
+    """The first attempt has half of the gradient when it fails; the second update fails too."""
+    task = make_task()
+    plain, batch, passes = updated(model_folder, task, failing=())
+    assert (batch.fits, passes) == (None, 2 + 2)
+    halved, batch, passes = updated(model_folder, task, failing=(2, 2 + 4 + 3))
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [1] * 8
+    assert passes == 2 + 4 + 3 + 8
+    assert batch.fits == 8 + 6
+    start = load_policy(str(model_folder), device="cpu").snapshot()
+    for name, weight in plain.items():
+        assert (weight - halved[name]).norm() < 1e-4 * (weight - start[name]).norm(), name
+    with pytest.raises(RunError, match="out of memory with one completion at a time"):
+        updated(model_folder, task, failing=range(100))
+
+
+def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """A layer asks for more memory than there is, when all completions of a step pass at once."""
+    sizes, forward = [], Gated.forward
+
+    def greedy(context: Any, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+        if gate.requires_grad:
+            sizes.append(len(gate))
+            if len(gate) == sizes[0]:
+                torch.empty(2**62, dtype=torch.uint8)
+        return forward(context, gate, up)
+
+    monkeypatch.setattr(Gated, "forward", greedy)
+    result = train(make_task(eval_every=0, micro_batch_tokens=512), run_dir=tmp_path / "run")
+    assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
+    assert sizes.count(sizes[0]) == 1
+    assert max(sizes[1:]) < sizes[0]
+    rows = map(json.loads, (result.run_dir / "metrics.jsonl").read_text().splitlines())
+    assert [row["step"] for row in rows if row["kind"] == "train"] == [0, 1, 2]

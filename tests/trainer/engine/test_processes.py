@@ -1,0 +1,226 @@
+"""Two processes learn exactly what one learns, whether each has all weights or a share of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+
+from grpo_env.errors import InterruptedRunError, UsageError
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sharding.deepspeed import share, with_engine
+from grpo_env.trainer.engine.sharding.fsdp import shard
+from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.update import UpdateStats, make_optimizer, update
+
+# Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
+# is held out, so one of two processes has none.
+SCRIPT = """
+import os, shutil, signal
+import torch
+from grpo_env import load_task, train
+from grpo_env.trainer.loop import resume
+from grpo_env.trainer.run.run import Run
+torch.set_num_threads(1)
+def run(folder):
+    task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
+    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=1, save_every=1,
+          keep_checkpoints=5, supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2,
+          micro_batch_tokens=300, device="cpu")
+def die_at(last):
+    save = Run.save_if_due
+    def save_or_die(self, step):
+        save(self, step)
+        if step == last and os.environ["RANK"] == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+    Run.save_if_due = save_or_die
+"""
+
+
+def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text("\n".join([SCRIPT, *lines]))
+    return subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,  # processes that disagree wait for each other
+    )
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of one process."""
+    folder = tmp_path_factory.mktemp("one") / "run"
+    names: dict[str, Any] = {}
+    exec(SCRIPT, names)
+    names["run"](folder)
+    return folder
+
+
+def assert_equal(one: Path, other: Path) -> None:
+    rows = [[json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()] for run in (one, other)]
+    assert [row["step"] for row in rows[0]] == [0, 0, 1, 2, 3, 4, 5]
+    for left, right in zip(*rows, strict=True):
+        keys = {"accuracy", "reward", "length", "loss", "grad_norm", "kl", "entropy", "uniform_groups"} & left.keys()
+        assert [left[key] for key in keys] == pytest.approx([right[key] for key in keys], rel=1e-3, abs=1e-6)
+    weights = [AutoModelForCausalLM.from_pretrained(run / "model", dtype=torch.float32) for run in (one, other)]
+    for left, right in zip(*(model.parameters() for model in weights), strict=True):
+        torch.testing.assert_close(left, right, atol=1e-5, rtol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def two(one: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of three runs of two processes, and what they said.
+
+    ``whole``: each has all weights. ``shares``: each has a share of them; goes on with the first steps of ``one``.
+    ``then``: goes on with the first steps of ``shares``.
+    """
+    folder = tmp_path_factory.mktemp("two")
+    first_steps(one, folder / "shares")
+    done = two_processes(folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("saved      ") == 3  # only the first process talks
+    return folder, done.stderr
+
+
+FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
+GO_ON = """
+resume("shares")
+if os.environ["RANK"] == "0":
+    shutil.copytree("shares", "then", ignore=shutil.ignore_patterns("model", "step-000005"))
+torch.distributed.barrier()
+resume("then")
+"""
+
+
+def first_steps(one: Path, folder: Path) -> None:
+    shutil.copytree(one, folder, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+
+
+def test_two_processes_equal_one(one: Path, two: tuple[Path, str]) -> None:
+    folder, said = two
+    assert said.count("cpu, 2 processes\n") == 1
+    assert_equal(one, folder / "whole")
+
+
+def assert_shares_equal(one: Path, folder: Path) -> None:
+    """``GO_ON`` took the steps of one process, and from its own checkpoint its own to the bit."""
+    assert_equal(one, folder / "shares")
+    runs = [folder / "shares", folder / "then"]
+    states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
+    torch.testing.assert_close(*states, rtol=0, atol=0)
+    sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, *runs)}
+    assert len(sizes) == 1  # weights that layers share are written once
+
+
+def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
+    folder, said = two
+    assert said.count("cpu, 2 processes with a share each\n") == 2
+    assert_shares_equal(one, folder)
+
+
+@pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> None:
+    first_steps(one, tmp_path / "shares")
+    no_compiler = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
+    environment = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": stage}
+    done = two_processes(
+        tmp_path, f"os.chdir({str(tmp_path)!r})", no_compiler, f"os.environ.update({environment})", GO_ON
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("cpu, 2 processes with a share each\n") == 2
+    assert_shares_equal(one, tmp_path)
+
+
+def test_the_shares_of_stage_3_are_the_whole() -> None:
+    tensor, found = torch.arange(10.0).view(2, 5), []
+    for rank in range(4):
+        accelerator = SimpleNamespace(num_processes=4, process_index=rank)
+        engine = SimpleNamespace(zero_optimization_stage=lambda: 3)
+        found.append(share(SimpleNamespace(accelerator=accelerator, engine=engine), tensor))  # type: ignore[arg-type]
+    assert [part.tolist() for part in found] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
+
+
+def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: Path, tmp_path: Path) -> None:
+    done = two_processes(tmp_path, "die_at(3)", f"run({str(tmp_path / 'two')!r})")
+    assert done.returncode != 0
+    assert "SIGKILL" in done.stderr
+    assert not (tmp_path / "two" / "model").exists()
+    resume(tmp_path / "two")
+    assert_equal(one, tmp_path / "two")
+
+
+def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.run.is_sharded", lambda policy: True)
+    steps = iter(range(4))
+
+    def interrupted_at_step_3(*args: Any) -> UpdateStats:
+        if next(steps) == 3:
+            raise KeyboardInterrupt
+        return update(*args)
+
+    monkeypatch.setattr("grpo_env.trainer.loop.update", interrupted_at_step_3)
+    with pytest.raises(InterruptedRunError, match=r"after 3 steps: interrupted.* go on with: grpo_env"):
+        train(make_task(steps=4, save_every=2), run_dir=tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-000002"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment", "message"),
+    [
+        ({}, {"FSDP_VERSION": "1"}, "accelerate is set up for FSDP, which needs fsdp_version: 2"),
+        ({}, {"FSDP_RESHARD_AFTER_FORWARD": "false"}, "fsdp_reshard_after_forward: true"),
+        ({}, {"FSDP_OFFLOAD_PARAMS": "true"}, "fsdp_offload_params: false"),
+        ({}, {"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "gradient_checkpointing=true, not fsdp_activation"),
+        ({"optimizer": "adamw_8bit"}, {}, "FSDP, which needs optimizer=adamw; see"),
+        ({"lora_rank": 2}, {}, "training of all weights, not of an adapter"),
+    ],
+)
+def test_what_does_not_go_with_shares(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
+) -> None:
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    for name, value in {**FSDP2, **environment}.items():
+        monkeypatch.setenv(name, value)
+    config = TrainConfig(**settings)
+    next(policy.model.parameters()).requires_grad_(not config.lora_rank)  # as peft leaves it
+    with pytest.raises(UsageError, match=message):
+        shard(policy, config)
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment", "message"),
+    [
+        ({}, {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "1"}, "set up for DeepSpeed, which needs zero_stage: 2 or 3; see"),
+        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "cpu"}, "offload_optimizer_device: none"),
+        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "cpu"}, "offload_param_device: none"),
+        ({"sampler": "paged"}, {}, "sampler=own"),
+        ({}, {}, r"pip install 'grpo_env\[deepspeed\]'"),
+    ],
+)
+def test_what_does_not_go_with_deepspeed(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
+) -> None:
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    monkeypatch.setitem(sys.modules, "deepspeed", None)
+    for name, value in {"ACCELERATE_USE_DEEPSPEED": "true", **environment}.items():
+        monkeypatch.setenv(name, value)
+    config = TrainConfig(**settings)
+    with pytest.raises(UsageError, match=message):
+        with_engine(policy, make_optimizer(policy, config), config)

@@ -1,0 +1,142 @@
+"""What a run says, and what ``grpo_env watch`` says of it: a table in a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from grpo_env import Example, Score
+from grpo_env.trainer.run.console import Report, clock, trend
+
+
+def train_row(step: int, **changes: float | None) -> dict[str, object]:
+    return {
+        "kind": "train",
+        "step": step,
+        "reward": step / 4,
+        "parts/accuracy": 0.25,
+        "length": 31.5,
+        "uniform_groups": 0.125,
+        "kl": 0.0,
+        "entropy": 0.7,
+        "clip_fraction": 0.01,
+        "sampler_gap": 2.6e-6,
+        "grad_norm": 1.5,
+        "tokens_per_second": 1234.0,
+        "truncated": 0.0,
+        "seconds": step + 2.0,
+        **changes,
+    }
+
+
+def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
+    sampled = {"sampled_accuracy": 0.25}
+    return {
+        "kind": "eval",
+        "step": step,
+        "accuracy": accuracy,
+        **sampled,
+        "accuracy_low": 0.4,
+        "accuracy_high": 0.6,
+        "seconds": step + 1.0,
+    }
+
+
+def spoken(rows: list[dict], terminal: bool, steps: int = 5, heard: float | None = None) -> str:
+    out = io.StringIO()
+    report = Report(steps, Console(file=out, force_terminal=terminal, width=120, highlight=False))
+    for row in rows:
+        report.show(row, heard)
+    report.close()
+    return out.getvalue()
+
+
+def test_plain_lines_where_there_is_no_terminal() -> None:
+    said = spoken([eval_row(0), *(train_row(step) for step in range(5))], terminal=False)
+    assert "\x1b" not in said
+    lines = said.splitlines()
+    assert lines[0] == "held-out after 0 steps: greedy accuracy 0.500 (95% 0.400 to 0.600), sampled 0.250"
+    # 1 second before the first step, 1 a step: at 2 s one of 5 steps is done, in 1 s.
+    assert lines[1] == (
+        "step 1/5 | reward 0.000 | accuracy 0.250 | length 31.5 | uniform_groups 12.5% | entropy 0.700 | "
+        "clip_fraction 1.00% | sampler_gap 2.6e-06 | grad_norm 1.500 | tokens_per_second 1,234 | left 0:04"
+    )
+    assert [line.split(" |")[0] for line in lines[2:]] == ["step 4/5", "step 5/5"]  # 3 s later; and always the last
+
+
+def test_several_tasks_are_told_apart() -> None:
+    each = {"sums/accuracy": 0.75, "letters/accuracy": None, "sums/reward": 0.9, "sampled_sums/accuracy": 0.1}
+    text = spoken([eval_row(0) | each, train_row(1, **each), eval_row(5) | {"sums/accuracy": 0.875}], terminal=False)
+    assert "sampled 0.250; greedy by task: sums 0.750\n" in text
+    assert "parts" not in text
+    assert "| sums/accuracy 0.750 |" in text
+    assert "letters" not in text
+    assert "sums 0.875" in text
+
+
+def test_a_table_in_a_terminal() -> None:
+    said = spoken([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
+    for text in (
+        "step 4/5",
+        "elapsed 0:05",
+        "left 0:01",
+        "length, tokens",
+        "entropy, nats",
+        "2.6e-06",
+        "1,234",
+        "0: 0.500",
+    ):
+        assert text in said
+    assert "KL" not in said
+    assert "silent" not in said
+    assert "▁" in said
+    assert "█" in said
+    assert "silent for 1:0" in spoken([train_row(0)], terminal=True, heard=time.time() - 61)
+
+
+def test_rows_of_a_resumed_run_take_the_place_of_those_before() -> None:
+    rows = [eval_row(0, 0.1), train_row(0), train_row(1), eval_row(2, 0.2), train_row(2, length=99.0)]
+    said = spoken([*rows, eval_row(2, 0.3), train_row(2, length=55.0)], terminal=True)
+    last = said[said.rindex("step 3/5") :]
+    assert "0: 0.100  2: 0.300" in last
+    assert f"{(31.5 + 31.5 + 55) / 3:.1f}" in last
+
+
+def test_what_could_not_be_measured_is_left_out() -> None:
+    row = train_row(0, reward=None, entropy=None)
+    assert "reward" not in spoken([row], terminal=False)
+    assert "entropy" not in spoken([row], terminal=True)
+    assert "nothing could be scored" in spoken([eval_row(3, None)], terminal=True)
+
+
+def test_a_warning_is_a_line_of_its_own() -> None:
+    row = {"kind": "warning", "step": 4, "guard": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
+    assert spoken([row], terminal=False) == "warning    step 5: too [long]. less\n"
+
+
+def test_text_with_brackets_is_shown_as_it_stands() -> None:
+    out = io.StringIO()
+    report = Report(1, Console(file=out, width=80))
+    text = "[bold]not markup[/bold] [/x]"
+    report.completions("now", [(Example("e", answer="7"), text, Score(0.5, explanation="[red]"))])
+    assert text in out.getvalue()
+    assert "[red]" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0, 1], "▁█"), ([3, 3, 3], "▁▁▁"), ([0, 0.5, 1, 0], "▁▅█▁"), ([5], "▁")],
+)
+def test_trend(values: list[float], expected: str) -> None:
+    assert trend(values).replace("▄", "▅") == expected
+
+
+def test_trend_of_a_long_run_has_a_fixed_width() -> None:
+    assert len(trend(list(range(1000)), width=32)) == 32
+
+
+def test_clock() -> None:
+    assert [clock(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]

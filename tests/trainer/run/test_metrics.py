@@ -1,0 +1,38 @@
+"""The journal of a run: rows are kept with their time, shown, and followed by warnings, also after a resume."""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from grpo_env.trainer.run.console import Report
+from grpo_env.trainer.run.folder import RunFiles
+from grpo_env.trainer.run.metrics import Journal
+
+from .test_console import train_row
+
+
+def journal(folder: Path) -> tuple[Journal, io.StringIO]:
+    said = io.StringIO()
+    return Journal(RunFiles(folder), Report(20, Console(file=said, width=200)), None), said
+
+
+def test_rows_are_kept_with_their_time_and_warnings_follow_them(tmp_path: Path) -> None:
+    """Nine steps in a first session, whose last row is of second 1,000, and the tenth in a second one."""
+    first, _ = journal(tmp_path)
+    for step in range(9):
+        first.write(train_row(step, truncated=0.9))
+    RunFiles(tmp_path).record({**train_row(9, truncated=0.9), "kind": "eval", "seconds": 1000.0})
+    second, said = journal(tmp_path)
+    began = time.monotonic()
+    second.write(train_row(9, truncated=0.9, kl=float("nan")))
+    second.close()
+    *_, row, warning = RunFiles(tmp_path).metrics()
+    assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - began + 1
+    assert row["kl"] is None
+    assert (warning["kind"], warning["step"], warning["guard"]) == ("warning", 9, "truncated")
+    assert "step 10/20" in said.getvalue()
+    assert f"warning    step 10: {warning['seen']}. {warning['try']}" in said.getvalue()

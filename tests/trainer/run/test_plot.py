@@ -1,0 +1,121 @@
+"""Runs in one picture: which are one configuration, what its lines are, and that no file is lost."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from grpo_env.errors import UsageError
+from grpo_env.trainer.run.curves import plot_curves, running_mean
+from grpo_env.trainer.run.plot import Seen, compare, draw, grouped, mean
+
+
+def make_run(folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float | None = 0.5, **settings: Any) -> Seen:
+    """A run whose steps take 2 seconds each and whose accuracy rises by 0.1 a step."""
+    folder.mkdir(parents=True)
+    config = {"model": "m", "steps": steps, "supervision": "outcome", "clip_low": 0.2, "preset": None, "seed": 0}
+    task = {"version": 1, "task": "sums", "verifiers": {"accuracy": {"weight": weight}}, "train": {"seed": settings}}
+    (folder / "config.yaml").write_text(yaml.safe_dump({**config, **settings}, sort_keys=False))
+    (folder / "task.yaml").write_text(yaml.safe_dump(task))
+    rows: list[dict[str, Any]] = []
+    for step in range(steps + 1):
+        value = None if accuracy is None else accuracy + step / 10
+        if step % 2 == 0:
+            rows.append({"kind": "eval", "step": step, "accuracy": value, "sampled_accuracy": value})
+        if step < steps:
+            rows.append({"kind": "train", "step": step, "reward": value, "sample_seconds": 1.5, "update_seconds": 0.5})
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return Seen.read(folder)
+
+
+def test_a_curve_is_over_updates_and_seconds_of_training(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    assert run.curve("eval", "accuracy") == [(0, 0.0, 0.5), (2, 4.0, 0.7), (4, 8.0, 0.9)]
+    assert [point[:2] for point in run.curve("train", "reward")] == [(0, 0.0), (1, 2.0), (2, 4.0), (3, 6.0)]
+    assert make_run(tmp_path / "unscored", accuracy=None).curve("eval", "accuracy") == []
+
+
+def test_the_mean_is_where_all_seeds_have_a_point() -> None:
+    one, other = [(0, 0.0, 0.5), (2, 4.0, 0.7), (4, 9.0, 0.8)], [(0, 0.0, 0.25), (4, 11.0, 0.5)]
+    assert mean([one, other]) == [(0, 0.0, 0.375), (4, 10.0, pytest.approx(0.65))]
+
+
+def names(*runs: Seen) -> dict[str, list[str]]:
+    return {name: [run.folder.name for run in found] for name, found in grouped(runs)[0].items()}
+
+
+def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / f"a{seed}", seed=seed) for seed in (1, 0)]
+    assert names(*runs) == {"sums": ["a0", "a1"]}
+    process = make_run(tmp_path / "b", supervision="process", clip_low=0.1)
+    assert names(*runs, process) == {"supervision=outcome": ["a0", "a1"], "supervision=process": ["b"]}
+    assert grouped([*runs, process])[1] == ["clip_low"]
+    heavy = make_run(tmp_path / "c", weight=2.0)
+    assert names(runs[1], heavy) == {"verifiers.accuracy.weight=1.0": ["a0"], "verifiers.accuracy.weight=2.0": ["c"]}
+
+
+def test_runs_that_nothing_tells_apart_go_by_their_folders(tmp_path: Path) -> None:
+    again = [make_run(tmp_path / name) for name in ("x", "y")]
+    assert names(*again) == {f"run={tmp_path / name}": [name] for name in ("x", "y")}
+    newer = make_run(tmp_path / "newer", seed=1, invented_later=3)
+    assert len(names(again[0], newer)) == 1
+
+
+def test_lines_of_the_picture(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / f"a{seed}", seed=seed, accuracy=seed / 10) for seed in (0, 2)]
+    figure = draw(grouped([*runs, make_run(tmp_path / "b", supervision="process")])[0], [])
+    greedy = figure.axes[3]  # second row: by time
+    drawn = [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in greedy.lines]
+    assert drawn[0] == ([0.0, 4.0, 8.0], pytest.approx([0.1, 0.3, 0.5]), "C0")  # the mean
+    assert [colour for _, _, colour in drawn] == ["C0", "C0", "C0", "C1"]
+    assert len({line.get_linestyle() for line in greedy.lines[:3]}) == 3
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("supervision=outcome, mean of 2", "supervision=process", "seed 0", "seed 2")
+    ]
+
+
+def test_a_picture_is_drawn_anew_but_no_other_file_is_touched(tmp_path: Path) -> None:
+    talk = Console(file=io.StringIO(), width=200)
+    one, two = (make_run(tmp_path / name, seed=seed).folder for seed, name in enumerate("ab"))
+    picture = tmp_path / "out.png"
+    compare([one, two], picture, talk)
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    picture.write_bytes(picture.read_bytes() + b"old")
+    compare([two, one], picture, talk)
+    content = picture.read_bytes()
+    assert not content.endswith(b"old")
+    with pytest.raises(UsageError, match="not a picture of these runs"):
+        compare([one], picture, talk)
+    assert picture.read_bytes() == content
+    for runs, output, why in (
+        ([one], tmp_path / "out.pdf", "is a .png file"),
+        ([one, one], tmp_path / "new.png", "given twice"),
+        ([tmp_path], tmp_path / "new.png", "not a run folder"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            compare(runs, output, talk)
+    (one / "metrics.jsonl").unlink()
+    with pytest.raises(UsageError, match="nothing to draw yet"):
+        compare([one], tmp_path / "new.png", talk)
+    assert not (tmp_path / "new.png").exists()
+
+
+def test_curves_of_any_run_are_drawn(tmp_path: Path) -> None:
+    train = [{"kind": "train", "step": s, "reward": s / 9, "parts/a": None, "length": 5.0} for s in range(9)]
+    held_out = [{"kind": "eval", "step": 0, "accuracy": 0.1}, {"kind": "eval", "step": 9, "accuracy": None}]
+    for name, rows in (("full", train + held_out), ("empty", []), ("train", train)):
+        path = tmp_path / f"{name}.png"
+        plot_curves(rows, path, name)
+        assert path.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_running_mean() -> None:
+    assert running_mean([0.0, 1.0, 2.0]) == [0.0, 0.5, 1.5]  # with the one before
+    assert running_mean([float(at) for at in range(60)])[-1] == (56 + 57 + 58 + 59) / 4

@@ -1,0 +1,372 @@
+"""Whole runs on a tiny random model: what they write, how they stop, and how they go on."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import signal
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from rich.console import Console
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
+from grpo_env.errors import InterruptedRunError, RunError, UsageError
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.run.curves import plot_curves
+from grpo_env.trainer.run.folder import uninterrupted
+from grpo_env.trainer.run.plot import Seen
+from grpo_env.trainer.run.watch import watch
+
+TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
+stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
+
+
+@verifier("test_interrupting")
+@dataclass(frozen=True)
+class Interrupting(Verifier):
+    """The share of letters; a user who presses Ctrl-C while it judges."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        stop_after[0] -= 1
+        if stop_after[0] == 0:
+            signal.raise_signal(signal.SIGINT)
+        text = completion.text
+        return Score(sum(letter.isascii() for letter in text) / max(1, len(text)))
+
+
+LETTERS = {"test_interrupting": {"weight": 1.0}}
+
+
+def metrics(run: Path, kind: str | None = None) -> list[dict]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows if kind in (None, row["kind"])]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return AutoModelForCausalLM.from_pretrained(run / "model", dtype=torch.float32).state_dict()
+
+
+def assert_same_runs(one: Path, other: Path) -> None:
+    assert metrics(one) == metrics(other)
+    ours, theirs = weights(one), weights(other)
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    texts = [
+        [(row["step"], row["completion"]) for row in map(json.loads, (run / "samples.jsonl").read_text().splitlines())]
+        for run in (one, other)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_a_run_writes_what_it_did(
+    make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.run.plot_curves", plot_curves)
+    task = make_task()
+    result = train(task, run_dir=tmp_path / "run", seed=3)
+    run = result.run_dir
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    assert (config["seed"], config["steps"], config["clip_high"]) == (3, 3, 0.28)
+    assert TrainConfig.from_mapping(config).seed == 3
+    assert load_task(run / "task.yaml").name == "vowels"
+    assert torch.__version__.startswith(json.loads((run / "versions.json").read_text())["torch"].split("+")[0])
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2]
+    assert [row["step"] for row in metrics(run, "eval")] == [0, 2, 3]
+    assert (result.before["step"], result.after["step"]) == (0, 3)
+    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    assert len(samples) == 3 * 4
+    assert Score.from_dict(samples[0]["score"]).part("test_vowels").value is not None
+    assert sum(row["advantage"] for row in samples[:4]) == pytest.approx(0, abs=1e-5)
+    assert (run / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    seen, shown = Seen.read(run), io.StringIO()
+    assert [len(seen.curve(*what)) for what in (("train", "reward"), ("eval", "sampled_accuracy"))] == [3, 3]
+    watch(run, Console(file=shown))
+    assert "held-out after 3 steps" in shown.getvalue()
+    assert AutoTokenizer.from_pretrained(run / "model").eos_token == "<end>"
+    moved = [(a - b).abs().max() for a, b in zip(weights(run).values(), _start_weights(config), strict=True)]
+    assert max(moved) > 1e-3
+    out, err = capsys.readouterr()
+    assert out == ""
+    said = err.splitlines()
+    assert said[0].startswith("task       vowels: ")
+    assert "27,552 parameters, fp32 on cpu" in said[1]
+    assert "3 steps of 3 x 4 = 12 completions" in said[2]
+    assert str(run) in said[3]
+    assert said[-1].endswith(f"grpo_env eval {task.source} --model {run / 'model'}")  # its name leads nowhere
+
+
+def _start_weights(config: dict) -> list[torch.Tensor]:
+    return list(AutoModelForCausalLM.from_pretrained(config["model"]).state_dict().values())
+
+
+def test_default_names_count_up(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [train(make_task(steps=0)).run_dir for _ in range(2)]
+    assert [name.parent.name for name in names] == ["runs", "runs"]
+    assert [name.name.split("-")[0::2] for name in names] == [["vowels", "1"], ["vowels", "2"]]
+
+
+def test_an_existing_folder_is_left_alone(make_task, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "precious").write_text("x")
+    with pytest.raises(UsageError, match="exists already"):
+        train(make_task(), run_dir=tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
+
+
+CUT = {"steps": 4, "save_every": 0, "kl_coef": 0.05, "updates_per_step": 2, "eval_samples": 1}
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """A process that a script started in the background inherits a SIGINT that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def whole_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    stop_after[0] = math.inf
+    return train(make_task(LETTERS, **CUT), run_dir=tmp_path_factory.mktemp("runs") / "whole").run_dir
+
+
+@pytest.mark.parametrize("calls", [5, 18, 30, 41, 56])
+def test_ctrl_c_and_resume_give_the_same_numbers(whole_run: Path, make_task, tmp_path: Path, calls: int) -> None:
+    stop_after[0] = calls
+    with pytest.raises(InterruptedRunError, match=r"steps are saved.*--resume") as caught:
+        train(make_task(LETTERS, **CUT), run_dir=tmp_path / "cut")
+    assert caught.value.exit_code == 130
+    assert not (tmp_path / "cut" / "model").exists()
+    assert (tmp_path / "cut" / "curves.png").exists()
+    resumed = resume(tmp_path / "cut")
+    assert_same_runs(whole_run, resumed.run_dir)
+    assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
+
+
+def test_the_cuts_above_fall_into_every_phase() -> None:
+    """8 calls before the first step (4 examples, greedy and sampled), then 12 a step, 8 more before step 2."""
+    ends = {"evaluation": 8, "step 0": 20, "step 1": 32, "evaluation at 2": 40, "step 2": 52, "step 3": 64}
+    phases = [next(name for name, end in ends.items() if calls <= end) for calls in (5, 18, 30, 41, 56)]
+    assert phases == ["evaluation", "step 0", "step 1", "step 2", "step 3"]
+
+
+def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
+    before, reached = signal.getsignal(signal.SIGINT), []
+
+    def interrupted_update() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_update()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("settings", [{}, {"kl_coef": 0.5, "reference_every": 3}])
+def test_resume_after_a_crash_forgets_what_came_after_the_checkpoint(make_task, tmp_path: Path, settings) -> None:
+    task = make_task(LETTERS, steps=5, save_every=2, **settings)
+    stop_after[0] = math.inf
+    whole = train(task, run_dir=tmp_path / "whole").run_dir
+    crashed = train(task, run_dir=tmp_path / "crashed").run_dir
+    # As kill -9 at the end of step 4 leaves it: a line half written, and no checkpoint since step 4 began.
+    (crashed / "model").rename(crashed / "gone")
+    (crashed / "checkpoints" / "step-000005").rename(crashed / "step-000005")
+    (crashed / "checkpoints" / ".step-000006.tmp").mkdir()
+    (crashed / "checkpoints" / ".step-000006.tmp" / "state.pt").write_bytes(b"half")
+    with (crashed / "metrics.jsonl").open("a") as file:
+        file.write('{"kind": "train", "st')
+    resume(crashed)
+    assert_same_runs(whole, crashed)
+
+
+def test_a_moving_reference_is_the_model_of_the_last_so_many_steps(make_task, tmp_path: Path) -> None:
+    stop_after[0] = math.inf
+    task = make_task(LETTERS, steps=4, kl_coef=0.01, eval_every=0)
+    kls = []
+    for every in (0, 1, 2):
+        run = train(task, run_dir=tmp_path / str(every), reference_every=every).run_dir
+        kls.append([row["kl"] for row in metrics(run) if row["kind"] == "train"])
+    frozen, always, second = kls
+    assert frozen[0] == pytest.approx(0.0, abs=1e-9)
+    assert min(frozen[1:]) > 0
+    assert always == pytest.approx([0.0] * 4, abs=1e-6)
+    assert [value > 1e-6 for value in second] == [False, True, False, True]
+
+
+def interrupted(make_task, folder: Path, calls: int = 40, **train_settings) -> Path:
+    task = make_task(LETTERS, steps=4, save_every=1, eval_every=0, keep_checkpoints=5, **train_settings)
+    stop_after[0] = calls
+    with pytest.raises(InterruptedRunError):
+        train(task, run_dir=folder)
+    stop_after[0] = math.inf
+    return folder
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "no checksum"])
+def test_a_corrupt_checkpoint_is_passed_over(
+    make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    run = interrupted(make_task, tmp_path / "run")
+    newest = RunFolder(run).checkpoints()[-1]
+    content = (newest / "state.pt").read_bytes()
+    if damage == "flip":
+        half = len(content) // 2
+        (newest / "state.pt").write_bytes(content[:half] + bytes([content[half] ^ 1]) + content[half + 1 :])
+    elif damage == "cut":
+        (newest / "state.pt").write_bytes(content[:-100])
+    else:
+        (newest / "state.sha256").unlink()
+    resume(run)
+    assert f"{newest.name} is corrupt" in capsys.readouterr().err
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
+    assert (newest.parent / f"corrupt-{newest.name}").exists()
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")]
+)
+def test_a_checkpoint_for_which_there_is_no_memory_is_not_corrupt(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    run = interrupted(make_task, tmp_path / "run")
+    before = RunFolder(run).checkpoints()
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "load_state_dict", lambda *_: (_ for _ in ()).throw(error))
+        with pytest.raises(RunError, match="memory ran out"):
+            resume(run)
+    assert RunFolder(run).checkpoints() == before
+    resume(run)
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
+
+
+def test_nothing_sound_to_go_on_from(make_task, tmp_path: Path) -> None:
+    run = interrupted(make_task, tmp_path / "run")
+    for checkpoint in RunFolder(run).checkpoints():
+        (checkpoint / "state.pt").write_bytes(b"")
+    with pytest.raises(RunError, match="no checkpoint to go on from"):
+        resume(run)
+
+
+def test_checkpoints_are_kept_and_dropped(make_task, tmp_path: Path) -> None:
+    run = train(make_task(steps=5, keep_checkpoints=3), run_dir=tmp_path / "run").run_dir
+    assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000003", "step-000004", "step-000005"]
+    assert not list((run / "checkpoints").glob(".*"))
+
+
+def test_resume_refuses_what_cannot_go_on(make_task, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run folder"):
+        resume(tmp_path)
+    run = train(make_task(steps=0), run_dir=tmp_path / "run").run_dir
+    with pytest.raises(UsageError, match="finished"):
+        resume(run)
+
+
+def test_a_diverging_run_stops_and_keeps_its_sound_checkpoints(make_task, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not finite") as caught:
+        train(make_task(learning_rate=1e30, steps=4, warmup_steps=0), run_dir=tmp_path / "run")
+    assert "\n" not in str(caught.value)
+    kept = RunFolder(tmp_path / "run").checkpoints()
+    assert kept == [] or all("step-00000" in path.name for path in kept)
+
+
+def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
+    task = make_task({"test_unscored_odd": {}}, max_unscored_share=0.2)
+    with pytest.raises(RunError, match=r"max_unscored_share=0.2; first: example .*not_applicable: .*odd"):
+        train(task, run_dir=tmp_path / "run")
+    result = train(make_task({"test_unscored_odd": {}}, max_unscored_share=1.0), run_dir=tmp_path / "more")
+    assert 0 < metrics(result.run_dir, "train")[0]["unscored"] < 1
+
+
+def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no verifier of the task vowels has a 'process' weight"):
+        train(make_task(LETTERS), run_dir=tmp_path / "run", supervision="process")
+    assert not (tmp_path / "run").exists()
+    train(make_task(), run_dir=tmp_path / "both", supervision="both", steps=1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full stands for a full disk")
+def test_a_full_disk_is_one_clear_line(make_task, tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", make_task(), TrainConfig())
+    (run.path / "metrics.jsonl").symlink_to("/dev/full")
+    with pytest.raises(RunError, match=r"metrics.jsonl: the disk is full"):
+        run.record({"kind": "train", "step": 0})
+
+
+def test_a_folder_that_cannot_be_made(make_task, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot be made"):
+        train(make_task(), run_dir=tmp_path / "file" / "run")
+
+
+# Every setting changes what a run does. Those of the loss and the optimizer are in test_update.py.
+@pytest.mark.parametrize(
+    ("setting", "value", "observed"),
+    [
+        ("seed", 1, lambda run: metrics(run, "train")[0]["tokens"]),
+        ("steps", 2, lambda run: len(metrics(run, "train"))),
+        ("prompts_per_step", 2, lambda run: metrics(run, "train")[0]["tokens"]),
+        ("group_size", 2, lambda run: len((run / "samples.jsonl").read_text().splitlines())),
+        ("max_new_tokens", 5, lambda run: max(row["length"] for row in metrics(run)) > 5),
+        ("temperature", 0.2, lambda run: metrics(run, "train")[0]["entropy"] < 2),
+        ("eval_every", 0, lambda run: [row["step"] for row in metrics(run, "eval")]),
+        ("eval_examples", 1, lambda run: metrics(run, "eval")[0]["accuracy"]),
+        ("eval_samples", 0, lambda run: sorted(metrics(run, "eval")[0])),
+        ("save_every", 0, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
+        ("keep_checkpoints", 1, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
+        ("supervision", "process", lambda run: metrics(run, "train")[1]["reward"]),
+        ("learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),
+        ("precision", "bf16", lambda run: metrics(run, "train")[0]["loss"]),
+        ("updates_per_step", 3, lambda run: metrics(run, "train")[1]["reward"]),
+        ("kl_coef", 5.0, lambda run: metrics(run, "train")[2]["kl"] > 0),
+    ],
+)
+def test_settings_arrive(plain_run: Path, make_task, tmp_path: Path, setting: str, value: object, observed) -> None:
+    changed = train(make_task(), run_dir=tmp_path / "changed", **{setting: value}).run_dir
+    assert observed(changed) != observed(plain_run)
+
+
+@pytest.fixture(scope="module")
+def plain_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(make_task(), run_dir=tmp_path_factory.mktemp("runs") / "plain").run_dir
+
+
+def test_memory_settings_arrive_and_do_not_change_the_gradient(plain_run: Path, make_task, tmp_path: Path) -> None:
+    settings = {"gradient_checkpointing": True, "micro_batch_tokens": 30, "steps": 1}
+    changed = train(make_task(), run_dir=tmp_path / "changed", **settings).run_dir
+    one, other = (metrics(run, "train")[0] for run in (plain_run, changed))
+    one.pop("kind"), other.pop("kind")
+    assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+
+
+def test_settings_win_over_presets_and_presets_over_the_task(make_task, tmp_path: Path) -> None:
+    task = make_task(steps=0, scale="batch", clip_low=0.1)
+    run = train(task, run_dir=tmp_path / "run", preset="dr_grpo", clip_high=0.5).run_dir
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    assert (config["scale"], config["clip_low"], config["clip_high"]) == ("none", 0.2, 0.5)
+
+
+def test_wrong_settings_name_their_source(make_task, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"vowels.yaml: train: unknown setting 'stpes'; did you mean 'steps'"):
+        train(make_task(stpes=3), run_dir=tmp_path / "run")
+    with pytest.raises(UsageError, match="here it is called 'group_size'"):
+        train(make_task(), run_dir=tmp_path / "run", num_generations=3)
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_setting_is_documented() -> None:
+    source = Path(__file__).parents[3] / "trainer" / "config.py"
+    text = source.read_text()
+    for field in fields(TrainConfig):
+        after = text.split(f"    {field.name}: ", 1)[1].split("\n", 2)[1]
+        assert after.strip().startswith('"""'), field.name

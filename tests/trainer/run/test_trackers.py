@@ -1,0 +1,57 @@
+"""Trackers: the numbers of ``metrics.jsonl`` arrive in them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from grpo_env.errors import UsageError
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.run.trackers import start_tracker, track
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb", "trackio"])
+def test_a_missing_package_is_said_before_anything_is_done(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match=rf"tracker={name} needs .*: pip install 'grpo_env\[{name}\]'"):
+        train(make_task(), run_dir=tmp_path / "run", tracker=name)
+    assert not (tmp_path / "run").exists()
+
+
+def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder / "tensorboard")).Reload()
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_tensorboard_holds_the_numbers_of_the_run(make_task, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    run = train(make_task(steps=2), run_dir=tmp_path / "run", tracker="tensorboard").run_dir
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    found = scalars(run)
+    for row in rows:
+        for name, value in row.items():
+            if name not in ("kind", "step") and value is not None:
+                assert (row["step"], pytest.approx(value)) in found[f"{row['kind']}/{name}"], name
+    assert sum(len(points) for points in found.values()) == sum(
+        value is not None for row in rows for name, value in row.items() if name not in ("kind", "step")
+    )
+
+
+def test_a_resumed_run_takes_the_place_of_what_was_after_its_checkpoint(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    for start, steps in ((0, range(4)), (2, range(2, 4))):
+        tracker = start_tracker("tensorboard", tmp_path, {"seed": 0}, start)
+        for step in steps:
+            track(tracker, {"kind": "train", "step": step, "reward": start + step / 10, "kl": None})
+        track(tracker, {"kind": "warning", "step": 3, "seconds": 1.0})
+        tracker.finish()
+    assert scalars(tmp_path) == {
+        "train/reward": [(step, pytest.approx(value)) for step, value in enumerate([0, 0.1, 2.2, 2.3])]
+    }

@@ -1,0 +1,70 @@
+"""Watching a run from outside, while it is written, interrupted and resumed."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from grpo_env.errors import UsageError
+from grpo_env.trainer.run.watch import follow, watch
+
+from .test_console import eval_row, spoken, train_row
+
+
+def lines(rows: list[dict]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+ROWS = [eval_row(0), *(train_row(step) for step in range(5)), eval_row(5)]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_run_that_is_being_written_is_shown_as_it_shows_itself_until_its_end(tmp_path: Path, terminal: bool) -> None:
+    (tmp_path / "config.yaml").write_text("steps: 5\n")
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=120, highlight=False)
+    watching = threading.Thread(target=watch, args=(tmp_path, console, 0.001))
+    watching.start()
+    with (tmp_path / "metrics.jsonl").open("w") as file:
+        text = lines(ROWS)
+        for at in range(0, len(text), 100):  # in pieces that end anywhere
+            assert watching.is_alive()
+            file.write(text[at : at + 100])
+            file.flush()
+    watching.join(timeout=60)
+    assert not watching.is_alive()
+    said = out.getvalue()
+    assert said.startswith(f"run        {tmp_path}, 5 steps")
+    if not terminal:
+        assert said.split("\n", 1)[1] == spoken(ROWS, terminal=False)
+    else:
+        assert "0: 0.500  5: 0.500" in said[said.rindex("step 5/5") :]
+
+
+def test_only_what_a_resumed_run_changes_comes_again(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    file.write_text(lines(ROWS[:4]) + '{"kind": "tra')
+    rows = follow(file, poll=0.001)
+    assert [row for row, _ in islice(rows, 4)] == ROWS[:4]
+    again = [*ROWS[:2], train_row(1, length=7.0), train_row(2)]
+    (tmp_path / "new").write_text(lines(again))
+    (tmp_path / "new").replace(file)
+    assert [row for row, _ in islice(rows, 2)] == again[2:]
+    with file.open("a") as more:
+        more.write(lines(ROWS[5:6]))
+    assert next(rows)[0] == ROWS[5]
+
+
+def test_what_is_no_run_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"not a run folder \(it has no config.yaml\)"):
+        watch(tmp_path)
+    (tmp_path / "config.yaml").write_text("steps: 5\n")
+    (tmp_path / "metrics.jsonl").write_text(lines(ROWS[:1]) + "{]\n")
+    with pytest.raises(UsageError, match=r"metrics.jsonl, line 2: not valid JSON"):
+        watch(tmp_path, Console(file=io.StringIO()), poll=0.001)

@@ -1,0 +1,1 @@
+"""The policy and what runs it: sampling, forward passes, caches, adapters and sharding."""

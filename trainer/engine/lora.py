@@ -1,0 +1,58 @@
+"""LoRA (Hu et al. 2021) by peft: a small adapter is trained, and the weights below it stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers.pytorch_utils import Conv1D
+
+from grpo_env.errors import UsageError, nearest
+
+from ..config import TrainConfig
+from .policy import Policy
+
+
+def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
+    """Let an adapter be all that is trained: the one that the model came with, or a new one of ``lora_rank``.
+
+    A new one begins at zero (section 4.1 there), so the policy begins as the model; the seed fixes its other half.
+    Raises ``UsageError`` without peft, and for target layers that the model does not have.
+    """
+    model, name = policy.model, policy.name
+    if getattr(model, "_hf_peft_config_loaded", False):
+        if config.lora_rank:
+            raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora_rank out")
+        model.set_adapter(model.active_adapters())  # loaded, it is frozen
+    elif config.lora_rank:
+        with torch.random.fork_rng():
+            torch.manual_seed(config.seed)
+            model.add_adapter(_lora(policy, config))
+    else:
+        return
+    if policy.autocast:  # which would round them at every use
+        head = model.get_output_embeddings()
+        for layer in model.modules():
+            if type(layer) is torch.nn.Linear and layer is not head and not layer.weight.requires_grad:
+                layer.weight.data = layer.weight.to(policy.autocast)
+
+
+def _lora(policy: Policy, config: TrainConfig) -> Any:
+    try:
+        from peft import LoraConfig
+    except ImportError as error:
+        raise UsageError("lora_rank needs peft: pip install 'grpo_env[lora]'") from error
+    targets: list[str] | str = config.lora_target
+    if targets != "all-linear":
+        targets = config.lora_target.split(",")
+        linear = {
+            name.rpartition(".")[2]
+            for name, layer in policy.model.named_modules()
+            if isinstance(layer, (torch.nn.Linear, Conv1D))
+        }
+        for target in targets:
+            if target not in linear:
+                raise UsageError(
+                    f"lora_target: {policy.name} has no linear layer {target!r}; {nearest(target, linear)}"
+                )
+    return LoraConfig(r=config.lora_rank, lora_alpha=config.lora_alpha, target_modules=targets, task_type="CAUSAL_LM")

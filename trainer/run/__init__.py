@@ -1,0 +1,1 @@
+"""A run around the algorithm: folder, checkpoints, metrics, console, alerts."""
