@@ -13,7 +13,7 @@ from transformers import TrainerCallback
 from transformers.utils import logging
 from trl import GRPOConfig, GRPOTrainer
 
-from grpo_env.core import Completion, Group, judge_groups
+from grpo_env.core import Completion, Group, score_groups
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.prompts import take
 from grpo_env.trainer.update import learning_rate
@@ -123,7 +123,7 @@ def reward_function(
             for text, ids in zip(texts, completion_ids, strict=True)
         ]
         groups = [Group(examples[place[at]], made[at : at + group_size]) for at in range(0, len(made), group_size)]
-        rewards = [score.value for scores in judge_groups(task.verifier, groups) for score in scores]
+        rewards = [score.value for scores in score_groups(task.verifier, groups) for score in scores]
         heard(completion_ids, rewards)
         return rewards
 

@@ -31,7 +31,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from grpo_env.scoring import Options, Tally, score_files
+from grpo_env.scoring import Options, ScoreSummary, score_files
 from grpo_env.taskfile.task import load_task
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
@@ -101,7 +101,7 @@ def measure(task: str, file: Path, out: Path, workers: int, options: Options) ->
     report(tally, wall, own, memory, file.stat().st_size, out.stat().st_size)
 
 
-def report(tally: Tally, wall: float, own: float, memory: Memory, read: int, written: int) -> None:
+def report(tally: ScoreSummary, wall: float, own: float, memory: Memory, read: int, written: int) -> None:
     """Print one measurement."""
     total, count = own + tally.seconds, tally.completions
     print(f"{count:,} completions ({read / count:,.0f} bytes each, {written / count:,.0f} written) in {wall:,.1f} s")

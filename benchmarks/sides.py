@@ -148,7 +148,7 @@ def ours(work: Work, listener: Listener) -> None:
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
-    fill_batch, record = loop.fill_batch, Run.record
+    collect_rollouts, record = loop.collect_rollouts, Run.record
     begun = False
 
     def heard_batch(*args: Any) -> Any:
@@ -156,7 +156,7 @@ def ours(work: Work, listener: Listener) -> None:
         if not begun:
             listener.begin()
             begun = True
-        batch, tried = fill_batch(*args)
+        batch, tried = collect_rollouts(*args)
         prompts, completions = ([getattr(one.rollout, name) for one in tried] for name in ("prompt_ids", "ids"))
         listener.samples(prompts, completions, [one.score.value for one in tried])
         return batch, tried
@@ -166,9 +166,9 @@ def ours(work: Work, listener: Listener) -> None:
         if listener.step(run.policy.model):
             raise EnoughError
 
-    loop.fill_batch, Run.record = heard_batch, heard_record  # type: ignore[assignment, method-assign]
-    listener.watch.put_on(loop, "fill_batch", "sample")
-    listener.watch.put_on(type(task.verifier), "judge_groups", "score")
+    loop.collect_rollouts, Run.record = heard_batch, heard_record  # type: ignore[assignment, method-assign]
+    listener.watch.put_on(loop, "collect_rollouts", "sample")
+    listener.watch.put_on(type(task.verifier), "score_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")
     for optimizer in (torch.optim.AdamW, RoundingAdamW):

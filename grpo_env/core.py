@@ -214,7 +214,7 @@ class Verifier(ABC):
     def __call__(self, example: Example, completion: Completion) -> Score:
         """The verdict. Anything raised here becomes an *unscored* score with status ``error``."""
 
-    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+    def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         """The verdicts on many completions: one list for each group, one score for each completion. Never raises."""
         return [[_judge_one(self, example, completion) for completion in texts] for example, texts in groups]
 
@@ -246,7 +246,7 @@ class GroupVerifier(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         return self.group(example, (completion,))[0]
 
-    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+    def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         return [_judge_many(lambda group=group: self.group(*group), len(group.completions)) for group in groups]  # type: ignore[misc]
 
 
@@ -260,26 +260,26 @@ class BatchVerifier(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         return self.batch([(example, completion)])[0]
 
-    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+    def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         pairs = [(example, completion) for example, texts in groups for completion in texts]
         scores = iter(_judge_many(lambda: self.batch(pairs), len(pairs)) if pairs else [])
         return [[next(scores) for _ in group.completions] for group in groups]
 
 
-def judge(verifier: Verifier, example: Example, completion: Completion, name: str = "total") -> Score:
+def score_one(verifier: Verifier, example: Example, completion: Completion, name: str = "total") -> Score:
     """The named verdict on one completion. Nothing that a verifier raises gets out."""
-    return judge_groups(verifier, [Group(example, (completion,))], name)[0][0]
+    return score_groups(verifier, [Group(example, (completion,))], name)[0][0]
 
 
-def judge_groups(verifier: Verifier, groups: Sequence[Group], name: str = "total") -> list[list[Score]]:
+def score_groups(verifier: Verifier, groups: Sequence[Group], name: str = "total") -> list[list[Score]]:
     """The named verdicts on many completions, in the shape of ``groups``. Nothing that a verifier raises gets out."""
     return [[score.labelled(name=name) for score in scores] for scores in unnamed(verifier, groups)]
 
 
 def unnamed(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
-    """``judge_groups`` for a caller that writes name and weights itself, in one go."""
+    """``score_groups`` for a caller that writes name and weights itself, in one go."""
     try:
-        return verifier.judge_groups(groups)
+        return verifier.score_groups(groups)
     except Exception as error:
         return [[_failed(error)] * len(group.completions) for group in groups]
 

@@ -17,8 +17,8 @@ from grpo_env.core import (
     Score,
     StepScore,
     Verifier,
-    judge,
-    judge_groups,
+    score_groups,
+    score_one,
 )
 from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, names, verifier
@@ -45,7 +45,7 @@ def test_a_verdict_always_carries_a_value(status):
 
 
 def test_what_a_verifier_raises_becomes_an_unscored_score():
-    score = judge(Explodes(), Example("1"), Completion("x"), name="part")
+    score = score_one(Explodes(), Example("1"), Completion("x"), name="part")
     assert (score.value, score.status, score.name) == (None, "error", "part")
     assert "ZeroDivisionError: boom" in score.explanation
 
@@ -67,12 +67,12 @@ class Number(BatchVerifier):
 
 def values(verifier, *groups):
     asked = [Group(Example("1"), [Completion(text) for text in texts]) for texts in groups]
-    return [[score.value for score in scores] for scores in judge_groups(verifier, asked)]
+    return [[score.value for score in scores] for scores in score_groups(verifier, asked)]
 
 
 def test_a_group_verifier_sees_one_group_at_a_time():
     assert values(Longest(), ["a", "bbb", "ccc"], ["x"]) == [[0, 1, 1], [1]]
-    assert judge(Longest(), Example("1"), Completion("a")).value == 1
+    assert score_one(Longest(), Example("1"), Completion("a")).value == 1
 
 
 def test_a_group_that_fails_leaves_the_others_alone():
@@ -95,12 +95,15 @@ class Bare(Verifier):
 
 
 def test_a_number_is_no_score():
-    assert judge(Bare(), Example("1"), Completion("x")).explanation == "TypeError: the verifier gave 1.0, not a Score"
+    score = score_one(Bare(), Example("1"), Completion("x"))
+    assert score.explanation == "TypeError: the verifier gave 1.0, not a Score"
+        score_one(Bare(), Example("1"), Completion("x")).explanation == "TypeError: the verifier gave 1.0, not a Score"
+    )
 
 
 @dataclass(frozen=True)
 class Careless(Bare):
-    def judge_groups(self, groups):
+    def score_groups(self, groups):
         raise RuntimeError("no connection")
 
 

@@ -13,7 +13,7 @@ from grpo_env.docgen.catalogue import failed_cases
 from grpo_env.docgen.reference import page as settings_page
 from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
-from grpo_env.scoring import Fields, Tally, score_records
+from grpo_env.scoring import Fields, ScoreSummary, score_records
 from grpo_env.taskfile.mixture import parse_mixture
 from grpo_env.taskfile.task import load_task, make_task
 
@@ -101,7 +101,7 @@ def test_the_rewards_that_the_comparison_shows_are_ours():
     ],
 )
 def test_the_agreement_that_the_readme_reports(task, file, fields, agreement):
-    tally, task = Tally(), load_task(task)
+    tally, task = ScoreSummary(), load_task(task)
     for result in score_records(task, fields, read_records(Path(os.environ["GRPO_ENV_DATA"]) / file), 1):
         tally.add(result, task.metric)
     assert tally.bad_rows == 0

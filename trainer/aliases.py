@@ -1,6 +1,6 @@
 """What other libraries call our settings, for the error message."""
 
-PEERS = {
+ALIASES = {
     "num_generations": "group_size",
     "n": "group_size",
     "rollout_n": "group_size",

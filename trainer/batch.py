@@ -14,7 +14,7 @@ from .advantages import decoupled_advantages, outcome_advantages, process_advant
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampler import Rollout
-from .rollout import Judged, own_share
+from .rollout import ScoredRollout, rank_slice
 from .step_tokens import step_token, token_ends
 
 
@@ -60,7 +60,7 @@ class Batch:
     fits: int | None = None
 
 
-def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Batch:
+def collate(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig) -> Batch:
     """Advantages of all rows, and micro-batches of this process's rows that have a gradient.
 
     Left out of the loss: unscored rows and, under ``truncated: mask``, truncated ones. Rows whose advantage is 0
@@ -77,7 +77,7 @@ def collate(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Ba
     lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
 
-    own, size = own_share(policy.accelerator, len(flat)), config.group_size
+    own, size = rank_slice(policy.accelerator, len(flat)), config.group_size
     parts = pack(
         [[row for row in range(at * size, (at + 1) * size) if useful[row]] for at in range(own.start, own.stop)],
         [len(one.rollout.prompt_ids) for one in judged],
@@ -125,7 +125,7 @@ def pack(
     return [*parts, [row for row, _ in held]] if held else parts
 
 
-def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConfig) -> Tensor:
+def token_advantages(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
     """(B, T) float32 advantages of every completion token under the config's supervision; 0 beyond a row's length."""
     lengths = torch.tensor([len(one.rollout.ids) for one in judged])
     scored = torch.tensor([one.score.scored for one in judged])
@@ -150,7 +150,7 @@ def token_advantages(policy: Policy, judged: Sequence[Judged], config: TrainConf
     return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
 
 
-def _parts(judged: Sequence[Judged]) -> tuple[Tensor, Tensor]:
+def _parts(judged: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor]:
     """(B, K) values of all tasks' parts that count, 0 where unscored, and their weights, 0 in other tasks' rows."""
     rows = [[part for part in one.score.parts if part.weight] for one in judged]
     tasks = {one.task: len(row) for one, row in zip(judged, rows, strict=True)}
@@ -162,7 +162,7 @@ def _parts(judged: Sequence[Judged]) -> tuple[Tensor, Tensor]:
     return values, weights
 
 
-def _steps(policy: Policy, judged: Sequence[Judged]) -> tuple[Tensor, Tensor, Tensor]:
+def _steps(policy: Policy, judged: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
     """(B, S) step rewards, the tokens they are paid on, and which of them exist."""
     most = max(1, *(len(one.score.steps) for one in judged))
     rewards = torch.zeros(len(judged), most, dtype=torch.float64)
@@ -184,7 +184,7 @@ def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
     return token_ends(policy.decode, rollout.ids)
 
 
-def evened(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
+def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
     """The micro-batches, and some of nothing, so that there are ``count``."""
     ids = torch.zeros(1, 1, dtype=torch.long, device=device)
     nothing = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from grpo_env.errors import UsageError
 
-from .aliases import PEERS
+from .aliases import ALIASES
 from .presets import expand
 from .settings import Range, check_ranges, checked_types
 
@@ -169,7 +169,7 @@ class TrainConfig:
         Raises ``UsageError``, beginning with ``source``, for an unknown name (with the nearest known one, also from
         what other libraries call it), a wrong type, or a value out of range.
         """
-        checked = checked_types(cls, settings, source, PEERS)
+        checked = checked_types(cls, settings, source, ALIASES)
         try:
             return cls(**expand(checked))
         except UsageError as error:

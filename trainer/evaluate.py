@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.task import Task, load_task
 
 if TYPE_CHECKING:
-    from .rollout import Judged
+    from .rollout import ScoredRollout
 
 # The settings of training that an evaluation shares.
 SETTINGS = ("model", "seed", "max_new_tokens", "temperature", "device", "precision", "prompts_per_step", "group_size")
@@ -41,7 +41,7 @@ def run_eval(
     """
     from .config import TrainConfig
     from .engine.policy import load_policy
-    from .engine.sampler import with_captured_steps
+    from .engine.sampler import with_cuda_graphs
     from .rollout import evaluate
 
     task = load_task(task) if isinstance(task, str) else task
@@ -51,7 +51,7 @@ def run_eval(
     chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
     config = TrainConfig.from_mapping(chosen, "eval")
     examples = task.examples("eval", limit)
-    policy = with_captured_steps(load_policy(config.model, device=config.device, precision=config.precision))
+    policy = with_cuda_graphs(load_policy(config.model, device=config.device, precision=config.precision))
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)
     return {
@@ -70,7 +70,7 @@ def run_eval(
     }
 
 
-def summarise(judged: Sequence[Judged]) -> dict[str, float]:
+def summarise(judged: Sequence[ScoredRollout]) -> dict[str, float]:
     """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
 
     Unscored completions are left out of each mean; ``unscored`` is the share without a reward. Of several tasks,
@@ -96,7 +96,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def accuracy_interval(judged: Sequence[Judged]) -> Interval:
+def accuracy_interval(judged: Sequence[ScoredRollout]) -> Interval:
     """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
     values = _known(one.right for one in judged)
     if set(values) <= {0.0, 1.0}:
@@ -104,7 +104,7 @@ def accuracy_interval(judged: Sequence[Judged]) -> Interval:
     return bootstrap(values)
 
 
-def _pass_at(judged: Sequence[Judged], samples: int, seed: int) -> dict[str, Any]:
+def _pass_at(judged: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
     groups = [
         [one.right for one in judged[at : at + samples] if one.right is not None]

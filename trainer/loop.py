@@ -13,7 +13,7 @@ from grpo_env.taskfile.task import Task
 from .batch import collate
 from .config import TrainConfig
 from .presets import expand
-from .rollout import fill_batch
+from .rollout import collect_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.run import Result, Run
@@ -61,7 +61,7 @@ def learn(run: Run, start: int) -> Result:
             run.evaluate_if_due(step)
             run.save_if_due(step)
             began = time.perf_counter()
-            judged, tried = fill_batch(policy, run.pools, config, step)
+            judged, tried = collect_rollouts(policy, run.pools, config, step)
             run.check(tried, step)
             sampled = time.perf_counter()
             batch = collate(policy, judged, run.config)

@@ -67,7 +67,7 @@ def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, le
     return log_ratio.exp()
 
 
-def gap_weight(old_logp: Tensor, sampler_logp: Tensor, clip: float) -> Tensor:
+def tis_weight(old_logp: Tensor, sampler_logp: Tensor, clip: float) -> Tensor:
     """(B, T) weights min(exp(old_logp - sampler_logp), clip), without gradient: truncated importance sampling, for
     tokens that came from a sampler whose probabilities are not quite the trainer's (Yao et al. 2025).
     """

@@ -19,7 +19,7 @@ from grpo_env.taskfile.task import Task
 
 if TYPE_CHECKING:
     from .config import TrainConfig
-    from .rollout import Judged
+    from .rollout import ScoredRollout
 
 # Examples that are always right still come now and then, or nobody would see that they are forgotten.
 MASTERED = 0.05
@@ -33,7 +33,7 @@ class Prompt(NamedTuple):
     example: Example
 
 
-class Pool:
+class PromptSampler:
     """A task's training examples, and its weight beside other tasks.
 
     ``rates`` holds the pass rate (mean metric) of each example's last group, by id, under ``curriculum: pass_rate``.
@@ -69,7 +69,7 @@ class Pool:
             return take(self.examples[: max(1, math.ceil(share * size))], count, step, seed)
         return take(self.examples, count, step, seed)
 
-    def learn(self, judged: Sequence[Judged]) -> None:
+    def learn(self, judged: Sequence[ScoredRollout]) -> None:
         """Remember the pass rates of what was tried, if they count."""
         if self._config.curriculum != "pass_rate":
             return
@@ -100,7 +100,7 @@ def ask(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
     return [Prompt(task, verifier, example) for example in examples]
 
 
-def draw(pools: Sequence[Pool], count: int, step: int, seed: str) -> list[Prompt]:
+def draw(pools: Sequence[PromptSampler], count: int, step: int, seed: str) -> list[Prompt]:
     """The prompts of a step, each pool's in proportion to its weight.
 
     One random number decides for all of them, so that every share is met within one prompt at every step, and on the

@@ -10,16 +10,16 @@ from typing import NamedTuple
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, judge_groups
+from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, score_groups
 from grpo_env.taskfile.task import Task
 
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampler import Rollout, sample
-from .prompts import Pool, Prompt, ask, draw
+from .prompts import Prompt, PromptSampler, ask, draw
 
 
-class Judged(NamedTuple):
+class ScoredRollout(NamedTuple):
     """One completion of one example, with its score; ``right`` is the task's metric, ``None`` where it is unscored."""
 
     example: Example
@@ -29,9 +29,9 @@ class Judged(NamedTuple):
     task: str = ""
 
 
-def fill_batch(
-    policy: Policy, pools: Sequence[Pool], config: TrainConfig, step: int
-) -> tuple[list[Judged], list[Judged]]:
+def collect_rollouts(
+    policy: Policy, pools: Sequence[PromptSampler], config: TrainConfig, step: int
+) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
     """The step's ``prompts_per_step`` groups, and all that were sampled to find them.
 
     Without ``resample`` both are the same. With it, groups in which that part has one value only, and so teaches
@@ -39,8 +39,8 @@ def fill_batch(
     DAPO, equation 11); the first such groups stay in if others are still too few.
     """
     size, world = config.group_size, policy.accelerator.num_processes
-    telling: list[list[Judged]] = []
-    telling_nothing: list[list[Judged]] = []
+    telling: list[list[ScoredRollout]] = []
+    telling_nothing: list[list[ScoredRollout]] = []
     for attempt in range(1 + config.resample_rounds * bool(config.resample)):
         missing = config.prompts_per_step - len(telling)
         if missing <= 0:
@@ -60,7 +60,7 @@ def fill_batch(
     return list(chain.from_iterable(tried[: config.prompts_per_step])), list(chain.from_iterable(tried))
 
 
-def _tells(group: Sequence[Judged], part: str | None) -> bool:
+def _tells(group: Sequence[ScoredRollout], part: str | None) -> bool:
     """Whether scored completions of a group differ in a part's value. Without a part, every group counts."""
     return part is None or len({one.score.part(part).value for one in group if one.score.scored}) > 1
 
@@ -73,14 +73,14 @@ def roll_out(
     max_new_tokens: int,
     temperature: float,
     seed: str,
-) -> list[Judged]:
+) -> list[ScoredRollout]:
     """Sample and score ``group_size`` completions of every prompt; a group's rows are adjacent.
 
     A group is scored, in a thread of its own, when its completions have ended and others are still being sampled.
     Processes share the prompts, whole groups each, and all get the whole result. ``seed`` and an example's id fix
     its samples, whatever else is sampled beside it and wherever.
     """
-    own = prompts[own_share(policy.accelerator, len(prompts))]
+    own = prompts[rank_slice(policy.accelerator, len(prompts))]
     groups: dict[int, Group] = {}
     scores: dict[int, Future[list[list[Score]]]] = {}
     scorer = ThreadPoolExecutor(1)
@@ -89,7 +89,7 @@ def roll_out(
         task, verifier, example = own[number]
         groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in found])
         if not _together(verifier):
-            scores[number] = scorer.submit(judge_groups, verifier, [groups[number]])
+            scores[number] = scorer.submit(score_groups, verifier, [groups[number]])
 
     try:
         rollouts = sample(
@@ -104,29 +104,29 @@ def roll_out(
         judgements = {number: future.result()[0] for number, future in scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in own}.values():
             waiting = [n for n, prompt in enumerate(own) if prompt.verifier is verifier and n not in judgements]
-            judgements |= zip(waiting, judge_groups(verifier, [groups[n] for n in waiting]), strict=True)
+            judgements |= zip(waiting, score_groups(verifier, [groups[n] for n in waiting]), strict=True)
     finally:
         scorer.shutdown(cancel_futures=True)
     found = iter(rollouts)
     judged = [
-        Judged(example, next(found), score, metric_value(score, task.metric), task.name)
+        ScoredRollout(example, next(found), score, metric_value(score, task.metric), task.name)
         for number, (task, _, example) in enumerate(own)
         for score in judgements[number]
     ]
-    gathered: list[Judged] = gather_object(judged)
+    gathered: list[ScoredRollout] = gather_object(judged)
     return gathered
 
 
 def evaluate(
     policy: Policy, task: Task, examples: Sequence[Example], config: TrainConfig, *, samples: int, step: int = 0
-) -> list[Judged]:
+) -> list[ScoredRollout]:
     """Judge ``samples`` completions of every example, or one greedy completion where ``samples`` is 0.
 
     As many rows go through the model at once as in a training step, so memory that suffices for one suffices here.
     """
     group = max(1, samples)
     at_once = max(1, config.prompts_per_step * config.group_size // group)
-    judged: list[Judged] = []
+    judged: list[ScoredRollout] = []
     # By prompt length, so that a chunk holds little padding; the order of the result is that of the examples.
     order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
     for at in range(0, len(order), at_once):
@@ -152,7 +152,7 @@ def metric_value(score: Score, metric: str) -> float | None:
     return next((part.value for part in score.walk() if part.name == metric), None)
 
 
-def own_share(accelerator: Accelerator, count: int) -> slice:
+def rank_slice(accelerator: Accelerator, count: int) -> slice:
     """This process's share of ``count`` items, in order of the processes."""
     here, world = accelerator.process_index, accelerator.num_processes
     return slice(here * count // world, (here + 1) * count // world)

@@ -16,13 +16,13 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError, UsageError, memory_ran_out
 
-from .batch import Batch, MicroBatch, evened
+from .batch import Batch, MicroBatch, pad_micro_batches
 from .config import TrainConfig
 from .engine.bf16_adamw import RoundingAdamW
 from .engine.forward import completion_states, logits_of
 from .engine.policy import Policy
 from .engine.sharding.fsdp import advance, backward, is_sharded
-from .losses import aggregate, clipped, denominators, gap_weight, importance_ratio, kl_penalty, policy_loss, token_logp
+from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, tis_weight, token_logp
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
     return optimizer
 
 
-def hold_in_bf16(policy: Policy) -> None:
+def cast_to_bf16(policy: Policy) -> None:
     """Keep the trained weights in bfloat16. Raises ``UsageError`` where the policy does not compute in it."""
     if policy.autocast != torch.bfloat16:
         raise UsageError("optimizer=adamw_bf16 keeps weights in bfloat16 and needs precision=bf16")
@@ -103,11 +103,11 @@ def update(
     stats = UpdateStats(*[math.nan] * 6)
     if is_sharded(policy):
         most = max(gather_object([len(batch.micro_batches)]))
-        batch.micro_batches = evened(batch.micro_batches, most, policy.device)
+        batch.micro_batches = pad_micro_batches(batch.micro_batches, most, policy.device)
     if reference is not None:
-        fitting(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
+        with_oom_retry(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
     for _ in range(config.updates_per_step):
-        sums = fitting(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
+        sums = with_oom_retry(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
         loss_value, *totals, tokens = sums.tolist()
         norm = advance(policy, optimizer, config.max_grad_norm) if math.isfinite(loss_value) else math.nan
@@ -120,7 +120,7 @@ def update(
     return stats
 
 
-def fitting(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
+def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
     """``work``, with every micro-batch of the batch cut in half as often as memory runs out.
 
     Raises ``RunError`` where single completions are too much.
@@ -188,7 +188,7 @@ def micro_batch_loss(
     bounds: dict[str, Any] = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
     per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
     if config.sampler_clip is not None:
-        per_token = per_token * gap_weight(micro.old_logp, micro.sampler_logp, config.sampler_clip)
+        per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, config.sampler_clip)
     per_token = per_token - config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:

@@ -90,9 +90,9 @@ class Composite(Verifier):
         return None
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        return self.judge_groups([Group(example, (completion,))])[0][0]
+        return self.score_groups([Group(example, (completion,))])[0][0]
 
-    def judge_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+    def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         known = {part.name: part for part in self.parts}
         judged: dict[str, list[list[Score]]] = {}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from grpo_env.check.gold_completion import NEUTRAL, Form, prompt_text, worked, written_gold
 from grpo_env.check.mutations import differs, number
-from grpo_env.core import Completion, Example, Group, Message, Score, judge_groups
+from grpo_env.core import Completion, Example, Group, Message, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.prompt import build_prompt
@@ -53,9 +53,9 @@ def targets(task: Task, split: Split, limit: int) -> tuple[list[Target], str]:
 
 def judged(task: Task, pairs: Sequence[tuple[Target, Completion]]) -> list[Score]:
     """The verdicts on completions, in the way of training. Where verifiers compare a group, all of it is the same."""
-    copies = COPIES if task.judges_groups else 1
+    copies = COPIES if task.scores_groups else 1
     groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
-    return [scores[0] for scores in judge_groups(task.verifier, groups)]
+    return [scores[0] for scores in score_groups(task.verifier, groups)]
 
 
 def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:

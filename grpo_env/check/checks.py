@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from grpo_env.core import Example, Group, Verifier, judge_groups
+from grpo_env.core import Example, Group, Verifier, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import is_local, load_rows
 from grpo_env.taskfile.schema import Split
@@ -159,7 +159,7 @@ def gold_answers(task: Task, examples: Sequence[Example], golds: Sequence[str]) 
         places = range(start, min(start + AT_ONCE, len(examples)))
         texts = [form.text(worked(task, examples[place], golds[place]), golds[place]) for place in places]
         right = [Group(examples[place], [form.completion(text)]) for place, text in zip(places, texts, strict=True)]
-        for place, (score,) in zip(places, judge_groups(task.verifier, right), strict=True):
+        for place, (score,) in zip(places, score_groups(task.verifier, right), strict=True):
             part = score.part(task.metric)
             if score.value is not None:
                 totals.add(round(score.value, 6))
@@ -169,7 +169,7 @@ def gold_answers(task: Task, examples: Sequence[Example], golds: Sequence[str]) 
                 findings.append(error("gold", examples[place].id, what + why, "mend dataset.answer or the verifier"))
         cases = [(place, *mutation) for place in places for mutation in mutations(golds, place)]
         groups = [Group(examples[place], [form.completion(form.text("", text))]) for place, _, text in cases]
-        for (place, name, text), (score,) in zip(cases, judge_groups(metric, groups), strict=True):
+        for (place, name, text), (score,) in zip(cases, score_groups(metric, groups), strict=True):
             changed += 1
             if score.value is None or score.value > 0:
                 paid += 1

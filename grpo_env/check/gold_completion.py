@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from grpo_env.core import Completion, Example, Finish, Format, judge
+from grpo_env.core import Completion, Example, Finish, Format, score_one
 from grpo_env.taskfile.task import Task
 
 NEUTRAL = "I read the question again and work it out."
@@ -59,7 +59,7 @@ def written_gold(task: Task, example: Example) -> str | None:
         return golds[0] if kind == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
-    return judge(task.verifier, example, Completion("")).part(task.metric).gold
+    return score_one(task.verifier, example, Completion("")).part(task.metric).gold
 
 
 def worked(task: Task, example: Example, gold: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_ori
 
 from pydantic import BaseModel
 
-from grpo_env.core import Case, Completion, Example, Group, Score, Verifier, judge_groups
+from grpo_env.core import Case, Completion, Example, Group, Score, Verifier, score_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 
@@ -110,7 +110,7 @@ def judged_case(name: str, case: Case) -> tuple[Score, ...]:
     texts: Sequence[str | Completion] = case.completion if isinstance(case.completion, tuple) else (case.completion,)
     group = [text if isinstance(text, Completion) else Completion(text) for text in texts]
     judge = make_verifier(name, case.options, f"a case of {name}")
-    return tuple(judge_groups(judge, [Group(Example("case", (), case.answer, case.info), group)], name)[0])
+    return tuple(score_groups(judge, [Group(Example("case", (), case.answer, case.info), group)], name)[0])
 
 
 def failed_cases(name: str) -> Iterator[str]:

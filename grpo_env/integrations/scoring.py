@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
-from grpo_env.core import Completion, Example, Group, Score, judge_groups
+from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.scoring.fields import completion_of
 from grpo_env.taskfile.task import Task
@@ -29,7 +29,7 @@ def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
     together = groupby(pairs, key=lambda pair: id(pair[0]))
     members = [list(group) for _, group in together]
     groups = [Group(group[0][0], [said for _, said in group]) for group in members]
-    scores = chain.from_iterable(judge_groups(task.verifier.at(step), groups))
+    scores = chain.from_iterable(score_groups(task.verifier.at(step), groups))
     return [with_parts(task, score) for score in scores]
 
 
@@ -55,7 +55,7 @@ def number(score: Score, unscored: float | None, where: str, caller: str, option
 
 def refuse_groups(task: Task, caller: str) -> None:
     """Raises ``UsageError`` for such a task where completions come one at a time."""
-    if task.judges_groups:
+    if task.scores_groups:
         raise UsageError(
             f"task {task.name}: a verifier compares the completions of a group, but {caller} hands over one at a time"
         )

@@ -7,13 +7,13 @@ from .fields import Fields, select
 from .run import Options, score_files
 from .score_row import output_row
 from .scorer import Scored, score_records, score_rows
-from .summary import Tally
+from .summary import ScoreSummary
 
 __all__ = [
     "Fields",
     "Options",
+    "ScoreSummary",
     "Scored",
-    "Tally",
     "output_row",
     "score_files",
     "score_records",

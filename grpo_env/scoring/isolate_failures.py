@@ -8,20 +8,20 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record
 
 from .chunks import Chunk
-from .job import Done, Job
+from .job import ChunkResult, Job
 from .reader import Reader
-from .summary import Tally
-from .worker_pool import DiedError
+from .summary import ScoreSummary
+from .worker_pool import WorkerDiedError
 
-Attempt = Callable[[Chunk], Done]  # in a fresh process; raises DiedError
+Attempt = Callable[[Chunk], ChunkResult]  # in a fresh process; raises WorkerDiedError
 
 
-def mend(job: Job, chunk: Chunk, attempt: Attempt) -> Done:
+def mend(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
     """The chunk scored group by group; the rows that a process dies of become rejects.
 
     In a group of rows these are the ones that it dies of again when each is alone; should there be none, all are.
     """
-    whole = Done(b"", (), Tally(), chunk.size)
+    whole = ChunkResult(b"", (), ScoreSummary(), chunk.size)
     for rows in _units(job.readers[chunk.file], chunk):
         done = _mended(job, chunk._replace(rows=tuple(rows)), attempt)
         whole.tally.merge(done.tally)
@@ -48,24 +48,24 @@ def _units(reader: Reader, chunk: Chunk) -> list[list[Line | Record]]:
     return units
 
 
-def _mended(job: Job, unit: Chunk, attempt: Attempt) -> Done:
+def _mended(job: Job, unit: Chunk, attempt: Attempt) -> ChunkResult:
     try:
         return attempt(unit)
-    except DiedError as death:
+    except WorkerDiedError as death:
         why = str(death)
     sound = [row for row in unit.rows if len(unit.rows) > 1 and _survives(unit._replace(rows=(row,)), attempt)]
     try:
         done = attempt(unit._replace(rows=tuple(sound)))
-    except DiedError:
-        done, sound = Done(b"", (), Tally()), []
+    except WorkerDiedError:
+        done, sound = ChunkResult(b"", (), ScoreSummary()), []
     lost = [row for row in unit.rows if row not in sound]
-    done.tally.merge(Tally(rows=len(lost), bad_rows=len(lost)))
+    done.tally.merge(ScoreSummary(rows=len(lost), bad_rows=len(lost)))
     return done._replace(rejects=done.rejects + tuple(job.reject(unit, row, why) for row in lost))
 
 
 def _survives(unit: Chunk, attempt: Attempt) -> bool:
     try:
         attempt(unit)
-    except DiedError:
+    except WorkerDiedError:
         return False
     return True

@@ -15,7 +15,7 @@ from .chunks import Chunk
 from .reader import Reader
 from .score_row import Advantage, advantages, output_row
 from .scorer import Scored, judge_rows
-from .summary import Tally
+from .summary import ScoreSummary
 
 
 class Reject(NamedTuple):
@@ -27,12 +27,12 @@ class Reject(NamedTuple):
     row: dict[str, Any] | str | None
 
 
-class Done(NamedTuple):
+class ChunkResult(NamedTuple):
     """A chunk's output as JSONL, its rejects and sums, and how many bytes of input it was."""
 
     lines: bytes
     rejects: tuple[Reject, ...]
-    tally: Tally
+    tally: ScoreSummary
     size: int = 0
 
 
@@ -46,10 +46,10 @@ class Job:
     text: bool = True
     advantages: bool = False
 
-    def __call__(self, chunk: Chunk) -> Done:
+    def __call__(self, chunk: Chunk) -> ChunkResult:
         """The chunk scored. Nothing that is in it raises."""
         start = time.process_time()
-        reader, tally = self.readers[chunk.file], Tally()
+        reader, tally = self.readers[chunk.file], ScoreSummary()
         rows = [row for line in chunk.rows if (row := reader.read(line)) is not None]
         read = time.process_time()
         results = judge_rows(self.task, rows, chunk.continued)
@@ -66,7 +66,7 @@ class Job:
                 rejects.append(self.reject(chunk, raw, result.problem))
             tally.add(result, self.task.metric)
         tally.seconds = time.process_time() - start
-        return Done("".join(lines).encode(), tuple(rejects), tally, chunk.size)
+        return ChunkResult("".join(lines).encode(), tuple(rejects), tally, chunk.size)
 
     def reject(self, chunk: Chunk, line: Line | Record, problem: str) -> Reject:
         """One of the chunk's lines as a reject."""

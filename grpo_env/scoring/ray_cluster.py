@@ -19,9 +19,9 @@ from grpo_env.files.reader import read_lines
 
 from .chunks import Chunk, cut_all
 from .isolate_failures import mend
-from .job import Done, Job
+from .job import ChunkResult, Job
 from .reader import Reader
-from .worker_pool import DiedError, Worker
+from .worker_pool import Worker, WorkerDiedError
 
 try:
     import ray.data
@@ -29,7 +29,7 @@ except ImportError as error:
     raise UsageError("--engine ray needs Ray: pip install 'grpo_env[ray]'") from error
 
 
-def on_cluster(job: Job, files: Sequence[Path], skip: int, workers: int) -> Generator[Done, None, None]:
+def on_cluster(job: Job, files: Sequence[Path], skip: int, workers: int) -> Generator[ChunkResult, None, None]:
     """The chunks of ``files`` scored, in order, without the first ``skip``, by so many workers (0: one for each CPU).
 
     The cluster is the one of ``RAY_ADDRESS``, or one that runs on this machine, or else starts here and ends with the
@@ -76,19 +76,19 @@ class _Judge:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._worker: Worker[Chunk, Done] | None = None
+        self._worker: Worker[Chunk, ChunkResult] | None = None
 
     def __call__(self, chunks: pa.Table) -> pa.Table:
         done = [self._done(pickle.loads(chunk)) for chunk in chunks["chunk"].to_pylist()]
         return pa.table({"done": [pickle.dumps(one) for one in done]})
 
-    def _done(self, chunk: Chunk) -> Done:
+    def _done(self, chunk: Chunk) -> ChunkResult:
         try:
             return self._attempt(chunk)
-        except DiedError:
+        except WorkerDiedError:
             return mend(self._job, chunk, self._attempt)
 
-    def _attempt(self, chunk: Chunk) -> Done:
+    def _attempt(self, chunk: Chunk) -> ChunkResult:
         worker, self._worker = self._worker or Worker(_Carried(self._job)), None
         done = worker(chunk)
         self._worker = worker
@@ -101,7 +101,7 @@ class _Carried:
     def __init__(self, job: Job) -> None:
         self._job = job
 
-    def __call__(self, chunk: Chunk) -> Done:
+    def __call__(self, chunk: Chunk) -> ChunkResult:
         return self._job(chunk)
 
     def __reduce__(self) -> tuple[Any, ...]:

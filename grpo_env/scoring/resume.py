@@ -19,8 +19,8 @@ from typing import Any, Self
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.reader import dump_record
 
-from .job import Done
-from .summary import Tally
+from .job import ChunkResult
+from .summary import ScoreSummary
 
 SAVE_EVERY = 0.5  # seconds of work that a killed run has to do again
 SHOWN_DIFFERENCES = 5
@@ -36,7 +36,7 @@ class Partial:
 
     def __init__(self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False) -> None:
         self.out, self.rejected = out, out.with_suffix(".rejects.jsonl")
-        self.chunks, self.tally = 0, Tally()
+        self.chunks, self.tally = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
         self._restart = restart
         self._rows, self._rejects, self._converted, self._state = (
@@ -57,7 +57,7 @@ class Partial:
         self._saved = time.monotonic()
         return self
 
-    def add(self, done: Done) -> None:
+    def add(self, done: ChunkResult) -> None:
         """Take in the next chunk's output."""
         written = (done.lines, b"".join(dump_record(reject._asdict()).encode() for reject in done.rejects))
         with self._writing():
@@ -124,7 +124,7 @@ class Partial:
         try:
             state = json.loads(self._state.read_bytes())
             identity, sizes = state["identity"], (state["rows"], state["rejects"])
-            chunks, tally = state["chunks"], Tally.from_dict(state["tally"])
+            chunks, tally = state["chunks"], ScoreSummary.from_dict(state["tally"])
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{self._state}: cannot be read; start anew with --restart") from error
         different = [f"{key} was {old}, is {new}" for key, old, new in _differences(identity, self._identity)]
@@ -195,7 +195,7 @@ class Stream:
     """Standard output, in place of a ``Partial``: what is written is out, and no run can go on with it."""
 
     def __init__(self) -> None:
-        self.chunks, self.tally = 0, Tally()
+        self.chunks, self.tally = 0, ScoreSummary()
 
     def __enter__(self) -> Self:
         return self
@@ -203,7 +203,7 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def add(self, done: Done) -> None:
+    def add(self, done: ChunkResult) -> None:
         """Write the next chunk's output."""
         try:
             sys.stdout.buffer.write(done.lines)

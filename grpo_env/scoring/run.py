@@ -26,17 +26,17 @@ from .chunks import cut_all
 from .fields import Fields
 from .inputs import Input
 from .isolate_failures import mend
-from .job import Done, Job
+from .job import ChunkResult, Job
 from .parquet_output import write_parquet
 from .reader import gold_of
 from .resume import Partial, Stream
-from .summary import Tally
+from .summary import ScoreSummary
 from .summary_table import progress, show_tally
 from .worker_pool import on_all
 
 SHOWN_PROBLEMS = 10
 ENGINES = ("local", "ray")
-Engine = Callable[[Job, Sequence[Path], int, int], Generator[Done, None, None]]  # ``cluster.on_cluster``
+Engine = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]  # ``cluster.on_cluster``
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def score_files(
     engine: str = "local",
     restart: bool = False,
     talk: Console,
-) -> Tally:
+) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
     ``talk`` is told what the files are, of problems and of progress. A run that is interrupted leaves its work beside

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import NamedTuple
 
-from grpo_env.core import Group, Score, judge_groups
+from grpo_env.core import Group, Score, score_groups
 from grpo_env.files.reader import Record
 from grpo_env.taskfile.task import Task
 
@@ -76,7 +76,7 @@ def judge_chunk(reader: Reader, chunk: Chunk) -> list[Scored]:
 
 def judge_rows(task: Task, rows: Sequence[Row], continued: str | None = None) -> list[Scored]:
     """The rows' scores, in order. The first rows whose key is ``continued`` belong to a group that is too large."""
-    together = task.judges_groups
+    together = task.scores_groups
     problems = [row.problem for row in rows]
     asked = []
     for places in _groups(rows):
@@ -91,7 +91,7 @@ def judge_rows(task: Task, rows: Sequence[Row], continued: str | None = None) ->
             asked.append(Group(members[0].example, texts))
         else:
             asked += [Group(row.example, row.completions) for row in members]
-    scores = chain.from_iterable(judge_groups(task.verifier, asked))
+    scores = chain.from_iterable(score_groups(task.verifier, asked))
     return [
         Scored(row._replace(problem=problem), row.key or str(row.line), tuple(islice(scores, count)))
         for row, problem in zip(rows, problems, strict=True)

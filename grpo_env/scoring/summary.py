@@ -11,7 +11,7 @@ from .scorer import Scored
 
 
 @dataclass
-class Tally:
+class ScoreSummary:
     """Sums over rows and completions; by part: ``statuses``, ``sums`` of values, and how many were ``scored``.
 
     ``disagreements`` are by (known label, verdict of the metric). ``verdicts`` is the processor time spent
@@ -46,7 +46,7 @@ class Tally:
                 if (verdict >= 1) != label:
                     self.disagreements[(label, verdict >= 1)] += 1
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: ScoreSummary) -> None:
         """Add the sums of other rows."""
         for name, value in vars(other).items():
             if name == "statuses":

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from grpo_env.taskfile.task import Task
 
-from .summary import Tally
+from .summary import ScoreSummary
 
 Advance = Callable[[int, int], None]  # by so much (``Input.size``), which held so many completions
 
@@ -42,7 +42,7 @@ def progress(total: int | None, talk: Console) -> Iterator[Advance]:
         yield advance
 
 
-def show_tally(tally: Tally, task: Task, talk: Console, seconds: float, completions: int) -> None:
+def show_tally(tally: ScoreSummary, task: Task, talk: Console, seconds: float, completions: int) -> None:
     """The summary table: each part's mean, how many were scored, and why the others were not.
 
     ``completions`` of those in the tally were scored in these ``seconds``.

@@ -21,7 +21,7 @@ B = TypeVar("B")
 AHEAD = 4  # pieces in flight for each process: bounds memory, and keeps all busy while one is slow
 
 
-class DiedError(RunError):
+class WorkerDiedError(RunError):
     """The process that did the work ended without an answer: killed, out of memory, ``os._exit``, a crash."""
 
 
@@ -45,12 +45,12 @@ class Worker(Generic[A, B]):
             raise RunError(f"a scoring process could not start ({self._ending()}); see above for its error") from error
 
     def __call__(self, piece: A) -> B:
-        """The work done on a piece. Raises ``DiedError``, or what the work raised."""
+        """The work done on a piece. Raises ``WorkerDiedError``, or what the work raised."""
         try:
             self._pipe.send(piece)
             answer, error = self._pipe.recv()
         except (EOFError, OSError) as gone:
-            raise DiedError(f"the process that judged it died ({self._ending()})") from gone
+            raise WorkerDiedError(f"the process that judged it died ({self._ending()})") from gone
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]
@@ -101,8 +101,8 @@ def on_all(
     """The work on each piece, in order, by ``count`` processes.
 
     A piece that a process died of goes to ``mend``, with a function that does (smaller) pieces in a fresh process and
-    raises ``DiedError`` again. Raises ``RunError`` if a process cannot start (or dies, if there is no ``mend``), and
-    what the work raises.
+    raises ``WorkerDiedError`` again. Raises ``RunError`` if a process cannot start (or dies, if there is no ``mend``),
+    and what the work raises.
     """
     own = threading.local()  # a thread feeds one process, and waits for it
     living: set[Worker[A, B]] = set()
@@ -117,7 +117,7 @@ def on_all(
             raise CancelledError
         try:
             return worker(piece)
-        except DiedError:
+        except WorkerDiedError:
             own.worker = None
             living.discard(worker)
             raise
@@ -125,7 +125,7 @@ def on_all(
     def do(piece: A) -> B:
         try:
             return attempt(piece)
-        except DiedError:
+        except WorkerDiedError:
             if mend is None:
                 raise
             return mend(piece, attempt)

@@ -18,7 +18,7 @@ from .describe import describe
 from .metrics import Metrics
 from .middleware import Gate, Limits
 from .page import page
-from .pool import Pool
+from .pool import WorkerPool
 from .problems import REFUSED, UNREAD, answer_problems
 from .rewards import get_reward
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
@@ -28,7 +28,7 @@ from .work import pieces, read
 KEPT = 16  # tasks, each with its `unscored`, whose examples OpenRLHF's labels became
 
 
-def make_app(tasks: Mapping[str, Task], pool: Pool, limits: Limits, token: str | None) -> FastAPI:
+def make_app(tasks: Mapping[str, Task], pool: WorkerPool, limits: Limits, token: str | None) -> FastAPI:
     """The application: ``tasks`` by name, judged by ``pool``."""
     app = FastAPI(
         title="grpo_env serve",
@@ -114,5 +114,5 @@ def _card(task: Task) -> TaskCard:
         metric=task.metric,
         verifiers=list(task.spec.verifiers),
         needs_prompt=task.needs_prompt,
-        judges_groups=task.judges_groups,
+        scores_groups=task.scores_groups,
     )

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from .pool import Pool
+from .pool import WorkerPool
 from .work import Verdict
 
 # From a verdict without computer algebra to the longest deadline anybody waits for.
@@ -18,7 +18,7 @@ BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 1
 class Metrics:
     """The counters of one server."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         self._registry = registry = CollectorRegistry()
         self._requests = Counter("grpo_env_requests", "Requests by answer.", ("route", "status"), registry=registry)
         self._seconds = Histogram(
@@ -49,7 +49,7 @@ class Metrics:
 class _OfPool(Collector):
     """What the pool knows at the moment it is asked."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:

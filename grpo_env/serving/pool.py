@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grpo_env.errors import RunError
 from grpo_env.scoring.reader import Row
-from grpo_env.scoring.worker_pool import DiedError
+from grpo_env.scoring.worker_pool import WorkerDiedError
 
 from .work import Judge, Piece, Verdict, units, unscored, verdict
 from .worker_slot import Seat
@@ -28,7 +28,7 @@ class _AbandonedError(Exception):
     """Nobody waits for the answer any more."""
 
 
-class Pool:
+class WorkerPool:
     """``count`` processes that judge pieces in the order of their coming.
 
     ``deadline`` is how many seconds a request may take from its arrival, waiting included, and a piece from its start.
@@ -115,29 +115,29 @@ class Pool:
                 raise _AbandonedError
             return await seat(Piece(asked.piece.task, tuple(rows)))
 
-        async def again(rows: Sequence[Row]) -> list[Verdict] | DiedError:
+        async def again(rows: Sequence[Row]) -> list[Verdict] | WorkerDiedError:
             """Twice: a process can be ended from outside too, by the system for want of memory or by hand."""
             try:
                 return await attempt(rows)
-            except DiedError:
+            except WorkerDiedError:
                 try:
                     return await attempt(rows)
-                except DiedError as death:
+                except WorkerDiedError as death:
                     return death
 
         async def mended(unit: list[Row]) -> list[Verdict]:
             """A group whose judge died, without the items that it dies of alone; without all if there are none."""
             whole = await again(unit)
-            if not isinstance(whole, DiedError):
+            if not isinstance(whole, WorkerDiedError):
                 return whole
             verdicts = {row.line: verdict(row.id, unscored(str(whole))) for row in unit}
-            sound = [row for row in unit if len(unit) > 1 and not isinstance(await again([row]), DiedError)]
+            sound = [row for row in unit if len(unit) > 1 and not isinstance(await again([row]), WorkerDiedError)]
             rest = await again(sound) if sound else []
-            if not isinstance(rest, DiedError):
+            if not isinstance(rest, WorkerDiedError):
                 verdicts |= {row.line: one for row, one in zip(sound, rest, strict=True)}
             return [verdicts[row.line] for row in unit]
 
         try:
             return await attempt(asked.piece.rows)
-        except DiedError:
+        except WorkerDiedError:
             return [one for unit in units(asked.piece.rows) for one in await mended(unit)]

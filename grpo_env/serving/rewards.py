@@ -11,13 +11,13 @@ from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.reader import Row
 from grpo_env.taskfile.task import Task
 
-from .pool import Pool
+from .pool import WorkerPool
 from .schemas import RewardRequest
 from .work import Verdict, pieces
 
 
-async def get_reward(pool: Pool, reward_func: RewardFunc, request: RewardRequest) -> tuple[list[Verdict], bytes]:
-    """The verdicts, for the metrics, and the answer. Raises what ``Pool.judge`` raises, ``UsageError`` as the adapter.
+async def get_reward(pool: WorkerPool, reward_func: RewardFunc, request: RewardRequest) -> tuple[list[Verdict], bytes]:
+    """The verdicts, for the metrics, and the answer. Raises what ``WorkerPool.judge`` and the adapter raise.
 
     NaN of the logs stays NaN, which is no JSON but what OpenRLHF's reader takes, and null is not.
     """

@@ -119,7 +119,7 @@ class TaskCard(BaseModel):
     metric: str = Field(description="The part that evaluation reports.")
     verifiers: list[str]
     needs_prompt: bool = Field(description="Whether items without a prompt stay unscored.")
-    judges_groups: bool = Field(description="Whether completions of one group are compared with each other.")
+    scores_groups: bool = Field(description="Whether completions of one group are compared with each other.")
 
 
 class Health(BaseModel):

@@ -20,7 +20,7 @@ from grpo_env.taskfile.task import Task
 
 from .app import make_app
 from .middleware import Limits
-from .pool import Pool
+from .pool import WorkerPool
 from .work import Judge
 
 KEEP_ALIVE = 60  # seconds that an idle connection may stay: a client that reuses one must not meet its end
@@ -53,7 +53,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
 async def _serve(
     tasks: dict[str, Task], listener: socket.socket, workers: int, limits: Limits, token: str | None
 ) -> None:
-    pool = Pool(Judge(tasks), workers, limits.deadline)
+    pool = WorkerPool(Judge(tasks), workers, limits.deadline)
     try:
         await pool.start()
         config = uvicorn.Config(

@@ -64,7 +64,7 @@ def unscored(why: str) -> Score:
 def read(task: Task, items: Sequence[Item]) -> list[Row]:
     """A request's items as rows. Raises ``UsageError`` for a group that cannot be judged as one."""
     rows = [_row(task, place, item) for place, item in enumerate(items)]
-    if task.judges_groups:
+    if task.scores_groups:
         for before, row in pairwise(rows):
             if row.key is not None and row.key == before.key and row.example.answer != before.example.answer:
                 raise UsageError(

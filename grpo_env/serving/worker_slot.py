@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from grpo_env.errors import RunError
-from grpo_env.scoring.worker_pool import DiedError, Worker
+from grpo_env.scoring.worker_pool import Worker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -43,14 +43,14 @@ class Seat(Generic[A, B]):
         return self._worker
 
     async def __call__(self, piece: A) -> B:
-        """The work done on a piece. Raises ``DiedError``, ``LateError``, ``RunError`` if no process starts."""
+        """The work done on a piece. Raises ``WorkerDiedError``, ``LateError``, ``RunError`` if no process starts."""
         worker = await self.fill()
         answer = asyncio.get_running_loop().run_in_executor(self._threads, worker, piece)
         try:
             await asyncio.wait({answer}, timeout=self._deadline)
         except asyncio.CancelledError:
             worker.kill()
-            with suppress(DiedError):
+            with suppress(WorkerDiedError):
                 await answer
             raise
         late = not answer.done()
@@ -58,7 +58,7 @@ class Seat(Generic[A, B]):
             worker.kill()
         try:
             return await answer
-        except DiedError as death:
+        except WorkerDiedError as death:
             if late:
                 raise LateError(f"no verdict within {self._deadline:g} s") from death
             raise

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from grpo_env.core import Completion, Example, Format, GroupVerifier, Score, Verifier, judge
+from grpo_env.core import Completion, Example, Format, GroupVerifier, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find
 
@@ -51,7 +51,7 @@ class Task:
         return self.name if found or not Path(self.source).is_file() else self.source
 
     @property
-    def judges_groups(self) -> bool:
+    def scores_groups(self) -> bool:
         """Whether a verifier judges the completions of an example against each other."""
         return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.within())
 
@@ -115,7 +115,7 @@ class Task:
         """Judge one completion against a gold answer. Never raises for what the model wrote."""
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
-        return judge(self.verifier, Example("", answer=answer, info=info or {}), completion)
+        return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
 
     def reward_funcs(self) -> list[RewardFunc]:
         """Reward functions for TRL: see ``grpo_env.integrations.trl.reward_funcs``."""

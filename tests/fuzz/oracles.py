@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import get_args
 
-from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, judge_groups
+from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, score_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
@@ -112,7 +112,7 @@ def together(text: str, gold: str | None) -> None:
     """All of them, composites included, on a group of completions that are nearly the same: a valid score for each."""
     texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
     for name, verifier in VERIFIERS.items():
-        (scores,) = judge_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
+        (scores,) = score_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
         if len(scores) != len(texts) or any(score.status == "error" for score in scores):
             raise FindingError("group", f"{name}: {scores}"[:300], text=text, gold=gold or "")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from grpo_env import Completion, Example, Score, load_task
-from grpo_env.core import judge
+from grpo_env.core import score_one
 from grpo_env.taskfile.task import Task
 
 GROUP = 8
@@ -52,7 +52,7 @@ def task() -> Task:
 def asked(task: Task) -> list[Asked]:
     """Twenty-five groups of eight."""
     rows = [
-        Asked(example, text, judge(task.verifier, example, Completion(text, prefill=task.format.prefill)))
+        Asked(example, text, score_one(task.verifier, example, Completion(text, prefill=task.format.prefill)))
         for example in task.examples("train")
         for text in texts(example)
     ]

@@ -79,8 +79,8 @@ def test_neighbours_of_one_example_are_a_group(plain):
     one, other = Example("1", answer="1"), Example("1", answer="1")
     pairs = [(example, Completion("x")) for example in (one, one, other, one, one, one)]
     assert [score.value for score in verdicts(task, pairs)] == [2, 2, 1, 3, 3, 3]
-    assert task.judges_groups
-    assert not plain.judges_groups
+    assert task.scores_groups
+    assert not plain.scores_groups
     with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
         refuse_groups(task, "verl")
 

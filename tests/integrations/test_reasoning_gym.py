@@ -7,7 +7,7 @@ import multiprocessing
 import pytest
 
 from grpo_env import Completion, Example
-from grpo_env.core import judge
+from grpo_env.core import score_one
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import Unpacker, pack
 from grpo_env.taskfile.task import make_task
@@ -68,7 +68,7 @@ def test_two_hundred_values_are_those_of_its_own_scorer(tmp_path, name):
         for text in answers(example.info, after.info):
             expected = own_value(dataset.score_answer, text.strip(), entries[example.info["question"]])
             for each in (example, unpack(pack(example), "row")):
-                score = judge(ours.verifier, each, Completion(f"<think>\n</think>\n<answer>\n{text}\n</answer>"))
+                score = score_one(ours.verifier, each, Completion(f"<think>\n</think>\n<answer>\n{text}\n</answer>"))
                 assert score.part("gym").value == (0.0 if expected is None else expected), (text, score)
             values.append(expected)
     assert len(values) == 25
@@ -133,7 +133,7 @@ def row(name):
 
 
 def verdict(row, text, **options):
-    return judge(ReasoningGym(**options), Example("", info=row), Completion(text))
+    return score_one(ReasoningGym(**options), Example("", info=row), Completion(text))
 
 
 def test_an_answer_that_never_ends_is_ended_and_the_next_one_is_judged():
@@ -175,6 +175,6 @@ def test_forked_processes_have_scorers_of_their_own():
     hard = row("leg_counting")
     text = f"<answer>{hard['answer']}</answer>"
     assert verdict(hard, text).value == 1.0
-    with multiprocessing.get_context("fork").Pool(2) as pool:
+    with multiprocessing.get_context("fork").PromptSampler(2) as pool:
         assert [score.value for score in pool.starmap(verdict, [(hard, text)] * 8)] == [1.0] * 8
     assert verdict(hard, text).value == 1.0

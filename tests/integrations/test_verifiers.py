@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grpo_env.core import judge
+from grpo_env.core import score_one
 from grpo_env.files.reader import read_records
 from grpo_env.formats.detect import recognise
 from grpo_env.scoring.reader import Reader
@@ -70,7 +70,7 @@ def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, asked, ser
     for record, trace in zip(records, traces, strict=True):
         read = reader.read(record)
         assert read.id == trace["task"]["data"]["id"]
-        score = judge(task.verifier, read.example, read.completions[0])
+        score = score_one(task.verifier, read.example, read.completions[0])
         assert {part.name: part.value for part in score.walk() if part is not score} == trace["metrics"]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from grpo_env import load_task
-from grpo_env.core import Completion, Example, Group, judge_groups
+from grpo_env.core import Completion, Example, Group, score_groups
 
 reward_doctor = pytest.importorskip("reward_doctor", reason="reward-doctor is not installed")
 
@@ -23,7 +23,7 @@ def test_reward_doctor_finds_nothing_that_is_paid_and_should_not_be(name: str) -
     def accuracy_reward(completions: list[str], answer: list[str], **_: object) -> list[float | None]:
         pairs = zip(completions, answer, strict=True)
         groups = [Group(Example("", answer=gold), [Completion(text)]) for text, gold in pairs]
-        return [score.part(task.metric).value for scores in judge_groups(task.verifier, groups) for score in scores]
+        return [score.part(task.metric).value for scores in score_groups(task.verifier, groups) for score in scores]
 
     found = reward_doctor.audit(accuracy_reward)
     assert len(found.outcomes) == 83

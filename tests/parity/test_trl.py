@@ -29,7 +29,7 @@ from grpo_env.trainer.batch import collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.engine.sampler import sample
-from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.update import update
 
@@ -72,7 +72,7 @@ def task() -> Task:
 
 
 @pytest.fixture(scope="module")
-def judged(task: Task) -> list[Judged]:
+def judged(task: Task) -> list[ScoredRollout]:
     """Three groups of four completions that the model itself wrote, some of them truncated."""
     run = Run.load(Mixture.of(task), config())
     examples = run.pools[0].examples
@@ -80,7 +80,7 @@ def judged(task: Task) -> list[Judged]:
     rollouts = sample(run.policy, prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5)
     assert {rollout.finish for rollout in rollouts} == {"stop", "length"}
     return [
-        Judged(examples[row // GROUP], rollout, Score(reward))
+        ScoredRollout(examples[row // GROUP], rollout, Score(reward))
         for row, (rollout, reward) in enumerate(zip(rollouts, REWARDS, strict=True))
     ]
 
@@ -98,7 +98,7 @@ def config(**settings: Any) -> TrainConfig:
     return TrainConfig.from_mapping({**own, **settings})
 
 
-def ours(task: Task, judged: Sequence[Judged], **settings: Any) -> tuple[Gradients, float, float]:
+def ours(task: Task, judged: Sequence[ScoredRollout], **settings: Any) -> tuple[Gradients, float, float]:
     """Gradients of both updates; loss and share of clipped tokens of the second."""
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
@@ -120,7 +120,9 @@ class Heard(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
         return loss
 
 
-def theirs(judged: Sequence[Judged], folder: Path, rewards: Any = None, **arguments: Any) -> tuple[Gradients, Heard]:
+def theirs(
+    judged: Sequence[ScoredRollout], folder: Path, rewards: Any = None, **arguments: Any
+) -> tuple[Gradients, Heard]:
     """Gradients of both updates, and the trainer after them. ``rewards``: one list for each reward function."""
     model, tokenizer = load_model("bundled")
     optimizer = Recorder(model)
@@ -196,7 +198,7 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", SAME)
-def test_gradients_and_losses_are_the_same(case: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+def test_gradients_and_losses_are_the_same(case: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
     """To 2e-5 of the largest gradient (3e-6 but for the entropy): what float32 leaves of sums in another order."""
     settings, arguments = SAME[case]
     expected, trainer = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
@@ -227,7 +229,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", DIFFERENT)
-def test_known_differences(case: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+def test_known_differences(case: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
     settings, arguments = DIFFERENT[case]
     expected, _ = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
     found, *_ = ours(task, judged, **{**WIDE[0], **settings})
@@ -238,7 +240,7 @@ LOSS_TYPES = {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}
 
 
 @pytest.mark.parametrize("aggregate", LOSS_TYPES)
-def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[Judged], tmp_path: Path) -> None:
+def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
     """TRL divides by rows that have no part in the loss: truncated ones when masked, unscored ones; ours does not.
 
     So ours is larger by one factor; only for a mean over tokens TRL leaves out truncated rows as well.
@@ -261,7 +263,7 @@ def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[Judged]
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
 @pytest.mark.parametrize("unscored", [(), (0, 2)])
-def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[Judged], tmp_path: Path) -> None:
+def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[ScoredRollout], tmp_path: Path) -> None:
     """TRL adds 1e-4 to the deviation, we nothing: equal rewards are 0 without it."""
     rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
     _, trainer = theirs(judged, tmp_path, rewards=[rewards], scale_rewards=scale)
@@ -273,7 +275,7 @@ def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[Judged],
     assert bool((found != without).any()) == (scale != "none")
 
 
-def test_advantages_of_each_part(judged: list[Judged], tmp_path: Path) -> None:
+def test_advantages_of_each_part(judged: list[ScoredRollout], tmp_path: Path) -> None:
     """GDPO: each part normalised in its group, their weighted sum in the batch; two of TRL's 1e-4 apart from ours."""
     parts = [REWARDS, [float(row % 3) for row in range(len(judged))]]
     weights = [1.0, 0.5]

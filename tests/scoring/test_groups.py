@@ -12,13 +12,13 @@ from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record
 from grpo_env.registry import verifier
-from grpo_env.scoring import Fields, Tally, chunks, score_rows
+from grpo_env.scoring import Fields, ScoreSummary, chunks, score_rows
 from grpo_env.scoring.chunks import Chunk, cut
 from grpo_env.scoring.fields import MAX_GROUP
 from grpo_env.scoring.isolate_failures import mend
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.reader import Reader
-from grpo_env.scoring.worker_pool import DiedError
+from grpo_env.scoring.worker_pool import WorkerDiedError
 from grpo_env.taskfile.task import make_task
 
 VOTES = {
@@ -221,7 +221,7 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
 
     def attempt(chunk):
         if any(b"boom" in line.data for line in chunk.rows):
-            raise DiedError("the process that judged it died (SIGKILL)")
+            raise WorkerDiedError("the process that judged it died (SIGKILL)")
         return job(chunk)
 
     done = mend(job, Chunk(0, lines(rows)), attempt)
@@ -234,10 +234,10 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
 def test_a_tally_is_the_same_in_one_piece_in_many_and_after_json(task):
     rows = [row("2+3=5\n#### 5", y=True), row("#### 6", y=True), "{broken", row("#### 5", y=False)]
     job = Job(task, ("file",), (Reader(task, Fields(label=("y",))),))
-    pieces, whole = Tally(), job(Chunk(0, lines(rows))).tally
+    pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).tally
     for line in lines(rows):
         pieces.merge(job(Chunk(0, (line,))).tally)
     for one in (pieces, whole):
         one.verdicts = one.seconds = 0.0
-    assert pieces == whole == Tally.from_dict(json.loads(json.dumps(whole.to_dict())))
+    assert pieces == whole == ScoreSummary.from_dict(json.loads(json.dumps(whole.to_dict())))
     assert dict(whole.disagreements) == {(True, False): 1, (False, True): 1}

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.scoring import Tally
-from grpo_env.scoring.job import Done, Reject
+from grpo_env.scoring import ScoreSummary
+from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.resume import Partial
 
 TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
@@ -17,7 +17,7 @@ TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "i
 def chunk(number):
     """The output of a chunk that holds a good row and a bad one."""
     reject = Reject("a.jsonl", number, "broken", None)
-    return Done(f'{{"row": {number}}}\n'.encode(), (reject,), Tally(rows=2, bad_rows=1, completions=1))
+    return ChunkResult(f'{{"row": {number}}}\n'.encode(), (reject,), ScoreSummary(rows=2, bad_rows=1, completions=1))
 
 
 def contents(folder):
@@ -168,7 +168,7 @@ def test_a_name_that_somebody_takes_in_the_meantime_is_theirs_and_the_work_is_ke
 
 def test_rejects_are_a_file_only_if_there_are_any(tmp_path):
     with Partial(tmp_path / "out.jsonl", TASK) as partial:
-        partial.add(chunk(0)._replace(rejects=(), tally=Tally(rows=1, completions=1)))
+        partial.add(chunk(0)._replace(rejects=(), tally=ScoreSummary(rows=1, completions=1)))
         assert partial.finish() is None
     assert contents(tmp_path) == {"out.jsonl": b'{"row": 0}\n'}
 

@@ -11,7 +11,7 @@ from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Record, read_records
 from grpo_env.registry import verifier
-from grpo_env.scoring import Fields, Tally, output_row, score_records, score_rows, select
+from grpo_env.scoring import Fields, ScoreSummary, output_row, score_records, score_rows, select
 from grpo_env.taskfile.task import load_task, make_task
 
 SUMS = {
@@ -202,7 +202,7 @@ def test_an_output_row_holds_everything_needed_to_weigh_again(task):
 
 def test_the_tally_counts_agreement_both_ways(task):
     rows = [("#### 5", True), ("#### 5", False), ("#### 6", True), ("#### 6", False), ("#### 5", True)]
-    tally = Tally()
+    tally = ScoreSummary()
     for text, label in rows:
         tally.add(one(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy")
     tally.add(one(task, {"answer": "5"}), "accuracy")

@@ -179,7 +179,7 @@ def test_tasks_are_listed(server):
     cards = {card["name"]: card for card in server.get("/tasks").json}
     assert list(cards) == ["obeys", "votes", "gsm8k"]
     assert cards["votes"]["verifiers"] == ["serving_obeys", "majority"]
-    assert [card["judges_groups"] for card in cards.values()] == [False, True, False]
+    assert [card["scores_groups"] for card in cards.values()] == [False, True, False]
     assert cards["gsm8k"]["metric"] == "accuracy"
 
 

@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.aliases import PEERS
+from grpo_env.trainer.aliases import ALIASES
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.presets import PRESETS
 
@@ -85,8 +85,8 @@ def test_presets() -> None:
 
 def test_the_tables_speak_of_settings_that_exist() -> None:
     known = {field.name for field in fields(TrainConfig)}
-    assert set(PEERS.values()) <= known
-    assert not set(PEERS) & known
+    assert set(ALIASES.values()) <= known
+    assert not set(ALIASES) & known
     assert {name for row in PRESETS.values() for name in row} <= known
     for row in PRESETS.values():
         TrainConfig.from_mapping(row)

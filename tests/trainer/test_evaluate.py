@@ -18,7 +18,7 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampler import Rollout
 from grpo_env.trainer.evaluate import run_eval, summarise
 from grpo_env.trainer.prompts import take
-from grpo_env.trainer.rollout import Judged, evaluate
+from grpo_env.trainer.rollout import ScoredRollout, evaluate
 
 
 @verifier("test_has_letter")
@@ -66,9 +66,9 @@ def test_bootstrap_agrees_with_the_normal_interval() -> None:
     assert bootstrap(values, seed=1) == bootstrap(values, seed=1)
 
 
-def scored(value: float | None, status: str = "scored") -> Judged:
+def scored(value: float | None, status: str = "scored") -> ScoredRollout:
     part = Score(value, status, name="m")
-    return Judged(
+    return ScoredRollout(
         Example("e"), Rollout([1], [2, 3], "ab", "length", [0.0, 0.0]), Score(value, status, parts=(part,)), value
     )
 

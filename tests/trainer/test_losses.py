@@ -12,10 +12,10 @@ from grpo_env.trainer.losses import (
     aggregate,
     clipped,
     denominators,
-    gap_weight,
     importance_ratio,
     kl_penalty,
     policy_loss,
+    tis_weight,
     token_logp,
 )
 
@@ -237,7 +237,7 @@ def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
 def test_weights_against_the_sampler_gap() -> None:
     old = torch.tensor([0.5, 0.1, 0.6, 1.0, 1.0], dtype=torch.float64).log().requires_grad_()
     sampler = torch.tensor([0.4, 0.2, 0.2, 1.0, 0.0], dtype=torch.float64).log()
-    weights = gap_weight(old, sampler, 2.0)
+    weights = tis_weight(old, sampler, 2.0)
     assert weights.tolist() == pytest.approx([1.25, 0.5, 2.0, 1.0, 2.0], abs=1e-15)
     assert not weights.requires_grad
 

@@ -20,8 +20,8 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampler import Rollout
 from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.prompts import Pool, draw
-from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.prompts import PromptSampler, draw
+from grpo_env.trainer.rollout import ScoredRollout
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def stop_at(last: int):
 @pytest.mark.parametrize("count", [4, 10, 16])
 def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
     tasks = [make_task(), *(make_task({"repetition": {"n": 1}}) for _ in range(2))]
-    pools = [Pool(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
+    pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
     total: Counter[int] = Counter()
     for step in range(200):
         prompts = draw(pools, count, step, "0")
@@ -105,21 +105,24 @@ def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
 
 
 def test_each_task_is_judged_by_its_own_verifier_and_schedules(make_task) -> None:
-    pools = [Pool(make_task(), 1.0, TrainConfig()), Pool(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig())]
+    pools = [
+        PromptSampler(make_task(), 1.0, TrainConfig()),
+        PromptSampler(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig()),
+    ]
     for task, verifier, _ in draw(pools, 6, 0, "0"):
         assert verifier == task.verifier.at(0)
 
 
 def test_one_task_is_taken_as_if_there_were_no_mixture(make_task) -> None:
     task = make_task()
-    pool = Pool(task, 7.0, TrainConfig())
+    pool = PromptSampler(task, 7.0, TrainConfig())
     assert [prompt.example for prompt in draw([pool], 3, 5, "1")] == pool.take(3, 5, "1")
     assert Mixture.of(task).resolved() == task.resolved()
 
 
 def test_means_of_each_task_stand_beside_those_of_all() -> None:
     judged = [
-        Judged(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
+        ScoredRollout(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
         for task, reward, right in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
     ]
     means = summarise(judged)
@@ -133,9 +136,9 @@ def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:
     values = {"one": [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], "two": [(0.0,), (3.0,), (1.0,)]}
     weights = {"one": (1.0, 0.5), "two": (2.0,)}
 
-    def judged(*tasks: str) -> list[Judged]:
+    def judged(*tasks: str) -> list[ScoredRollout]:
         return [
-            Judged(
+            ScoredRollout(
                 None,
                 Rollout([1], [2], "a", "stop", [0.0]),
                 Score(0.0, parts=tuple(Score(v, weight=w) for v, w in zip(row, weights[task], strict=True))),

@@ -12,17 +12,17 @@ from grpo_env.core import Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampler import Rollout
-from grpo_env.trainer.prompts import MASTERED, Pool
-from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.prompts import MASTERED, PromptSampler
+from grpo_env.trainer.rollout import ScoredRollout
 
 SCHEDULE = TrainConfig(curriculum="schedule", curriculum_by="level", curriculum_start=0.25, curriculum_steps=10)
 RATE = TrainConfig(curriculum="pass_rate")
 
 
-def pool(config: TrainConfig, levels: list[object]) -> Pool:
+def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
     examples = [Example(str(number), info={"level": level}) for number, level in enumerate(levels)]
     task = SimpleNamespace(name="t", source="t.yaml", format=Format(), examples=lambda split: list(examples))
-    return Pool(task, 1.0, config)
+    return PromptSampler(task, 1.0, config)
 
 
 def test_easy_ones_come_first_and_all_of_them_in_the_end() -> None:
@@ -55,9 +55,9 @@ def test_a_difficulty_that_is_no_number_is_named(level: object) -> None:
         pool(SCHEDULE, [1, level])
 
 
-def judged(id: str, *right: float | None, task: str = "t") -> list[Judged]:
+def judged(id: str, *right: float | None, task: str = "t") -> list[ScoredRollout]:
     rollout = Rollout([1], [2], "a", "stop", [0.0])
-    return [Judged(Example(id), rollout, Score(0.0), value, task) for value in right]
+    return [ScoredRollout(Example(id), rollout, Score(0.0), value, task) for value in right]
 
 
 def test_what_is_mastered_comes_seldom() -> None:

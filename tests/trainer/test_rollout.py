@@ -13,8 +13,8 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import Pool, Prompt
-from grpo_env.trainer.rollout import Judged, fill_batch, roll_out
+from grpo_env.trainer.prompts import Prompt, PromptSampler
+from grpo_env.trainer.rollout import ScoredRollout, collect_rollouts, roll_out
 from grpo_env.trainer.run.checkpoint import RunFolder
 
 
@@ -39,15 +39,15 @@ CONFIG = TrainConfig(prompts_per_step=3, group_size=8, max_new_tokens=6, resampl
 
 @pytest.fixture
 def fill(policy: Policy, make_task):
-    def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[Judged], list[Judged]]:
+    def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_telling": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         config = replace(CONFIG, **changes)
-        return fill_batch(policy, [Pool(task, 1.0, config)], config, step)
+        return collect_rollouts(policy, [PromptSampler(task, 1.0, config)], config, step)
 
     return call
 
 
-def rollouts(judged: list[Judged]) -> list[tuple[str, list[int]]]:
+def rollouts(judged: list[ScoredRollout]) -> list[tuple[str, list[int]]]:
     return [(one.example.id, one.rollout.ids) for one in judged]
 
 

@@ -19,7 +19,7 @@ from grpo_env.trainer.batch import collate, pack, token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampler import Rollout, sample
-from grpo_env.trainer.rollout import Judged
+from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts as guards
 from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
 
@@ -44,17 +44,17 @@ def sampler_logp(token: int) -> float:
     return -0.1 * token  # as far from the model's as would be hard to overlook
 
 
-def judged(policy: Policy, rows=None, **score) -> list[Judged]:
+def judged(policy: Policy, rows=None, **score) -> list[ScoredRollout]:
     found = []
     for prompt, ids, reward in rows or ROWS:
         finish = "stop" if ids[-1] == 0 else "length"
         rollout = Rollout(prompt, ids, policy.decode(ids), finish, list(map(sampler_logp, ids)))
         status = "scored" if reward is not None else "error"
-        found.append(Judged(EXAMPLE, rollout, Score(reward, status, **score)))
+        found.append(ScoredRollout(EXAMPLE, rollout, Score(reward, status, **score)))
     return found
 
 
-def gradient(policy: Policy, rows: list[Judged], config: TrainConfig, reference=None) -> torch.Tensor:
+def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, reference=None) -> torch.Tensor:
     """The whole gradient as one vector, through batch, micro-batches and loss."""
     from grpo_env.trainer.losses import denominators
 
@@ -303,7 +303,7 @@ def test_the_sampler_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
     rollouts = sample(sampler, [[40, 41, 42], [70]], 3, max_new_tokens=20, temperature=temperature)
-    rows = [Judged(EXAMPLE, rollout, Score(float(at % 3))) for at, rollout in enumerate(rollouts)]
+    rows = [ScoredRollout(EXAMPLE, rollout, Score(float(at % 3))) for at, rollout in enumerate(rollouts)]
     (micro,) = collate(policy, rows, CONFIG).micro_batches
     with torch.no_grad():
         *_, total, tokens = micro_batch_loss(policy, micro, CONFIG, 1.0)[1].tolist()
@@ -398,8 +398,8 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
     second = Rollout([40], [*other, 0], policy.decode(other), "stop", [0.0] * 15)
     assert len(other) == 14
     rows = [
-        Judged(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
-        Judged(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
+        ScoredRollout(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
+        ScoredRollout(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
     ]
     config = replace(CONFIG, group_size=2, supervision="process", std="population")
     got = token_advantages(policy, rows, config)

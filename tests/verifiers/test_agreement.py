@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grpo_env.core import Completion, Example, Group, Score, judge_groups
+from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.agreement import LONGEST, MAX_WORDS, MOST_COMPARED, Diversity, Majority
@@ -23,7 +23,7 @@ ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/agreement.j
 
 
 def scores(verifier: Any, texts: list[str]) -> list[Score]:
-    (found,) = judge_groups(verifier, [Group(Example("x"), list(map(Completion, texts)))])
+    (found,) = score_groups(verifier, [Group(Example("x"), list(map(Completion, texts)))])
     assert all(score.explanation for score in found)
     return found
 
@@ -74,7 +74,7 @@ def test_answers_that_agree_with_two_that_differ() -> None:
 
 def test_a_vote_needs_no_gold_and_does_not_look_at_one() -> None:
     group = Group(Example("x", answer="17"), [Completion("18"), Completion("18"), Completion("17")])
-    assert [score.value for score in judge_groups(Majority(), [group])[0]] == [1.0, 1.0, 0.0]
+    assert [score.value for score in score_groups(Majority(), [group])[0]] == [1.0, 1.0, 0.0]
     assert Majority().problem(Example("x")) is None
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, judge
+from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, score_one
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
 from grpo_env.verifiers.parts import Part
@@ -228,7 +228,7 @@ def test_round_trips() -> None:
             Part("gated", Fixed(), when="any", statuses={"no_answer": -1.0}),
         )
     )
-    score = judge(verifier, EXAMPLE, TEXT)
+    score = score_one(verifier, EXAMPLE, TEXT)
     assert Score.from_dict(json.loads(json.dumps(score.to_dict()))) == score
     assert pickle.loads(pickle.dumps(verifier)) == verifier
     recomputed = sum(part.weight * part.value for part in score.parts if part.value is not None)

@@ -20,8 +20,8 @@ from grpo_env.core import (
     Score,
     StepScore,
     Verifier,
-    judge,
-    judge_groups,
+    score_groups,
+    score_one,
 )
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
@@ -78,13 +78,13 @@ def groups(*texts: Sequence[str]) -> list[Group]:
 
 
 def table(verifier: Verifier, *texts: Sequence[str]) -> list[list[float | None]]:
-    return [[score.value for score in scores] for scores in judge_groups(verifier, groups(*texts))]
+    return [[score.value for score in scores] for scores in score_groups(verifier, groups(*texts))]
 
 
 def test_groups_are_judged_apart_and_batches_together() -> None:
     assert table(Rank(), ["a", "bbb", "cc"], ["d", "ee"]) == [[0, 2, 1], [0, 1]]
     assert table(Batch(), ["a", "bbb", "cc"], ["d", "ee"]) == [[5, 5, 5], [5, 5]]
-    assert [[score.explanation for score in row] for row in judge_groups(Batch(), groups(["a"], [], ["b", "c"]))] == [
+    assert [[score.explanation for score in row] for row in score_groups(Batch(), groups(["a"], [], ["b", "c"]))] == [
         ["e0"],
         [],
         ["e2", "e2"],
@@ -101,7 +101,7 @@ def test_one_completion_is_a_group_of_one() -> None:
     example, completion = Example("x"), Completion("abc")
     assert Rank()(example, completion).value == 0.0
     assert Batch()(example, completion).value == 1.0
-    assert judge(WeightedSum((Part("r", Rank()), Part("b", Batch()))), example, completion).value == 1.0
+    assert score_one(WeightedSum((Part("r", Rank()), Part("b", Batch()))), example, completion).value == 1.0
 
 
 def test_what_breaks_hurts_no_other() -> None:
@@ -109,13 +109,13 @@ def test_what_breaks_hurts_no_other() -> None:
     assert table(Rank(), ["a", "?"], ["b", "cc"]) == [[None, None], [0, 1]]
     assert table(Batch(), ["a", "#"], ["b"]) == [[None, None], [None]]
     assert table(Batch(too_few=True), ["a", "b"]) == [[None, None]]
-    (score, _), _ = judge_groups(Batch(too_few=True), groups(["a", "b"], ["c"]))
+    (score, _), _ = score_groups(Batch(too_few=True), groups(["a", "b"], ["c"]))
     assert (score.status, "2 scores for 3" in score.explanation) == ("error", True)
 
 
 def test_a_broken_part_leaves_its_siblings_their_verdicts() -> None:
     verifier = WeightedSum((Part("len", Length()), Part("rank", Rank()), Part("batch", Batch(), 0.0)))
-    (first, second), (third,) = judge_groups(verifier, groups(["a", "??"], ["#"]))
+    (first, second), (third,) = score_groups(verifier, groups(["a", "??"], ["#"]))
     assert [score.value for score in (first, second, third)] == [None, None, 1.0]
     assert [part.value for part in first.parts] == [1.0, None, None]
     assert first.status == "error"
@@ -124,7 +124,7 @@ def test_a_broken_part_leaves_its_siblings_their_verdicts() -> None:
 
 def test_behind_a_gate_only_what_passes_is_seen() -> None:
     verifier = WeightedSum((Part("rank", Rank(), when="gate"), Part("gate", Longer(), 0.0)))
-    first, second, third = judge_groups(verifier, groups(["a", "bbb", "cccc", "dd"], ["e", "f"], ["gggg"]))
+    first, second, third = score_groups(verifier, groups(["a", "bbb", "cccc", "dd"], ["e", "f"], ["gggg"]))
     assert [score.value for score in first] == [0, 0, 1, 0]
     assert [score.part("rank").explanation for score in first] == [
         "the gate gate is closed",
@@ -150,7 +150,7 @@ def test_a_group_verifier_as_a_gate() -> None:
 
 def test_an_unscored_gate_of_one_completion_is_of_no_other() -> None:
     verifier = WeightedSum((Part("rank", Rank(), when="len"), Part("len", Length(), 0.0)))
-    (row,) = judge_groups(verifier, groups(["a", "xx", "ccc"]))
+    (row,) = score_groups(verifier, groups(["a", "xx", "ccc"]))
     assert [score.value for score in row] == [0, None, 1]
     assert [score.status for score in row] == ["scored", "not_applicable", "scored"]
 
@@ -178,7 +178,7 @@ def test_schedules_over_groups() -> None:
 
 def test_steps_of_a_batch() -> None:
     verifier = WeightedSum((Part("batch", Batch(), 0.0, process=2.0), Part("rank", Rank(), 0.0, process=1.0)))
-    (row,) = judge_groups(verifier, groups(["a", "bb"]))
+    (row,) = score_groups(verifier, groups(["a", "bb"]))
     assert [[(step.end, step.value) for step in score.steps] for score in row] == [
         [(1, 1.0), (1, 0.0)],
         [(1, 1.0), (2, 1.0)],
@@ -187,12 +187,12 @@ def test_steps_of_a_batch() -> None:
 
 def test_scores_of_groups_survive_json() -> None:
     verifier = WeightedSum((Part("rank", Rank()), Part("batch", Batch(), 0.0, process=1.0), Part("len", Length(), 0.0)))
-    for score in judge_groups(verifier, groups(["a", "x", "!"]))[0]:
+    for score in score_groups(verifier, groups(["a", "x", "!"]))[0]:
         assert Score.from_dict(json.loads(json.dumps(score.to_dict()))) == score
 
 
 def test_seconds_add_up() -> None:
-    (row,) = judge_groups(WeightedSum((Part("rank", Rank()), Part("len", Length()))), groups(["a", "b"]))
+    (row,) = score_groups(WeightedSum((Part("rank", Rank()), Part("len", Length()))), groups(["a", "b"]))
     assert all(score.seconds == pytest.approx(sum(part.seconds for part in score.parts)) for score in row)
 
 
@@ -216,7 +216,7 @@ COMPLETIONS = st.builds(lambda text, tokens: Completion(text, num_tokens=tokens)
 
 
 def verdicts(verifier: Verifier, group: Group) -> list[tuple[float | None, str]]:
-    return [(score.value, score.status) for score in judge_groups(verifier, [group])[0]]
+    return [(score.value, score.status) for score in score_groups(verifier, [group])[0]]
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -236,7 +236,7 @@ def test_permuting_a_group_permutes_its_scores(name: str, completions: list[Comp
 def test_a_group_never_sees_another(name: str, first: list[Completion], second: list[Completion]) -> None:
     verifier = make_verifier(name, BUILT[name], "test")
     both = [Group(Example("a", answer="4"), first), Group(Example("b", answer="5"), second)]
-    together = [[(score.value, score.status) for score in row] for row in judge_groups(verifier, both)]
+    together = [[(score.value, score.status) for score in row] for row in score_groups(verifier, both)]
     assert together == [verdicts(verifier, group) for group in both]
 
 
@@ -246,5 +246,5 @@ def test_plain_verifiers_judge_a_group_as_one_by_one(completions: list[Completio
     plain = {"accuracy": {}, "tag_count": {"when": "accuracy"}, "overlong": {"max_tokens": 30}, "equation_steps": {}}
     verifier = make_verifier("weighted_sum", {"of": plain}, "test")
     example = Example("x", answer="4")
-    alone = [judge(verifier, example, completion) for completion in completions]
+    alone = [score_one(verifier, example, completion) for completion in completions]
     assert verdicts(verifier, Group(example, completions)) == [(score.value, score.status) for score in alone]

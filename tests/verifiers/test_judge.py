@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grpo_env.core import Completion, Example, Group, Message, judge_groups
+from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.llm_judge import LLMJudge
@@ -83,7 +83,7 @@ def test_a_plain_prompt_is_the_question(peer):
 def test_equal_requests_are_sent_once(peer):
     server = peer(judge_by_equality)
     groups = [Group(EXAMPLE, [text(answer) for answer in ("72", "73", "72", "72")])] * 2
-    scores = judge_groups(judge(server.url), groups)
+    scores = score_groups(judge(server.url), groups)
     assert [[score.value for score in group] for group in scores] == [[1.0, 0.0, 1.0, 1.0]] * 2
     assert len(server.requests) == 2
 
@@ -373,7 +373,7 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
     assert b"sk-secret" not in (tmp_path / "judge.db").read_bytes()
     for bad in ("", "two\nlines", "schlüssel"):
         monkeypatch.setenv("JUDGE_KEY", bad)
-        ((score,),) = judge_groups(judge(NOWHERE, api_key_env="JUDGE_KEY"), [Group(EXAMPLE, [text("72")])])
+        ((score,),) = score_groups(judge(NOWHERE, api_key_env="JUDGE_KEY"), [Group(EXAMPLE, [text("72")])])
         assert (score.status, bad in score.explanation) == ("error", not bad)
         assert "JUDGE_KEY holds no API key" in score.explanation
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.core import Completion, Example, Group, Verifier, judge_groups
+from grpo_env.core import Completion, Example, Group, Verifier, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong
@@ -25,7 +25,7 @@ TEXTS = st.lists(st.tuples(st.sampled_from(["4", "5", ""]), st.none() | LENGTHS)
 
 def values(verifier: Verifier, group: Any, answer: str | None = "4") -> list[float | None]:
     completions = [Completion(text, num_tokens=tokens) for text, tokens in group]
-    (scores,) = judge_groups(verifier, [Group(Example("x", answer=answer), completions)])
+    (scores,) = score_groups(verifier, [Group(Example("x", answer=answer), completions)])
     assert all(score.explanation for score in scores)
     assert all(score.status == "not_applicable" or answer is None for score in scores if score.value is None)
     return [score.value for score in scores]
@@ -75,7 +75,7 @@ def test_groups_are_ranked_apart() -> None:
         Group(Example("a", answer="4"), [Completion("4", num_tokens=1), Completion("4", num_tokens=2)]),
         Group(Example("b", answer="4"), [Completion("4", num_tokens=1000), Completion("4", num_tokens=2000)]),
     ]
-    assert [[score.value for score in scores] for scores in judge_groups(verifier, groups)] == [[0.5, -0.5]] * 2
+    assert [[score.value for score in scores] for scores in score_groups(verifier, groups)] == [[0.5, -0.5]] * 2
 
 
 def test_a_score_keeps_what_was_right_and_why() -> None:

@@ -24,7 +24,7 @@ from transformers import (
     LlamaForTokenClassification,
 )
 
-from grpo_env.core import Completion, Example, Format, Group, Message, judge_groups
+from grpo_env.core import Completion, Example, Format, Group, Message, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.trainer.engine.policy import BUNDLED
@@ -446,7 +446,7 @@ def test_models_that_cannot_be_used(last_digit, classifier, speaker, tmp_path, m
         (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be one token each"),
     ]
     for judge, message in troubles:
-        ((score,),) = judge_groups(judge, [Group(EXAMPLE, [Completion("7")])])
+        ((score,),) = score_groups(judge, [Group(EXAMPLE, [Completion("7")])])
         assert (score.value, score.status) == (None, "error")
         assert message in score.explanation
     with pytest.raises(UsageError, match="it was not made for"):

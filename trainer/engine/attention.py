@@ -213,7 +213,7 @@ AttentionInterface.register(NAME, attend)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def attend_here(model: Any) -> None:
+def install_attention(model: Any) -> None:
     """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), none."""
     capped = getattr(model.config.get_text_config(decoder=True), "attn_logit_softcapping", None) is not None
     if model.config._attn_implementation == "sdpa" or (capped and model.config._attn_implementation == "eager"):

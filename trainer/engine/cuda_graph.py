@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .attention import attend
-from .decoder import WrittenOut
+from .decoder import FusedDecoder
 from .layers import hidden_states
 from .policy import Policy
 
 
-class Captured(WrittenOut):
-    """``WrittenOut`` with every row's prompt beside its own tokens. Elsewhere than on CUDA its steps are not recorded.
+class CudaGraphDecoder(FusedDecoder):
+    """``FusedDecoder`` with each row's prompt beside its own tokens. Off CUDA its steps are not recorded.
 
     Fewer rows are another graph, so finished ones stay until they are half of all.
     """

@@ -52,7 +52,7 @@ class Decoder:
         self.seen, self.positions = self.seen[kept], self.positions[kept]
 
 
-class WrittenOut(Decoder):
+class FusedDecoder(Decoder):
     """The same for a model with layers like Llama's."""
 
     def step(self, tokens: Tensor) -> Tensor:

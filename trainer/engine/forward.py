@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from .attention import Layout, attend_packed
-from .layers import are_known, hidden_states
+from .layers import hidden_states, is_supported
 from .policy import Policy
 
 Piece = tuple[Tensor, tuple[Tensor, ...]]  # states (n, D), and an index of the n tokens of (rows, T) they predict
@@ -91,7 +91,7 @@ def packed(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
     predicts[lengths.cumsum(0) - 1] = True
-    if policy.has_head_apart and are_known(policy.model) and not policy.model.is_activation_checkpointing:
+    if policy.has_head_apart and is_supported(policy.model) and not policy.model.is_activation_checkpointing:
 
         def mix(attention: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
             heads = [states.transpose(0, 1)[None] for states in (query, key, value)]

@@ -24,7 +24,7 @@ FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 Mix = Callable[[Any, Tensor, Tensor, Tensor, int | None], Tensor]
 
 
-def are_known(model: Any) -> bool:
+def is_supported(model: Any) -> bool:
     """Whether a model's layers are these. FSDP2's want to be called as a whole."""
     config = model.config
     return (

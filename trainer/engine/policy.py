@@ -21,7 +21,7 @@ from transformers.utils import logging as transformers_logging
 from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 
-from .attention import attend_here
+from .attention import install_attention
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
 
@@ -173,7 +173,7 @@ def load_policy(
     use_bf16 = precision == "bf16" or (precision == "auto" and found == "cuda" and torch.cuda.is_bf16_supported())
     model, tokenizer = load_model(name)
     model.to(accelerator.device)
-    attend_here(model)
+    install_attention(model)
     if gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
     model.eval()

@@ -15,10 +15,10 @@ from grpo_env.errors import DivergedError, UsageError
 
 from .cache import can_share
 from .continuous_batching import decode_in_pages
-from .cuda_graph import Captured
-from .decoder import Decoder, WrittenOut
+from .cuda_graph import CudaGraphDecoder
+from .decoder import Decoder, FusedDecoder
 from .forward import agree
-from .layers import are_known
+from .layers import is_supported
 from .policy import Policy
 from .sharding.fsdp import gathered
 
@@ -105,16 +105,18 @@ def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], logps: li
 
 def decoder_of(policy: Policy) -> type[Decoder]:
     """The fastest that there is for a policy."""
-    if not (are_known(policy.model) and can_share(policy)):
+    if not (is_supported(policy.model) and can_share(policy)):
         return Decoder
-    return Captured if policy.captures else WrittenOut
+    return CudaGraphDecoder if policy.captures else FusedDecoder
 
 
-def with_captured_steps(policy: Policy) -> Policy:
+def with_cuda_graphs(policy: Policy) -> Policy:
     """The policy, on CUDA with decoding steps as graphs if these give the plain steps' logits on four short rows."""
-    if policy.device.type != "cuda" or not are_known(policy.model):
+    if policy.device.type != "cuda" or not is_supported(policy.model):
         return policy
-    return replace(policy, captures=agree(partial(_trial, policy, Decoder), partial(_trial, policy, Captured), 0.05))
+    return replace(
+        policy, captures=agree(partial(_trial, policy, Decoder), partial(_trial, policy, CudaGraphDecoder), 0.05)
+    )
 
 
 def _trial(policy: Policy, kind: type[Decoder]) -> Tensor:

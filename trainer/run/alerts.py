@@ -23,11 +23,11 @@ def warnings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     What stays wrong is said once: it must have been right for ``WINDOW`` steps before it is said again.
     """
-    found = {name: guard(rows) for name, guard in GUARDS.items()}
+    found = {name: guard(rows) for name, guard in ALERTS.items()}
     return [
         {"kind": "warning", "step": rows[-1]["step"], "guard": name, "seen": warning[0], "try": warning[1]}
         for name, warning in found.items()
-        if warning and not any(GUARDS[name](rows[:-back]) for back in range(1, WINDOW + 1))
+        if warning and not any(ALERTS[name](rows[:-back]) for back in range(1, WINDOW + 1))
     ]
 
 
@@ -141,7 +141,7 @@ def sampler_gap(rows: Sequence[Row]) -> Finding | None:
     )
 
 
-GUARDS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
+ALERTS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
     guard.__name__: guard
     for guard in (
         *(reward_collapse, uniform_groups, entropy_collapse, length_explosion),

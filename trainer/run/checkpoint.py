@@ -17,7 +17,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding.fsdp import is_sharded, load_optimizer, shares, whole_model, whole_state
-from ..prompts import Pool
+from ..prompts import PromptSampler
 from .folder import MODEL, RunFiles, read_config, replace, sync, writing
 
 
@@ -44,7 +44,7 @@ class RunFolder(RunFiles):
         reference: Mapping[str, Tensor] | None,
         step: int,
         keep: int,
-        pools: Sequence[Pool] = (),
+        pools: Sequence[PromptSampler] = (),
     ) -> None:
         """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``.
 
@@ -78,7 +78,7 @@ class RunFolder(RunFiles):
         policy: Policy,
         optimizer: torch.optim.Optimizer,
         reference: dict[str, Tensor] | None,
-        pools: Sequence[Pool] = (),
+        pools: Sequence[PromptSampler] = (),
     ) -> tuple[int, list[str]]:
         """Restore the newest sound checkpoint; returns its step, and a message for each corrupt one it passed over.
 

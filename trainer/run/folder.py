@@ -28,7 +28,7 @@ from grpo_env.taskfile.schema import read_yaml
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..rollout import Judged
+    from ..rollout import ScoredRollout
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -68,7 +68,7 @@ class RunFiles:
             with writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
                 file.writelines(map(dump_line, rows))
 
-    def record_samples(self, step: int, judged: Sequence[Judged], advantages: Tensor) -> None:
+    def record_samples(self, step: int, judged: Sequence[ScoredRollout], advantages: Tensor) -> None:
         """Append completions to ``samples.jsonl``, with whole score trees and advantages.
 
         ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.

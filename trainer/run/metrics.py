@@ -12,7 +12,7 @@ from .folder import RunFiles
 from .trackers import finish_tracker, track
 
 
-class Journal:
+class MetricsLogger:
     """Takes the rows of a run, from where its files end; ``tracker`` is that of ``start_tracker``."""
 
     def __init__(self, files: RunFiles, report: Report, tracker: Any | None) -> None:

@@ -18,21 +18,21 @@ from grpo_env.taskfile.mixture import Mixture
 from ..batch import Batch
 from ..config import TrainConfig
 from ..engine.forward import with_fast_paths
-from ..engine.layers import are_known
+from ..engine.layers import is_supported
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, load_policy, size
-from ..engine.sampler import with_captured_steps
+from ..engine.sampler import with_cuda_graphs
 from ..engine.sharding.deepspeed import with_engine
 from ..engine.sharding.fsdp import is_sharded, shard
 from ..evaluate import accuracy_interval, summarise
-from ..prompts import Pool, check_task
-from ..rollout import Judged, evaluate
-from ..update import UpdateStats, hold_in_bf16, learning_rate, make_optimizer
+from ..prompts import PromptSampler, check_task
+from ..rollout import ScoredRollout, evaluate
+from ..update import UpdateStats, cast_to_bf16, learning_rate, make_optimizer
 from .checkpoint import RunFolder
 from .console import Report
 from .curves import plot_curves
 from .folder import CURVES, MODEL, SAMPLES, uninterrupted
-from .metrics import Journal
+from .metrics import MetricsLogger
 from .trackers import check_tracker, start_tracker
 
 SHOWN = 3  # completions shown before and after
@@ -59,11 +59,11 @@ class Run:
     policy: Policy
     reference: dict[str, Tensor] | None
     optimizer: torch.optim.Optimizer
-    pools: Sequence[Pool]
+    pools: Sequence[PromptSampler]
     held_out: Sequence[Sequence[Example]]
     report: Report
     folder: RunFolder = field(init=False)
-    journal: Journal = field(init=False)
+    journal: MetricsLogger = field(init=False)
 
     @classmethod
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
@@ -75,10 +75,10 @@ class Run:
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
         )
-        policy = with_captured_steps(with_fast_paths(policy, share_prompts=config.share_prompts))
+        policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=config.share_prompts))
         prepare_adapter(policy, config)
         if config.optimizer == "adamw_bf16":
-            hold_in_bf16(policy)
+            cast_to_bf16(policy)
         policy = replace(shard(policy, config), paged=config.sampler == "paged")
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
@@ -93,7 +93,7 @@ class Run:
             policy,
             policy.snapshot() if config.kl_coef > 0 else None,
             optimizer,
-            [Pool(task, weight, config) for task, weight in mixture.members],
+            [PromptSampler(task, weight, config) for task, weight in mixture.members],
             [task.examples("eval", config.eval_examples) for task in mixture.tasks],
             Report(config.steps, silent=not policy.accelerator.is_main_process),
         )
@@ -119,7 +119,7 @@ class Run:
         rows = config.prompts_per_step * config.group_size
         where = f"{policy.device}" + f", {many} processes" * (many > 1) + " with a share each" * is_sharded(policy)
         tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
-        self.journal = Journal(self.folder, self.report, tracker)
+        self.journal = MetricsLogger(self.folder, self.report, tracker)
         for pool in self.pools:
             share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
             task = pool.task
@@ -133,7 +133,7 @@ class Run:
         )
         if config.share_prompts and not policy.shares_prompts:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
-        if not are_known(policy.model):
+        if not is_supported(policy.model):
             self.report.say("layers     transformers' own: for this model there are no faster ones")
         elif policy.device.type == "cuda" and not policy.captures:
             self.report.say("sampling   without CUDA graphs: they do not give this model's logits here")
@@ -157,7 +157,7 @@ class Run:
             shown = [(one.example, one.rollout.text, one.score) for one in first]
             self.report.completions(f"completions {'after' if step else 'before'} training", shown)
 
-    def _held_out(self, samples: int, step: int) -> list[Judged]:
+    def _held_out(self, samples: int, step: int) -> list[ScoredRollout]:
         sets = zip(self.mixture.tasks, self.held_out, strict=True)
         return [
             one
@@ -165,7 +165,7 @@ class Run:
             for one in evaluate(self.policy, task, examples, self.config, samples=samples, step=step)
         ]
 
-    def check(self, judged: Sequence[Judged], step: int) -> None:
+    def check(self, judged: Sequence[ScoredRollout], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
         unscored = [one for one in judged if not one.score.scored]
         if len(unscored) > self.config.max_unscored_share * len(judged):
@@ -195,8 +195,8 @@ class Run:
     def record(
         self,
         step: int,
-        judged: Sequence[Judged],
-        tried: Sequence[Judged],
+        judged: Sequence[ScoredRollout],
+        tried: Sequence[ScoredRollout],
         batch: Batch,
         stats: UpdateStats,
         times: tuple[float, float, float],

@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from grpo_env.trainer.engine import attention
-from grpo_env.trainer.engine.attention import NAME, Layout, attend, attend_here
+from grpo_env.trainer.engine.attention import NAME, Layout, attend, install_attention
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 
@@ -114,7 +114,7 @@ def test_whole_models_say_the_same(family: str) -> None:
     results = []
     for own, shared in ((False, False), (True, False), (True, True)):
         if own:
-            attend_here(policy.model)
+            install_attention(policy.model)
         policy.model.zero_grad()
         each = replace(policy, shares_prompts=shared, has_head_apart=True)
         logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))

@@ -14,11 +14,11 @@ from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.batch import collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine import layers
-from grpo_env.trainer.engine.attention import attend_here
-from grpo_env.trainer.engine.cuda_graph import Captured
+from grpo_env.trainer.engine.attention import install_attention
+from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.sampler import with_captured_steps
+from grpo_env.trainer.engine.sampler import with_cuda_graphs
 from grpo_env.trainer.prompts import ask
 from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.run.checkpoint import RunFolder
@@ -39,7 +39,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 class Replayed:
     """Stands for a recorded graph: it does the step again, with what is now at the addresses it was recorded with."""
 
-    def __init__(self, steps: Captured) -> None:
+    def __init__(self, steps: CudaGraphDecoder) -> None:
         self.steps, self.addresses = steps, addresses(steps)
         Elsewhere.recording = True
         try:
@@ -52,14 +52,14 @@ class Replayed:
         self.steps.found = self.steps._forward()
 
 
-def addresses(steps: Captured) -> list[int]:
+def addresses(steps: CudaGraphDecoder) -> list[int]:
     state = (steps.given, steps.place, steps.positions, steps.seen, steps.columns)
     return [held.data_ptr() for held in (*state, *chain.from_iterable(steps.held))]
 
 
 @pytest.fixture(autouse=True)
 def graphs_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Captured, "_captured", lambda steps: Replayed(steps))
+    monkeypatch.setattr(CudaGraphDecoder, "_captured", lambda steps: Replayed(steps))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_step_of_training_stays_on_the_models_device(sent: Policy, settings: d
     here = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
     with Elsewhere():
         assert sent.device == THERE
-        policy = with_captured_steps(with_fast_paths(sent, share_prompts=True))
+        policy = with_cuda_graphs(with_fast_paths(sent, share_prompts=True))
         assert (policy.shares_prompts, policy.has_head_apart, policy.captures) == (True, True, True)
         sampled, stats = one_step(policy, **settings)
     expected, plain = one_step(here, **settings)
@@ -110,10 +110,10 @@ def test_a_checkpoint_is_taken_up_there(sent: Policy, tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", layers.FAMILIES)
 def test_a_step_of_each_family_can_be_recorded(family: str) -> None:
     policy = tiny(family)
-    attend_here(policy.model)
+    install_attention(policy.model)
     send_model(policy.model)
     with Elsewhere():
-        assert with_captured_steps(policy).captures
+        assert with_cuda_graphs(policy).captures
 
 
 @pytest.mark.parametrize("shares", [True, False])
@@ -121,10 +121,10 @@ def test_a_step_of_each_family_can_be_recorded(family: str) -> None:
 def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Policy) -> None:
     random = replace(tiny(family), tokenizer=sent.tokenizer)
     random.model.resize_token_embeddings(sent.vocabulary)
-    attend_here(random.model)
+    install_attention(random.model)
     send_model(random.model)
     with Elsewhere():
-        policy = with_captured_steps(with_fast_paths(random, share_prompts=shares))
+        policy = with_cuda_graphs(with_fast_paths(random, share_prompts=shares))
         assert (policy.shares_prompts, policy.captures) == (shares, False)
         assert len(one_step(policy, kl_coef=0.1)[0]) == 16
 

@@ -14,9 +14,9 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine import layers, sampler
-from grpo_env.trainer.engine.attention import attend_here
-from grpo_env.trainer.engine.cuda_graph import Captured
-from grpo_env.trainer.engine.decoder import Decoder, WrittenOut
+from grpo_env.trainer.engine.attention import install_attention
+from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.forward import Piece, agree, completion_states, logits_of, packed, with_fast_paths
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
@@ -82,7 +82,7 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     results = []
     for fast in (False, True):
         if fast:
-            attend_here(policy.model)
+            install_attention(policy.model)
             policy = with_fast_paths(policy, share_prompts=True)
             assert policy.shares_prompts
             assert policy.has_head_apart
@@ -94,7 +94,7 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
 
-DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, WrittenOut, Captured)]
+DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, FusedDecoder, CudaGraphDecoder)]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 ) -> None:
     """Rows end at different times, so that those that share a prompt become fewer."""
     policy = replace(tiny(family), tokenizer=WORDS)
-    attend_here(policy.model)
-    assert sampler.decoder_of(policy) is (WrittenOut if family in layers.FAMILIES else Decoder)
+    install_attention(policy.model)
+    assert sampler.decoder_of(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
     monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
@@ -123,7 +123,9 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
     policy = replace(policy, autocast=dtype)
     return agree(
-        partial(sampler._trial, policy, Decoder), partial(sampler._trial, policy, Captured), 0.05 if dtype else 1e-5
+        partial(sampler._trial, policy, Decoder),
+        partial(sampler._trial, policy, CudaGraphDecoder),
+        0.05 if dtype else 1e-5,
     )
 
 
@@ -131,7 +133,7 @@ def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
 @pytest.mark.parametrize("family", layers.FAMILIES)
 def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
     policy = tiny(family)
-    attend_here(policy.model)
+    install_attention(policy.model)
     assert captures(policy, dtype)
     for layer in policy.model.get_decoder().layers:  # its norms are written out: another one is another model
         layer.input_layernorm.register_forward_hook(lambda *given: 1.5 * given[-1])
@@ -144,7 +146,7 @@ def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype:
 def test_captured_steps_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
     policy = replace(tiny(family), accelerator=Accelerator())
     policy.model.to("cuda")
-    attend_here(policy.model)
+    install_attention(policy.model)
     assert captures(policy, dtype)
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from grpo_env.trainer.engine.attention import attend_here
-from grpo_env.trainer.engine.layers import Gated, Normed, Turned, are_known, hidden_states
+from grpo_env.trainer.engine.attention import install_attention
+from grpo_env.trainer.engine.layers import Gated, Normed, Turned, hidden_states, is_supported
 
 from .test_forward import SMALL
 
@@ -37,7 +37,7 @@ def random_model(family: str, settings: dict[str, Any], dtype: torch.dtype = tor
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **{**SMALL, **settings})).eval().to(dtype)
     for weight in model.parameters():
         weight.data += 0.2 * torch.randn_like(weight)
-    attend_here(model)
+    install_attention(model)
     return model
 
 
@@ -58,7 +58,7 @@ def one_row(model: Any, ids: Tensor) -> Tensor:
 @pytest.mark.parametrize(("family", "settings"), MODELS)
 def test_states_and_gradient_are_those_of_the_models_own_modules(family: str, settings: dict[str, Any]) -> None:
     model, ids = random_model(family, settings), torch.arange(3, 15)
-    assert are_known(model)
+    assert is_supported(model)
     weight = torch.randn(len(ids), SMALL["hidden_size"])
     found = []
     for states in (model.get_decoder()(ids[None], use_cache=False).last_hidden_state[0], one_row(model, ids)):
@@ -105,6 +105,6 @@ def test_gradients_are_those_of_differences() -> None:
 
 
 def test_other_families_are_not_taken_for_these() -> None:
-    assert not are_known(random_model("gemma2", {"head_dim": 8}))
-    assert not are_known(random_model("smollm3", {}))  # every fourth layer has no positions
-    assert not are_known(random_model("llama", {"hidden_act": "gelu"}))
+    assert not is_supported(random_model("gemma2", {"head_dim": 8}))
+    assert not is_supported(random_model("smollm3", {}))  # every fourth layer has no positions
+    assert not is_supported(random_model("llama", {"hidden_act": "gelu"}))

@@ -14,8 +14,8 @@ from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.trainer.engine import sampler
 from grpo_env.trainer.engine.cache import decoding_cache
-from grpo_env.trainer.engine.cuda_graph import Captured
-from grpo_env.trainer.engine.decoder import Decoder, WrittenOut
+from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampler import Rollout, sample
 
@@ -78,7 +78,7 @@ def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, tem
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", [Decoder, WrittenOut, Captured])
+@pytest.mark.parametrize("kind", [Decoder, FusedDecoder, CudaGraphDecoder])
 def test_finished_rows_are_dropped_without_changing_the_others(
     policy: Policy, monkeypatch: pytest.MonkeyPatch, kind: type[Decoder]
 ) -> None:

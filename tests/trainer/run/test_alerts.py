@@ -10,7 +10,7 @@ from dataclasses import fields
 import pytest
 
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.run.alerts import GUARDS, warnings
+from grpo_env.trainer.run.alerts import ALERTS, warnings
 
 SOUND = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
 SOUND["sampler_gap"] = 0.03  # half more than rounding to bfloat16 makes
@@ -102,7 +102,7 @@ def test_advice_names_settings_that_exist() -> None:
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
     rows = run(30, **bad)
     found = {warning["guard"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
-    assert found.keys() == GUARDS.keys()
+    assert found.keys() == ALERTS.keys()
     named = set(re.findall(r"\w+(?==)|[a-z]+_[a-z_]+", " ".join(found.values())))
     assert named
     assert named <= {field.name for field in fields(TrainConfig)}

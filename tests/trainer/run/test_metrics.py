@@ -10,14 +10,14 @@ from rich.console import Console
 
 from grpo_env.trainer.run.console import Report
 from grpo_env.trainer.run.folder import RunFiles
-from grpo_env.trainer.run.metrics import Journal
+from grpo_env.trainer.run.metrics import MetricsLogger
 
 from .test_console import train_row
 
 
-def journal(folder: Path) -> tuple[Journal, io.StringIO]:
+def journal(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
     said = io.StringIO()
-    return Journal(RunFiles(folder), Report(20, Console(file=said, width=200)), None), said
+    return MetricsLogger(RunFiles(folder), Report(20, Console(file=said, width=200)), None), said
 
 
 def test_rows_are_kept_with_their_time_and_warnings_follow_them(tmp_path: Path) -> None:
