@@ -97,8 +97,6 @@ class Bare(Verifier):
 def test_a_number_is_no_score():
     score = score_one(Bare(), Example("1"), Completion("x"))
     assert score.explanation == "TypeError: the verifier gave 1.0, not a Score"
-        score_one(Bare(), Example("1"), Completion("x")).explanation == "TypeError: the verifier gave 1.0, not a Score"
-    )
 
 
 @dataclass(frozen=True)
