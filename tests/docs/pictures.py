@@ -5,7 +5,9 @@
 
 Pictures of what a page runs come from running that page. The report is photographed by Chromium. ``learning.png`` needs
 TRL (docs/benchmarks.md says how) and takes seven minutes, ``process_supervision.png`` is a study of an hour, which goes
-on where it was stopped; the others take five minutes.
+on where it was stopped; the others take five minutes. The picture of the first page needs none of these:
+
+    python tests/docs/pictures.py landing
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import landing
 from pages import run_page
 from PIL import Image
 
@@ -29,12 +32,15 @@ RUN = {  # picture: the page that makes it, and where
     "modes.png": ("docs/tutorials/process_supervision.md", "modes.png"),
 }
 MEASURED = ("learning.png", "process_supervision.png")
+LANDING = "landing"  # the four files that landing.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
 onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
 DESK, PHONE = (1050, 1410), (390, 1222)  # pixels of the two windows; both are shown 940 high
 
 
 def main(wanted: list[str]) -> None:
+    if LANDING in wanted:
+        landing.draw(DOCS)
     for page in dict.fromkeys(page for picture, (page, _) in RUN.items() if picture in wanted):
         folder = Path(tempfile.mkdtemp())
         for file in Path(os.environ["GRPO_ENV_DATA"]).iterdir():
@@ -75,9 +81,11 @@ def photograph(report: Path) -> None:
 
 
 if __name__ == "__main__":
-    missing = [name for name in ("GRPO_ENV_DATA", "PEER_PYTHON") if name not in os.environ]
-    missing += ["chromium"] if shutil.which("chromium") is None else []
-    unknown = set(sys.argv[1:]) - {*RUN, *MEASURED}
+    wanted = sys.argv[1:] or [LANDING, *RUN, *MEASURED]
+    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) != {LANDING} else ()
+    missing = [name for name in needed if name not in os.environ]
+    missing += ["chromium"] if needed and shutil.which("chromium") is None else []
+    unknown = set(wanted) - {LANDING, *RUN, *MEASURED}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
-    main(sys.argv[1:] or [*RUN, *MEASURED])
+    main(wanted)
