@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
+CODE = re.compile(r"<pre( id=\"[^\"]*\")?>((?:<[^>]*>)*<code[^>]*>)(.*?)</code></pre>", re.DOTALL)
 NAMES = {"README.md": "index.md", "README.zh-CN.md": "zh-CN.md", "CHANGELOG.md": "changelog.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".sh": "bash"}
 
@@ -55,7 +57,14 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Refuse a page that would ask the network for something, so that the site opens anywhere."""
     if asked := FETCHED.search(output):
         raise PluginError(f"{page.file.src_uri}: fetches {asked[1]} from outside; keep a copy in docs/site")
-    return output
+    return CODE.sub(measured, output)
+
+
+def measured(block: re.Match[str]) -> str:
+    """A block of code with the length of its longest line, which site.css fits to the column."""
+    lines = html.unescape(re.sub(r"<[^>]*>", "", block[3])).splitlines()
+    columns = max(map(len, lines), default=1)
+    return f'<pre{block[1] or ""} style="--columns: {max(columns, 1)}">{block[2]}{block[3]}</code></pre>'
 
 
 def uri(path: Path) -> str:

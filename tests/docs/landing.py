@@ -1,7 +1,7 @@
 """Draws the picture of the first page: a reward, ten of its exploits and the fix, as ``grpo_env audit`` reports them.
 
-One SVG for each of two widths (a desk, a phone) and two colour schemes. All of it comes from ``examples/``: the code and
-the YAML as they stand there, the completions and scores as two audits report them.
+One SVG for each of two widths (a desk, a phone) and two colour schemes. All of it comes from ``examples/``: the code
+and the YAML as they stand there, the completions and scores as two audits report them.
 """
 
 from __future__ import annotations
