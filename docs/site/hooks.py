@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
 CODE = re.compile(r"<pre( id=\"[^\"]*\")?>((?:<[^>]*>)*<code[^>]*>)(.*?)</code></pre>", re.DOTALL)
+NARROW = 45  # characters that fit a phone
 NAMES = {"README.md": "index.md", "README.zh-CN.md": "zh-CN.md", "CHANGELOG.md": "changelog.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".sh": "bash"}
 
@@ -61,10 +62,18 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def measured(block: re.Match[str]) -> str:
-    """A block of code with the length of its longest line, which site.css fits to the column."""
-    lines = html.unescape(re.sub(r"<[^>]*>", "", block[3])).splitlines()
-    columns = max(map(len, lines), default=1)
-    return f'<pre{block[1] or ""} style="--columns: {max(columns, 1)}">{block[2]}{block[3]}</code></pre>'
+    """A block of code that site.css fits to its column: its longest line, and the indents of its lines."""
+    lines = block[3].splitlines(keepends=True)
+    plain = [html.unescape(re.sub(r"<[^>]*>", "", line)).rstrip("\n") for line in lines]
+    columns = max(map(len, plain), default=1) or 1
+    code = block[3]
+    if columns > NARROW:
+        indents = [len(line) - len(line.lstrip(" ")) for line in plain]
+        code = "".join(
+            f'<span class="line" style="--indent: {indent + 2}ch">{line}</span>'
+            for line, indent in zip(lines, indents, strict=True)
+        )
+    return f'<pre{block[1] or ""} style="--columns: {columns}">{block[2]}{code}</code></pre>'
 
 
 def uri(path: Path) -> str:
