@@ -15,6 +15,7 @@ import torch
 from trl import GRPOConfig, GRPOTrainer
 
 from grpo_env import load_task
+from grpo_env.integrations.trl import reward_funcs, to_dataset
 
 GROUP = 8
 
@@ -31,7 +32,7 @@ def main() -> None:
     parser.add_argument("--out", default="runs/trl")
     asked = parser.parse_args()
     task = load_task(asked.task)
-    funcs = task.reward_funcs()
+    funcs = reward_funcs(task)
     config = GRPOConfig(
         output_dir=asked.out,
         reward_weights=[func.weight for func in funcs],  # the task's reward 1, its parts 0: they are in it already
@@ -47,7 +48,7 @@ def main() -> None:
         save_strategy="no",
         report_to="none",
     )
-    trainer = GRPOTrainer(asked.model, reward_funcs=funcs, args=config, train_dataset=task.to_trl_dataset("train"))
+    trainer = GRPOTrainer(asked.model, reward_funcs=funcs, args=config, train_dataset=to_dataset(task, "train"))
     trainer.train()
     last = [row for row in trainer.state.log_history if "reward" in row][-1]
     print("step", last["step"], {key: round(value, 3) for key, value in last.items() if key.endswith("/mean")})

@@ -16,7 +16,7 @@ from grpo_env.core import Example, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import COLUMN, Unpacker, pack, prompt_to_send
 from grpo_env.taskfile.schema import Split
-from grpo_env.taskfile.task import Task, find_task, load_task
+from grpo_env.taskfile.task import Task, find_task_file, load_task
 
 from .scoring import Pair, completion, verdicts
 
@@ -136,7 +136,7 @@ def __getattr__(name: str) -> RewardFunc:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        file = find_task(name)
+        file = find_task_file(name)
     except UsageError as error:
         raise AttributeError(str(error)) from error
     return RewardFunc(Judge(load_task(file)))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grpo_env.errors import UsageError
 
 from .schema import NAME, explain, read_yaml
-from .task import Task, find_task, load_task, make_task, task_from
+from .task import Task, find_task_file, load_task, make_task
 
 
 class MemberSpec(BaseModel):
@@ -84,10 +84,10 @@ def load_mixture(name: str | Path, overrides: Mapping[str, Any] | None = None) -
 
     Raises ``UsageError``.
     """
-    path = find_task(name)
+    path = find_task_file(name)
     data = read_yaml(path)
     if "mixture" not in data:
-        return Mixture.of(task_from(data, path, overrides))
+        return Mixture.of(make_task(data, str(path), path.parent, overrides))
     for key in overrides or {}:
         raise UsageError(f"{key}: {path} is a mixture; keys of its tasks are changed in their own files")
     spec = parse_mixture(data, str(path))

@@ -1,13 +1,14 @@
-"""A task: the YAML file made into examples, prompts and one verifier. Everything else starts from here."""
+"""``Task``: a task file loaded into examples, prompts and one composed verifier."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from grpo_env.core import Completion, Example, Format, GroupVerifier, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
@@ -17,18 +18,15 @@ from .dataset import is_local, load_rows
 from .prompt import build_prompt, render
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec, build_verifier, parse_task, read_yaml
 
-if TYPE_CHECKING:
-    from grpo_env.integrations.trl import RewardFunc
-
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to solve and how it is judged.
+    """What to solve and how answers are scored. Picklable.
 
-    ``source`` is the file the task came from (for messages), ``folder`` what its relative paths start from, and
-    ``verifier`` the composed reward. Picklable.
+    ``source`` names the task file in messages, relative paths start from ``folder``, and ``verifier`` computes the
+    reward.
     """
 
     spec: TaskSpec
@@ -42,22 +40,22 @@ class Task:
         return self.spec.task
 
     @property
-    def argument(self) -> str:
-        """What names it on a command line: its name where that leads to its file, else the file."""
+    def command_line_name(self) -> str:
+        """The argument that loads this task from a command line: its name if that finds its file, else the path."""
         try:
-            found = str(find_task(self.name)) == self.source
+            found_by_name = str(find_task_file(self.name)) == self.source
         except UsageError:
-            found = False
-        return self.name if found or not Path(self.source).is_file() else self.source
+            found_by_name = False
+        return self.name if found_by_name or not Path(self.source).is_file() else self.source
 
     @property
     def scores_groups(self) -> bool:
-        """Whether a verifier judges the completions of an example against each other."""
+        """Whether a verifier compares the completions of a group with each other."""
         return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.within())
 
     @property
     def needs_prompt(self) -> bool:
-        """Whether a verifier looks at the example's prompt."""
+        """Whether a verifier reads the prompt."""
         return any(verifier.needs_prompt for verifier in self.verifier.within())
 
     @property
@@ -78,7 +76,7 @@ class Task:
     def examples(self, split: Split, limit: int | None = None) -> list[Example]:
         """The examples of a split, from its first ``limit`` rows.
 
-        Raises ``UsageError`` for missing columns, empty data and unusable golds.
+        Raises ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
         """
         rows = load_rows(self.spec.dataset, split, self.folder, self.source, limit)
         examples = []
@@ -90,14 +88,14 @@ class Task:
             elif self.spec.dataset.bad_gold == "error":
                 raise UsageError(
                     f"{self.source}: {split} row {index + 1}: {problem}; "
-                    "mend it, or leave such rows out with dataset.bad_gold=skip"
+                    "fix it, or skip such rows with dataset.bad_gold=skip"
                 )
         if not examples:
             raise UsageError(f"{self.source}: no row of the {split} split has a usable gold answer")
         return examples
 
     def example(self, row: Mapping[str, Any], id: str, where: str) -> Example:
-        """One row as an example. ``where`` begins the message of the ``UsageError`` for a template that fails."""
+        """One row as an example. Raises ``UsageError``, beginning with ``where``, if a template fails."""
         dataset = self.spec.dataset
         if dataset.id is not None:
             id = render(dataset.id, row, self.format, f"{where}: dataset.id")
@@ -105,29 +103,17 @@ class Task:
         return Example(id, build_prompt(self.spec.prompt, row, self.format, where), answer, row)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
-        """The gold answer of a row by the task's own template, or ``None`` where the task has no gold."""
+        """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers."""
         template = self.spec.dataset.answer
         return None if template is None else render(template, row, self.format, f"{where}: dataset.answer")
 
     def score(
         self, completion: str | Completion, *, answer: str | None = None, info: Mapping[str, Any] | None = None
     ) -> Score:
-        """Judge one completion against a gold answer. Never raises for what the model wrote."""
+        """Score one completion against a gold answer. Never raises because of the completion's text."""
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
         return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
-
-    def reward_funcs(self) -> list[RewardFunc]:
-        """Reward functions for TRL: see ``grpo_env.integrations.trl.reward_funcs``."""
-        from grpo_env.integrations.trl import reward_funcs
-
-        return reward_funcs(self)
-
-    def to_trl_dataset(self, split: Split = "train") -> Any:
-        """A split as a ``datasets.Dataset`` for TRL: see ``grpo_env.integrations.trl.to_dataset``."""
-        from grpo_env.integrations.trl import to_dataset
-
-        return to_dataset(self, split)
 
     def resolved(self) -> dict[str, Any]:
         """The task as a YAML-ready mapping; loading it again gives the same task."""
@@ -145,24 +131,18 @@ def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> T
     Relative paths in the file start from its folder, those in ``overrides`` from the current one. Raises
     ``UsageError``.
     """
-    path = find_task(name)
-    return task_from(read_yaml(path), path, overrides)
+    path = find_task_file(name)
+    return make_task(read_yaml(path), str(path), path.parent, overrides)
 
 
-def task_from(data: dict[str, Any], path: Path, overrides: Mapping[str, Any] | None = None) -> Task:
-    """A task from what its file holds, with ``overrides`` as in ``load_task``. Raises ``UsageError``."""
+def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Mapping[str, Any] | None = None) -> Task:
+    """A task from the mapping in its file, with ``overrides`` as in ``load_task``.
+
+    Raises ``UsageError`` that names ``source`` and the key.
+    """
     if "mixture" in data:
-        raise UsageError(f"{path}: a mixture of tasks is for grpo_env train alone; give one of its tasks here")
-    for key, value in (overrides or {}).items():
-        if key == "dataset.path" and is_local(str(value), Path.cwd()):
-            value = str(Path.cwd() / str(value))
-        _override(data, key, value)
-    return make_task(data, str(path), path.parent)
-
-
-def make_task(data: Mapping[str, Any], source: str, folder: Path) -> Task:
-    """A task from a YAML file's mapping. Raises ``UsageError`` that names ``source`` and the key."""
-    spec = parse_task(data, source)
+        raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
+    spec = parse_task(_with_overrides(data, overrides or {}), source)
     parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
     verifier = build_verifier(find("weighted_sum"), {"parts": parts}, source, ["verifiers"])
     names = _part_names(spec.verifiers)
@@ -180,25 +160,25 @@ def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Fo
     return _verifier(name, VerifierSpec.model_validate({**options, "use": name}), format or Format(), source, [name])
 
 
-def find_task(name: str | Path) -> Path:
-    """The file of a task. Raises ``UsageError`` for an unknown or an ambiguous name."""
+def find_task_file(name: str | Path) -> Path:
+    """The file of a task. Raises ``UsageError`` for an unknown or ambiguous name."""
     if str(name).endswith((".yaml", ".yml")):
         if not Path(name).is_file():
             raise UsageError(f"{name}: no such task file")
         return Path(name)
-    found = [path for path in task_files() if path.stem == str(name)]
-    if not found:
+    matches = [path for path in task_files() if path.stem == str(name)]
+    if not matches:
         known = [path.stem for path in task_files()]
         raise UsageError(
-            f"unknown task {str(name)!r}; {nearest(str(name), known)} (a file: give its path, ending in .yaml)"
+            f"unknown task {str(name)!r}; {nearest(str(name), known)} (for a file, give its path, ending in .yaml)"
         )
-    if len(found) > 1:
-        raise UsageError(f"task {name!r} is ambiguous: {' and '.join(map(str, found))}; give the path")
-    return found[0]
+    if len(matches) > 1:
+        raise UsageError(f"task {name!r} is ambiguous: {' and '.join(map(str, matches))}; give the path")
+    return matches[0]
 
 
 def task_files() -> list[Path]:
-    """All task files that can be found by name: bundled ones, then those in the folders of ``GRPO_ENV_TASKS``."""
+    """The task files that can be found by name: bundled ones, then those in the folders of ``GRPO_ENV_TASKS``."""
     folders = [Path(str(files("grpo_env.tasks")))]
     for folder in filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)):
         if not Path(folder).is_dir():
@@ -207,24 +187,33 @@ def task_files() -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
 
 
-def _override(data: dict[str, Any], key: str, value: Any) -> None:
+def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    changed = deepcopy(dict(data))
+    for key, value in overrides.items():
+        if key == "dataset.path" and is_local(str(value), Path.cwd()):
+            value = str(Path.cwd() / str(value))
+        _set(changed, key, value)
+    return changed
+
+
+def _set(data: dict[str, Any], key: str, value: Any) -> None:
     *path, last = key.split(".")
     if key.split(".")[0] not in SECTIONS:
         raise UsageError(f"{key}={value}: unknown task key; {nearest(key.split('.')[0], SECTIONS)}")
-    here = data
-    for step in path:
-        here = here.setdefault(step, {})
-        if not isinstance(here, dict):
-            raise UsageError(f"{key}={value}: {step!r} is not a section of the task")
-    if last == "path" and path == ["dataset"]:
-        # The file replaces whatever the task read before, generators included.
-        for other in ("generator", "arguments", "name"):
-            here.pop(other, None)
-    here[last] = value
+    section = data
+    for name in path:
+        section = section.setdefault(name, {})
+        if not isinstance(section, dict):
+            raise UsageError(f"{key}={value}: {name!r} is not a section of the task")
+    if key == "dataset.path":
+        # The file replaces the whole source, generators included.
+        for replaced in ("generator", "arguments", "name"):
+            section.pop(replaced, None)
+    section[last] = value
 
 
 def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: list[str]) -> tuple[Any, ...]:
-    # By name and late: the tree of imports points from verifiers to here, not back.
+    # Imported late: verifiers are loaded by name, so that importing a task stays light.
     from grpo_env.verifiers.parts import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
 

@@ -59,7 +59,7 @@ def expected(task: Task, asked) -> list[list[float | None]]:
 
 
 def test_the_two_hundred_text_and_chat(task, asked):
-    functions = pickle.loads(pickle.dumps(task.reward_funcs()))
+    functions = pickle.loads(pickle.dumps(door.reward_funcs(task)))
     assert [function.__name__ for function in functions] == [
         "arithmetic",
         "arithmetic/accuracy",
@@ -75,7 +75,7 @@ def test_the_two_hundred_text_and_chat(task, asked):
 
 def test_a_batch_is_judged_once_and_another_one_anew(task):
     task = Task(task.spec, task.source, task.folder, Counted())
-    first, second = task.reward_funcs()[0], pickle.loads(pickle.dumps(task.reward_funcs()[0]))
+    first, second = door.reward_funcs(task)[0], pickle.loads(pickle.dumps(door.reward_funcs(task)[0]))
     said = {"prompts": ["p", "p"], COLUMN: [pack(Example("a", info={"question": "", "answer": "1"}))] * 2}
     Counted.calls = 0
     texts = ["1", "2"]
@@ -90,7 +90,7 @@ def test_a_batch_is_judged_once_and_another_one_anew(task):
 
 
 def test_right_from_many_threads(task, asked):
-    functions = task.reward_funcs()
+    functions = door.reward_funcs(task)
     whole = expected(task, asked)
     parts = [slice(start, start + 8) for start in range(0, 200, 8)] * 4
 
@@ -125,7 +125,7 @@ def plain(tmp_path) -> Task:
 
 
 def test_columns_of_the_users_own_data_are_the_row(plain):
-    function = plain.reward_funcs()[0]
+    function = door.reward_funcs(plain)[0]
     said = {"prompts": ["1+1?"] * 3, "completions": [RIGHT, "", RIGHT]}
     columns = {"gold": ["2", "2", "3"], "equations": [["1+1=2"]] * 3}
     assert function(**said, **columns) == [2.5, 0.0, 1.5]
@@ -134,14 +134,14 @@ def test_columns_of_the_users_own_data_are_the_row(plain):
 
 
 def test_schedules_follow_the_trainers_step(plain):
-    function = plain.reward_funcs()[0]
+    function = door.reward_funcs(plain)[0]
     said = {"prompts": ["1+1?"], "completions": [RIGHT], "gold": ["2"], "equations": [["1+1=2"]]}
     steps = [function(**said, trainer_state=SimpleNamespace(global_step=step)) for step in (0, 2, 4, 9)]
     assert steps == [[2.5], [3.5], [4.5], [4.5]]
 
 
 def test_what_is_unscored_is_none_everywhere_and_logged(plain):
-    reward, *parts = plain.reward_funcs()
+    reward, *parts = door.reward_funcs(plain)
     extras, metrics = {}, {}
     said = {"prompts": ["1+1?"] * 2, "completions": [RIGHT] * 2, "gold": ["2", "2"], "equations": [None, ["1+1=2"]]}
     logs = {"log_extra": extras.__setitem__, "log_metric": metrics.__setitem__}
@@ -155,7 +155,7 @@ def test_what_is_unscored_is_none_everywhere_and_logged(plain):
 
 
 def test_tool_calls_and_reasoning_apart(task):
-    function = task.reward_funcs()[1]
+    function = door.reward_funcs(task)[1]
     row = [pack(example) for example in task.examples("train", 1)] * 2
     gold = task.examples("train", 1)[0].answer
     said = [
@@ -166,11 +166,11 @@ def test_tool_calls_and_reasoning_apart(task):
 
 
 def test_a_data_set_for_trl(task, plain):
-    found = task.to_trl_dataset("train")
+    found = door.to_dataset(task, "train")
     assert found.column_names == ["prompt", COLUMN]
     assert len(found) == 25
     assert found[0]["prompt"] == [{"role": "user", "content": task.examples("train", 1)[0].info["question"]}]
-    assert plain.to_trl_dataset("train")[0]["prompt"] == "Q: 1+1\nA: <think>\n"
+    assert door.to_dataset(plain, "train")[0]["prompt"] == "Q: 1+1\nA: <think>\n"
 
 
 def test_tasks_are_attributes_of_the_module(tmp_path, monkeypatch):
@@ -188,13 +188,13 @@ def trl():
 
 @pytest.fixture
 def trainer(trl, task, tmp_path):
-    functions = task.reward_funcs()
+    functions = door.reward_funcs(task)
     weights = [function.weight for function in functions]
     return trl.GRPOTrainer(
         model=str(BUNDLED),
         reward_funcs=functions,
         args=trl.GRPOConfig(output_dir=str(tmp_path), reward_weights=weights, **SETTINGS),
-        train_dataset=task.to_trl_dataset("train"),
+        train_dataset=door.to_dataset(task, "train"),
     )
 
 
@@ -235,7 +235,7 @@ def test_twenty_steps_are_logged_as_we_score_them(trainer, task, tmp_path):
 
 def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     (tmp_path / "data").mkdir()
-    task.to_trl_dataset("train").to_parquet(tmp_path / "data/train.parquet")
+    door.to_dataset(task, "train").to_parquet(tmp_path / "data/train.parquet")
     settings = {**SETTINGS, "max_steps": 1, "disable_tqdm": "true", "use_cpu": "true", "log_completions": "true"}
     options = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
     run = [sys.executable, "-m", "trl.scripts.grpo", "--model_name_or_path", BUNDLED, "--dataset_name", "data"]

@@ -9,7 +9,7 @@ import yaml
 from grpo_env.check import failed_cases
 from grpo_env.core import Message
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import find_task, load_task, make_task, task_files
+from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
 
 GOOD = {
     "version": 1,
@@ -261,33 +261,33 @@ def test_bad_yaml_is_named_by_line(tmp_path, text, line):
 
 
 def test_tasks_are_found_by_name_by_path_and_in_named_folders(file, monkeypatch):
-    assert find_task("gsm8k").name == "gsm8k.yaml"
+    assert find_task_file("gsm8k").name == "gsm8k.yaml"
     with pytest.raises(UsageError, match="unknown task 'sums'"):
-        find_task("sums")
+        find_task_file("sums")
     monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
-    assert find_task("sums") == file
+    assert find_task_file("sums") == file
     with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
-        find_task("gsm8")
+        find_task_file("gsm8")
     with pytest.raises(UsageError, match="no such task file"):
-        find_task("absent.yaml")
+        find_task_file("absent.yaml")
     (file.parent / "gsm8k.yaml").write_text(file.read_text())
     with pytest.raises(UsageError, match="ambiguous"):
-        find_task("gsm8k")
+        find_task_file("gsm8k")
     monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
     with pytest.raises(UsageError, match="is not a folder"):
         task_files()
 
 
 def test_what_names_a_task_on_a_command_line_leads_to_it(file, monkeypatch):
-    assert load_task("gsm8k").argument == "gsm8k"
-    assert load_task(file).argument == str(file)
+    assert load_task("gsm8k").command_line_name == "gsm8k"
+    assert load_task(file).command_line_name == str(file)
     monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
-    assert load_task("sums").argument == "sums"
+    assert load_task("sums").command_line_name == "sums"
     (file.parent / "gsm8k.yaml").write_text(file.read_text().replace("task: sums", "task: gsm8k"))
     own = load_task(file.parent / "gsm8k.yaml")
-    assert (own.name, own.argument) == ("gsm8k", own.source)
+    assert (own.name, own.command_line_name) == ("gsm8k", own.source)
     monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
-    assert own.argument == own.source
+    assert own.command_line_name == own.source
 
 
 def test_overrides_of_unknown_keys_are_errors(file):

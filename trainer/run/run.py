@@ -246,7 +246,7 @@ class Run:
         ends = [row for row in self.folder.metrics() if row["kind"] == "eval"]
         path = self.folder.path
         self.report.say(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
-        self.report.say(f"next       grpo_env eval {self.mixture.tasks[0].argument} --model {path / MODEL}")
+        self.report.say(f"next       grpo_env eval {self.mixture.tasks[0].command_line_name} --model {path / MODEL}")
         return Result(path, ends[0], ends[-1])
 
     def stopped(self, done: int, error: BaseException) -> RunError:
