@@ -16,7 +16,7 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The mapped folders only become grpo_env.verifiers etc. when installed, so types are checked on what we ship.
+# The top-level folders become grpo_env.verifiers etc. only when installed, so types are checked on the installed package.
 types: shipped
 	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
 
@@ -24,7 +24,7 @@ shipped: $(VENV)/ready
 	rm -rf build/typing build/lib
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 
-# Two processes, as most of a test's time is one thread's; each has about half of that.
+# Most tests use one thread, so the suite runs in two processes of about equal duration.
 FIRST := tests/trainer tests/tasks tests/docs tests/serving tests/integrations tests/test_examples.py
 
 tests: $(VENV)/ready
@@ -36,15 +36,15 @@ tests-first: $(VENV)/ready
 tests-rest: $(VENV)/ready
 	$(BIN)/python -m pytest tests $(FIRST:%=--ignore %)
 
-# The site, in build/site: open its index.html.
+# The documentation site: open build/site/index.html.
 docs: shipped $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# All that the pages show, trainings included: some minutes. `make tests` runs the rest of it.
+# Every command in the pages, including training runs; takes some minutes. `make tests` runs the fast ones.
 test-docs: $(VENV)/ready
 	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
 
-# The other trainers and evaluators, each as its own package calls ours.
+# The adapters, called by the packages they are for.
 test-integrations: .venv-integrations/ready
 	.venv-integrations/bin/python -m pytest tests/integrations
 
@@ -55,7 +55,7 @@ test-integrations: .venv-integrations/ready
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/integrations/requirements-alone.txt
 	touch $@
 
-# Needs data, Chromium and TRL; tests/docs/pictures.py says how, and how to draw some of them.
+# Needs data, Chromium and TRL. tests/docs/pictures.py explains how to set them up and how to draw single pictures.
 pictures: $(VENV)/ready
 	$(BIN)/python tests/docs/pictures.py
 
@@ -69,7 +69,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-# Wheel and sdist, looked at as PyPI does, and the wheel as a user meets it: in an empty environment and folder.
+# Wheel and sdist, checked as PyPI does, and the wheel installed and run in an empty environment and folder.
 dist: $(VENV)/ready
 	rm -rf dist build/dist && mkdir -p build/dist
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
@@ -77,7 +77,7 @@ dist: $(VENV)/ready
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv build/dist/venv
 	build/dist/venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
-	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval_examples=8
+	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
 
 clean:
 	rm -rf $(VENV) .venv-integrations build dist *.egg-info

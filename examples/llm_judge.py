@@ -1,12 +1,12 @@
-r"""A language model as judge, and how far to trust it: beside ``accuracy`` on answers that both can judge.
+r"""How far can you trust an LLM judge? Compare it with ``accuracy`` on answers that both can judge.
 
     vllm serve Qwen/Qwen2.5-7B-Instruct        # or any other server that speaks OpenAI's chat completions
     python examples/llm_judge.py gsm8k completions.jsonl --base-url http://localhost:8000/v1 \
         --model Qwen/Qwen2.5-7B-Instruct
 
-The file is one that ``grpo_env score`` reads. The task's verifiers give way to two that are watched, ``accuracy`` and
-``llm_judge``; what they disagree on is printed, with the judge's reasons. Only after that let a judge pay for answers
-that nothing else can judge.
+Takes any file that ``grpo_env score`` reads, and scores it with ``accuracy`` and ``llm_judge`` instead of the task's
+own verifiers. Disagreements are printed with the judge's reasons. Do this before you let a judge decide on answers that
+nothing else can check.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from grpo_env import Score, load_task
 from grpo_env.files.reader import read_records
 from grpo_env.scoring import Fields, score_records
 
-SHOWN = 10
+MAX_SHOWN = 10
 
 
 def shown(score: Score) -> str:
-    """The value, or that there is none."""
+    """The value as text."""
     return "unscored" if score.value is None else f"{score.value:g}"
 
 
@@ -32,25 +32,25 @@ def main() -> None:
     parser.add_argument("completions", type=Path)
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--cache", default="judge.db", help="keeps replies, so that each is paid for once")
-    asked = parser.parse_args()
-    judge = {"use": "llm_judge", "base_url": asked.base_url, "model": asked.model, "cache": asked.cache}
+    parser.add_argument("--cache", default="judge.db", help="keeps replies, so that each question is asked once")
+    options = parser.parse_args()
+    judge = {"use": "llm_judge", "base_url": options.base_url, "model": options.model, "cache": options.cache}
     parts = {"accuracy": {}, "judge": judge}
-    task = load_task(asked.task, {"verifiers": parts, "metric": "accuracy", "cases": []})
+    task = load_task(options.task, {"verifiers": parts, "metric": "accuracy", "cases": []})
     table: Counter[tuple[str, str]] = Counter()
-    for row in score_records(task, Fields(), read_records(asked.completions)):
+    for row in score_records(task, Fields(), read_records(options.completions)):
         if row.problem:
             print(f"line {row.line}: {row.problem}")
         for score in row.scores:
-            ours, theirs = score.part("accuracy"), score.part("judge")
-            verdicts = shown(ours), shown(theirs)
-            table[verdicts] += 1
-            if verdicts[0] != verdicts[1] and table[verdicts] <= SHOWN:
-                print(f"{row.id}: gold {ours.gold!r}, answer {ours.answer!r}:")
-                print(f"    accuracy {verdicts[0]}, judge {verdicts[1]}: {theirs.explanation}")
+            accuracy, verdict = score.part("accuracy"), score.part("judge")
+            values = shown(accuracy), shown(verdict)
+            table[values] += 1
+            if values[0] != values[1] and table[values] <= MAX_SHOWN:
+                print(f"{row.id}: gold {accuracy.gold!r}, answer {accuracy.answer!r}:")
+                print(f"    accuracy {values[0]}, judge {values[1]}: {verdict.explanation}")
     print("accuracy  judge     completions")
-    for (ours, theirs), count in sorted(table.items()):
-        print(f"{ours:9} {theirs:9} {count:,}")
+    for values, count in sorted(table.items()):
+        print(f"{values[0]:9} {values[1]:9} {count:,}")
 
 
 if __name__ == "__main__":

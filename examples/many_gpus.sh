@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# One training run on all GPUs of this machine, or as one job of Slurm on all GPUs of its nodes.
+# One training run on all GPUs of this machine, or as a Slurm job on all GPUs of its nodes.
 #
 #     examples/many_gpus.sh gsm8k --model Qwen/Qwen2.5-1.5B-Instruct --run runs/qwen
 #     sbatch --nodes=2 --gpus-per-node=8 --ntasks-per-node=1 examples/many_gpus.sh gsm8k --model ... --run /shared/runs/qwen
 #     PROCESSES=2 examples/many_gpus.sh arithmetic --run runs/two device=cpu steps=5
 #
-# The last line is for a machine without a GPU. Everything behind the script's name goes to `grpo_env train`. To go on
-# after a stop: --resume RUN in place of the task, on any number of processes. docs/scaling.md says what is sent between
-# them, and what a share of the weights for each (FSDP2, DeepSpeed) needs.
+# The last line is for a machine without a GPU. All arguments go to `grpo_env train`. To resume a run, pass --resume RUN
+# instead of the task, on any number of processes. docs/scaling.md describes what they exchange, and sharded weights
+# (FSDP2, DeepSpeed).
 set -euo pipefail
 
 processes=${PROCESSES:-$(nvidia-smi --list-gpus | wc -l)}

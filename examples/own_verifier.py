@@ -1,11 +1,11 @@
-"""A verifier of your own: how many of the problem's numbers does the reasoning use?
+"""A custom verifier: how many of the problem's numbers does the reasoning use?
 
 grpo_env verifiers check examples/own_verifier.py
 grpo_env train examples/own_data.yaml --verifiers examples/own_verifier.py \
     'verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}'
 
-It pays for numbers, not for what is done with them: hence ``when: accuracy`` above, and hence the last of the cases,
-which says so to everyone who reads the catalogue.
+It rewards numbers, not what is done with them. Hence the gate ``when: accuracy`` above, and the last of its
+cases, which documents the hack.
 """
 
 import re
@@ -20,24 +20,24 @@ PROBLEM = {"problem": "Leo has 12 pens and finds 8. How many now?"}
 @verifier("uses_the_numbers")
 @dataclass(frozen=True)
 class UsesTheNumbers(Verifier):
-    """The share of the problem's numbers that stand in the reasoning."""
+    """The fraction of the problem's numbers that appear in the reasoning."""
 
     column: str = "problem"
-    """The column of the data that holds the problem."""
+    """The column with the problem."""
     format: Format = field(default_factory=Format)
 
     cases = (
         Case("<think>12+8=20</think>", 1.0, "both", info=PROBLEM),
         Case("<think>12+80=92</think>", 0.5, "80 is not 8", info=PROBLEM),
         Case("12 and 8 make 20", 0.0, "no reasoning block", info=PROBLEM),
-        Case("<think>hm</think>", None, "no numbers are asked for", info={"problem": "Why?"}),
-        Case("<think>8 12</think>", 1.0, "hack: numbers without a thought", info=PROBLEM),
+        Case("<think>hm</think>", None, "the problem has no numbers", info={"problem": "Why?"}),
+        Case("<think>8 12</think>", 1.0, "hack: numbers without reasoning", info=PROBLEM),
     )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        asked = set(re.findall(r"[0-9]+", str(example.info[self.column])))
-        if not asked:
+        expected = set(re.findall(r"[0-9]+", str(example.info[self.column])))
+        if not expected:
             return Score(None, "not_applicable", explanation="the problem has no numbers")
         first, last = reasoning_span(completion.text, self.format) or (0, 0)
-        used = asked & set(re.findall(r"[0-9]+", completion.text[first:last]))
-        return Score(len(used) / len(asked), explanation=f"{len(used)} of {len(asked)} numbers")
+        used = expected & set(re.findall(r"[0-9]+", completion.text[first:last]))
+        return Score(len(used) / len(expected), explanation=f"{len(used)} of {len(expected)} numbers")

@@ -1,4 +1,4 @@
-"""From step labels to a process reward model, and from there to a policy: the whole way, on a small scale.
+"""From step labels to a process reward model, and from there to a trained policy, on a small scale.
 
     python examples/process_reward_model.py label --out runs/steps
     python examples/process_reward_model.py train runs/steps/train.jsonl --out runs/prm
@@ -36,7 +36,7 @@ from grpo_env.verifiers.blocks import reasoning_span
 from grpo_env.verifiers.process import EquationSteps
 from grpo_env.verifiers.segments import spans
 
-STEP_TAG = "\n"  # behind each step, where the model is asked: as TRL's PRMTrainer does it
+STEP_TAG = "\n"  # after each step, where the model predicts the label, as in TRL's PRMTrainer
 NO_LABEL = -100  # cross_entropy's ignore_index
 
 Row = dict[str, Any]
@@ -45,14 +45,14 @@ Row = dict[str, Any]
 def label(example: Example, text: str) -> Row:
     """Labels for a solution of an arithmetic problem: 1 for a line with an equation that is asked for, else 0.
 
-    This stands in for people. Every line is judged, as the model will have to: a tag left over from a broken format is
-    a bad step.
+    This stands in for human labels. Every line gets a label, because the model will have to score every line: a tag left
+    over from a broken format is a bad step.
     """
-    judge = EquationSteps(expected="equations")
-    right = {step.end for step in judge(example, Completion(text)).steps if step.value == 1.0}
-    found = list(spans(text, *(reasoning_span(text, judge.format) or (0, len(text))), "line"))
-    steps = [text[first:last] for first, last in found]
-    labels = [float(last in right) for _, last in found]
+    verifier = EquationSteps(expected="equations")
+    correct = {step.end for step in verifier(example, Completion(text)).steps if step.value == 1.0}
+    lines = list(spans(text, *(reasoning_span(text, verifier.format) or (0, len(text))), "line"))
+    steps = [text[first:last] for first, last in lines]
+    labels = [float(last in correct) for _, last in lines]
     return {"question": example.info["question"], "steps": steps, "labels": labels, "completion": "\n".join(steps)}
 
 
@@ -71,7 +71,8 @@ def sampled(split: str, problems: int, samples: int) -> Iterator[Row]:
 def converted(row: Row) -> Row | None:
     """A row of PRM800K: the chosen steps with their ratings (-1, 0 or 1) up to the first without a choice.
 
-    There a step may hold blank lines; here they part the steps (``segments: paragraph``), so within one they go.
+    A step there may contain blank lines. Here blank lines separate steps
+    (``segments: paragraph``), so they are removed within one.
     """
     steps, labels = [], []
     for step in row["label"]["steps"]:
@@ -93,7 +94,7 @@ def converted(row: Row) -> Row | None:
 
 
 def encoded(tokenizer: PreTrainedTokenizerBase, row: Row) -> tuple[list[int], list[int]]:
-    """Ids and labels as ``process_reward_model`` reads them: prompt, steps and tags one by one, asked at each tag."""
+    """Ids and labels as ``process_reward_model`` reads them: prompt, steps and tags, with a label at each tag."""
     chat = [{"role": "user", "content": row["question"]}]
     prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
     ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
@@ -109,7 +110,7 @@ def encoded(tokenizer: PreTrainedTokenizerBase, row: Row) -> tuple[list[int], li
 
 
 def train(rows: Sequence[Row], start: str, out: Path, epochs: int, learning_rate: float) -> None:
-    """Give the model in ``start`` a head with two labels and teach it the steps' labels: cross-entropy, AdamW."""
+    """Give the model in ``start`` a head with two labels and train it on the step labels: cross-entropy, AdamW."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(start)
     model = AutoModelForTokenClassification.from_pretrained(start, num_labels=2, dtype=torch.float32).train()
@@ -119,7 +120,7 @@ def train(rows: Sequence[Row], start: str, out: Path, epochs: int, learning_rate
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=len(batches), pct_start=0.1)
     for number, batch in enumerate(batches, 1):
         ids, labels = padded(batch)
-        # Padding is on the right, so causal attention alone keeps it out.
+        # Padding is on the right, so causal attention already excludes it.
         loss = functional.cross_entropy(model(input_ids=ids).logits.flatten(0, 1), labels.flatten())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -157,7 +158,7 @@ def agreement(rows: Iterable[Row]) -> str:
     kept, caught = sum(value >= 0.5 for value in good), sum(value < 0.5 for value in bad)
     ranked = sum((a > b) + 0.5 * (a == b) for a in good for b in bad) / (len(good) * len(bad))
     return (
-        f"{len(pairs)} steps: {right / len(pairs):.3f} judged as labelled; good steps {kept} of {len(good)}, "
+        f"{len(pairs)} steps: {right / len(pairs):.3f} scored as labelled; good steps {kept} of {len(good)}, "
         f"bad steps {caught} of {len(bad)}; a good step above a bad one: {ranked:.3f}"
     )
 

@@ -17,7 +17,7 @@ OPENINGS = ("{name} has {n} {things}", "{name} starts with {n} {things}")
 ENDINGS = ("How many now?", "How many {things} now?", "How many in the end?")
 
 HELD_OUT = 10  # one equation list in this many belongs to the eval split
-MAX_DRAWS = 300  # the chance that so many draws miss a tenth of the problems is 2e-14
+MAX_DRAWS = 300  # all of them miss a tenth of the problems with probability 2e-14
 
 
 def problems(
@@ -26,8 +26,8 @@ def problems(
     """Yield ``size`` rows ``{question, answer, equations}``, fixed by ``seed`` and ``split``.
 
     ``steps`` and ``operands`` are inclusive ranges. No result is negative. Whether an equation list is held out
-    (``eval``) is decided by its hash, so the splits are disjoint whatever the seeds. Questions repeat only once a
-    range is too narrow for new ones. Raises ``UsageError`` for a split other than ``train`` and ``eval``, and for
+    (``eval``) is decided by its hash, so the splits are disjoint whatever the seeds. Questions repeat only when the
+    ranges are too narrow for new ones. Raises ``UsageError`` for a split other than ``train`` and ``eval``, and for
     ranges that hold no problem of the split.
     """
     if split not in ("train", "eval"):

@@ -82,7 +82,7 @@ class Countdown(Verifier):
     """1 if the final answer is an expression of + - * / that uses each number exactly once and reaches the target.
 
     ``numbers`` and ``target`` name the info columns. "= target" may follow the expression; division is exact, and
-    a negative or fractional value on the way is allowed. No other text, sign or function is.
+    negative and fractional intermediate values are allowed. Other text, signs and functions are not.
     """
 
     format: Format = field(default_factory=Format)
@@ -94,7 +94,7 @@ class Countdown(Verifier):
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         found = final_answer(self.format, completion)
         if len(found.answers) != 1 or found.denied:
-            reason = found.reason or f"not one answer but {len(found.answers)}"
+            reason = found.reason or f"expected one answer, found {len(found.answers)}"
             return Score(0.0, "no_answer", gold=example.answer, explanation=reason)
         answer = found.answers[0]
         if len(answer) > MAX_CHARACTERS:

@@ -17,7 +17,7 @@ nel nut off pal pep per pin ple ral rab ress rin ror ruf sas sel sip ster straw 
 SYLLABLES = tuple(_SYLLABLES.split())
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 HELD_OUT = 10  # one question in this many belongs to the eval split
-ABSENT = 0.1  # share of questions about a letter of the alphabet, which the word may lack
+ABSENT = 0.1  # fraction of questions about a letter of the alphabet, which the word may lack
 MAX_DRAWS = 2000
 
 
