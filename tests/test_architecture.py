@@ -28,7 +28,7 @@ HEAVY = {
     "uvicorn",
     "prometheus_client",
 }
-STDLIB_ONLY = ["core", "errors", "registry"]
+STDLIB_ONLY = ["core", "errors", "killable_worker", "registry"]
 
 
 def imports(path: Path) -> set[str]:

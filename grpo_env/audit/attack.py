@@ -6,13 +6,13 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 
 from grpo_env.core import Completion, Score
 from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.killable_worker import Worker
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -213,15 +213,14 @@ def _share(part: float, whole: float) -> float:
 def _unstable(judging: _Judging, tried: Sequence[tuple[str, tuple[Target, Completion], Purse]]) -> dict[str, str]:
     """The hacks whose texts get another verdict when judged again: in reverse order, one by one, in another process."""
     again = list(reversed(tried))
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        pairs = [pair for _, pair, _ in again]
-        try:
-            purses = pool.submit(_alone, judging, pairs).result()
-        except BrokenProcessPool as error:
-            raise RunError(
-                "the process that judges texts a second time died (in a script of yours, call audit under "
-                "if __name__ == '__main__', or with elsewhere=False)"
-            ) from error
+    try:
+        with closing(Worker(partial(_alone, judging))) as worker:
+            purses = worker([pair for _, pair, _ in again])
+    except RunError as error:
+        raise RunError(
+            f"scoring texts a second time failed: {error} (in a script of yours, call audit under "
+            "if __name__ == '__main__', or with elsewhere=False)"
+        ) from error
     found = {}
     for (name, (target, _), purse), other in zip(again, purses, strict=True):
         if (other.total, other.metric) != (purse.total, purse.metric):

@@ -10,23 +10,20 @@ import hashlib
 import json
 import math
 import os
-import select
 import shutil
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError, nearest
+from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
 MAX_LENGTH = 20_000  # characters of an answer
 MEMORY = 3 * 2**30  # bytes of address space, libraries included
 PATIENCE = 5.0  # seconds by the clock for one of processor time
-START_UP = 120.0  # seconds to import reasoning_gym on a busy machine
 _DRAWS = 4  # entries drawn for one that is kept, at most
 
 
@@ -96,9 +93,12 @@ class ReasoningGym(Verifier):
         if len(answer) > MAX_LENGTH:
             return Score(0.0, "over_limit", gold=gold, explanation=f"an answer of {len(answer):,} characters")
         request = {"entry": entry, "answer": answer, "arguments": example.info.get("arguments") or {}}
-        reply = _scorers(self.timeout).ask(request)
+        try:
+            reply = _worker(self.timeout, os.getpid()).ask(request, PATIENCE * self.timeout)
+        except (LateError, WorkerDiedError):
+            reply = {"late": True}
         shown = answer[:300]
-        if reply is None or "late" in reply:
+        if "late" in reply:
             return Score(0.0, "timeout", answer=shown, gold=gold, explanation="no verdict in time")
         if "over" in reply:
             return Score(0.0, "over_limit", answer=shown, gold=gold, explanation=f"too large: {reply['over']}")
@@ -139,84 +139,16 @@ def _answer(format: Format, completion: Completion) -> str | None:
     return None
 
 
-class _Worker:
-    """The one scoring process of this process for a timeout. Threads take turns."""
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._owner = os.getpid()
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._folder = tempfile.mkdtemp(prefix="grpo_env-reasoning_gym-")
-        atexit.register(self.stop)
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply, ``None`` if there was none in time; the process is then ended."""
-        with self._lock:
-            process = self._process or self._start()
-            assert process.stdin is not None
-            reply = None
-            try:
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-                reply = _line(process, PATIENCE * self._timeout)
-            finally:
-                if reply is None:
-                    self._end()
-            return None if reply is None else json.loads(reply)
-
-    def stop(self) -> None:
-        """End the process and remove its folder, unless they are those of the process this one was forked from."""
-        if os.getpid() != self._owner:
-            return
-        self._end()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", f"{__name__}_worker", self._folder, str(MEMORY), str(self._timeout)]
-        # One thread, as a fork keeps only the one that forks.
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **threads},
-        )
-        if _line(self._process, START_UP) is None:
-            self._end()
-            raise RuntimeError(f"reasoning-gym's scorer did not start; is it installed? Try: {' '.join(command)}")
-        return self._process
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdout.close()
-            try:
-                process.stdin.close()
-            except BrokenPipeError:  # it ended by itself before it had read all
-                return
+@lru_cache
+def _worker(timeout: float, owner: int) -> ProgramWorker:
+    """The scoring program for a timeout. ``owner`` is this process's id: a forked process has its own program."""
+    folder = tempfile.mkdtemp(prefix="grpo_env-reasoning_gym-")
+    atexit.register(_remove, folder, owner)
+    # One thread, as a fork keeps only the one that forks.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return ProgramWorker(f"{__name__}_worker", folder, str(MEMORY), str(timeout), environment=threads)
 
 
-def _line(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """The next line, which comes at once or not at all; ``None`` when the time is up or the process has ended."""
-    assert process.stdout is not None
-    if not select.select([process.stdout], [], [], seconds)[0]:
-        return None
-    line = process.stdout.readline()
-    return line if line.endswith(b"\n") else None
-
-
-_workers: dict[tuple[int, float], _Worker] = {}
-
-
-def _scorers(timeout: float) -> _Worker:
-    """The worker of this process, not of the one that it was forked from."""
-    key = os.getpid(), timeout
-    if key not in _workers:
-        _workers[key] = _Worker(timeout)
-    return _workers[key]
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,8 @@
 """The process that scores for ``reasoning_gym``: its scorers parse and some evaluate what a model wrote.
 
-It answers one JSON line on standard output for each on standard input. Every answer is judged in a child of its own,
-confined as programs in the sandbox are, which has its memory and processor time and tells nobody what it has done.
-Run by ``reasoning_gym.py`` with its folder, the memory in bytes and the processor seconds; never imported by it.
+Every answer is scored in a child process of its own, which is confined like programs in the sandbox, with limits on its
+memory and processor time. Run by ``reasoning_gym.py`` with its folder, the memory in bytes and the processor seconds;
+never imported by it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from reasoning_gym.factory import create_dataset
+
+from grpo_env.killable_worker import ignore_interrupts, limit_processor_time, read_requests
 
 _REPLY = 4096  # bytes
 _TUPLES = ("arc_agi", "rearc")  # their scorers compare boards as tuples of tuples, which JSON gives as lists
@@ -50,13 +52,13 @@ def _verdict(score: Any, entry: dict[str, Any], answer: str) -> dict[str, Any]:
     return {"unread": reason}
 
 
-def _judged(request: dict[str, Any], shut_in: Callable[[], None], seconds: float) -> bytes:
+def _judged(request: dict[str, Any], shut_in: Callable[[], None], seconds: float) -> dict[str, Any]:
     """The child's reply, or what ended it."""
     entry = request["entry"]
     try:
         score = _scorer(entry["metadata"]["source_dataset"], json.dumps(request["arguments"]))
     except Exception as error:
-        return json.dumps({"error": f"{type(error).__name__}: {error}"}).encode()
+        return {"error": f"{type(error).__name__}: {error}"}
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -64,7 +66,7 @@ def _judged(request: dict[str, Any], shut_in: Callable[[], None], seconds: float
             os.close(reader)
             try:
                 shut_in()
-                signal.setitimer(signal.ITIMER_PROF, seconds)
+                limit_processor_time(seconds)
                 reply = _verdict(score, entry, request["answer"])
             except OSError as error:
                 reply = {"error": f"the child cannot be confined: {error}"}
@@ -76,26 +78,25 @@ def _judged(request: dict[str, Any], shut_in: Callable[[], None], seconds: float
         said = replies.read(_REPLY)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if -status in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL):
-        return b'{"late": true}'
-    return said if said.startswith(b"{") and b"\n" not in said else b'{"over": "memory"}'
+        return {"late": True}
+    try:
+        reply: Any = json.loads(said)
+    except (ValueError, RecursionError):  # it died before it had written all, or the answer wrote something else
+        reply = None
+    return reply if isinstance(reply, dict) else {"over": "memory"}
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Answer requests until the caller closes the pipe."""
     # By name and late: the tree of imports points from verifiers to here, not back.
     from grpo_env.verifiers.sandbox.confine import confine
 
+    ignore_interrupts()
     folder, memory, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     readable = [sys.prefix, sys.base_prefix, *filter(os.path.isdir, sys.path)]
     shut_in = partial(confine, folder, readable, seconds, memory, file_size=2**20)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends us by closing our input
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a scorer prints must not get between the replies
-    replies.write(b"{}\n")
-    replies.flush()
-    for line in sys.stdin.buffer:
-        replies.write(_judged(json.loads(line), shut_in, seconds) + b"\n")
-        replies.flush()
+    for request, send in read_requests(sys.argv):
+        send(_judged(request, shut_in, seconds))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record
+from grpo_env.killable_worker import WorkerDiedError
 
 from .chunks import Chunk
 from .job import ChunkResult, Job
 from .reader import Reader
 from .summary import ScoreSummary
-from .worker_pool import WorkerDiedError
 
 Attempt = Callable[[Chunk], ChunkResult]  # in a fresh process; raises WorkerDiedError
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.reader import read_lines
+from grpo_env.killable_worker import Worker, WorkerDiedError
 
 from .chunks import Chunk, cut_all
 from .isolate_failures import mend
 from .job import ChunkResult, Job
 from .reader import Reader
-from .worker_pool import Worker, WorkerDiedError
 
 try:
     import ray.data

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from grpo_env.errors import RunError
+from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.scoring.reader import Row
-from grpo_env.scoring.worker_pool import WorkerDiedError
 
 from .work import Judge, Piece, Verdict, units, unscored, verdict
 from .worker_slot import Seat
@@ -76,7 +76,7 @@ class WorkerPool:
     async def judge(self, pieces: Sequence[Piece]) -> list[Verdict]:
         """The verdicts on a request's pieces, in order.
 
-        Raises ``TimeoutError`` or ``seat.LateError`` past the deadline, ``RunError`` where no process can be started.
+        Raises ``TimeoutError`` or ``LateError`` past the deadline, ``RunError`` where no process can be started.
         """
         loop = asyncio.get_running_loop()
         asked = [_Asked(piece, loop.create_future()) for piece in pieces]

@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.killable_worker import LateError
 
 from .schemas import Item, Problem, RewardRequest, ScoreRequest
-from .worker_slot import LateError
 
 TOLD = 5  # problems of a request
 REFUSED: dict[int | str, dict[str, Any]] = {

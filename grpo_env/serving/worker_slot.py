@@ -9,16 +9,12 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from grpo_env.errors import RunError
-from grpo_env.scoring.worker_pool import Worker, WorkerDiedError
+from grpo_env.killable_worker import LateError, Worker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 TRIES = 3  # to start a process: the first may be ended from outside before it is ready
-
-
-class LateError(RunError):
-    """The work took longer than it may, and its process was ended."""
 
 
 class Seat(Generic[A, B]):

@@ -103,7 +103,7 @@ def main() -> None:
         def unreadable(request: dict[str, Any], timeout: float) -> dict[str, Any]:
             raise algebra.UnreadableError("answer")
 
-        algebra._worker.ask = unreadable  # type: ignore[method-assign]
+        algebra._ask = unreadable
     folder = Path(corpus)
     folder.mkdir(parents=True, exist_ok=True)
     for number, (gold, text) in random.sample(list(enumerate(SEEDS)), min(len(SEEDS), 300)):

@@ -279,7 +279,7 @@ def paths(one: str, other: str, same: bool | None) -> None:
         return
     request = {"gold": normal(one), "answer": normal(other), "rel_tol": None, "decimals": None}
     try:
-        algebra_says = algebra._worker.ask(request, TIMEOUT)["same"]
+        algebra_says = algebra._ask(request, TIMEOUT)["same"]
     except (algebra.DeadlineError, algebra.UnreadableError, algebra.OverLimitError):
         return
     if algebra_says != (exact if same is None else same):

@@ -175,6 +175,6 @@ def test_forked_processes_have_scorers_of_their_own():
     hard = row("leg_counting")
     text = f"<answer>{hard['answer']}</answer>"
     assert verdict(hard, text).value == 1.0
-    with multiprocessing.get_context("fork").PromptSampler(2) as pool:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
         assert [score.value for score in pool.starmap(verdict, [(hard, text)] * 8)] == [1.0] * 8
     assert verdict(hard, text).value == 1.0

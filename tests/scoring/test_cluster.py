@@ -114,7 +114,7 @@ def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work)
     rejects = [json.loads(line) for line in (work / "ray.rejects.jsonl").read_text().splitlines()]
     assert [(row["line"], row["problem"].partition(" (")[0]) for row in rejects] == [
         (34, "not valid JSON"),
-        (221, "the process that judged it died"),
+        (221, "the worker process died"),
     ]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record
+from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.registry import verifier
 from grpo_env.scoring import Fields, ScoreSummary, chunks, score_rows
 from grpo_env.scoring.chunks import Chunk, cut
@@ -18,7 +19,6 @@ from grpo_env.scoring.fields import MAX_GROUP
 from grpo_env.scoring.isolate_failures import mend
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.reader import Reader
-from grpo_env.scoring.worker_pool import WorkerDiedError
 from grpo_env.taskfile.task import make_task
 
 VOTES = {
@@ -221,7 +221,7 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
 
     def attempt(chunk):
         if any(b"boom" in line.data for line in chunk.rows):
-            raise WorkerDiedError("the process that judged it died (SIGKILL)")
+            raise WorkerDiedError("the worker process died (SIGKILL)")
         return job(chunk)
 
     done = mend(job, Chunk(0, lines(rows)), attempt)

@@ -219,8 +219,8 @@ def test_a_process_that_dies_costs_the_row_that_it_died_of(own, tmp_path):
     assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
     assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [
-        (4, "the process that judged it died (exit code 3)", "r3"),
-        (67, "the process that judged it died (SIGSEGV)", "r66"),
+        (4, "the worker process died (exit code 3)", "r3"),
+        (67, "the worker process died (SIGSEGV)", "r66"),
     ]
 
 

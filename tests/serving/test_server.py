@@ -90,8 +90,8 @@ def test_only_what_kills_its_judge_is_lost(server):
     assert reply.status == 200
     assert reply.values == [1.0, None, 2.0, None, 3.0, None]
     why = [(score["status"], score["explanation"]) for score in reply.json["scores"]]
-    assert why[1] == ("error", "the process that judged it died (exit code 3)")
-    assert why[3] == ("error", "the process that judged it died (SIGSEGV)")
+    assert why[1] == ("error", "the worker process died (exit code 3)")
+    assert why[3] == ("error", "the worker process died (SIGSEGV)")
     assert why[5][0] == "error"
     assert "not JSON compliant" in why[5][1]
 

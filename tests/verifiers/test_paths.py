@@ -52,7 +52,7 @@ def texts(reading: Reading) -> str | None:
 def by_worker(one: str, other: str) -> bool | None:
     """What computer algebra says, or ``None`` if it says nothing in time."""
     try:
-        return bool(algebra._worker.ask({"gold": one, "answer": other, "rel_tol": None}, TIMEOUT)["same"])
+        return bool(algebra._ask({"gold": one, "answer": other, "rel_tol": None}, TIMEOUT)["same"])
     except DeadlineError:
         return None
 

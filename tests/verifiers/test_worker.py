@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from grpo_env.core import Completion, Example
+from grpo_env.killable_worker import ProgramWorker
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
 
@@ -40,9 +41,9 @@ def verdict(answer: str, gold: str = GOLD) -> tuple[float | None, str]:
 
 
 def worker_pid() -> int:
-    process = algebra._worker._process
-    assert process is not None
-    return process.pid
+    pid = algebra._worker.pid
+    assert pid is not None
+    return pid
 
 
 def alive(pid: int) -> bool:
@@ -157,8 +158,7 @@ def test_asyncio_is_like_any_caller() -> None:
 
 
 def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algebra, "MEMORY", 220 * 2**20)
-    algebra._worker.stop()
+    monkeypatch.setattr(algebra, "_worker", ProgramWorker("grpo_env.verifiers.answers.worker", str(220 * 2**20)))
     try:
         score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
     finally:
@@ -196,7 +196,7 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
 def test_no_worker_outlives_its_process() -> None:
     program = (
         "from grpo_env.verifiers.answers import algebra\n"
-        r"print(algebra.same_formula(r'\sin x+1', r'1+\sin x', None, 5.0), algebra._worker._process.pid)"
+        r"print(algebra.same_formula(r'\sin x+1', r'1+\sin x', None, 5.0), algebra._worker.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     right, pid = done.stdout.split()
@@ -218,7 +218,7 @@ def test_the_exact_path_needs_no_worker_and_no_sympy() -> None:
         r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
         r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
         "    print(Accuracy()(Example('x', answer=gold), Completion(answer)).value)\n"
-        "assert algebra._worker._process is None\n"
+        "assert algebra._worker.pid is None\n"
         "heavy = {'sympy', 'torch', 'numpy', 'yaml', 'pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -1,15 +1,13 @@
 """The process that does computer algebra, so that nothing a model writes can hang or fill the caller.
 
-It answers one JSON line on standard output for each on standard input, and ends when its input ends or its memory has
-run out. Run by ``algebra.py`` with the memory limit in bytes as its argument; never imported by it.
+It answers requests of ``algebra.py``, which runs it with the memory limit in bytes and the pipe as its arguments and
+never imports it. It ends with its caller, or when its memory has run out.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import signal
 import sys
 import time
 from functools import lru_cache
@@ -19,6 +17,8 @@ from typing import Any
 import sympy
 from antlr4 import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
+
+from grpo_env.killable_worker import ignore_interrupts, limit_memory, limit_processor_time, read_requests
 
 from .equality import Closeness, same
 
@@ -112,21 +112,18 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends us by closing our input
-    _limit_memory(int(sys.argv[1]))
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints must not get between the replies
+    """Answer requests until the caller closes the pipe."""
+    memory = int(sys.argv[1])
+    ignore_interrupts()
+    limit_memory(memory)
     answer({"gold": r"\frac{1}{2}x", "answer": "0.5 x"})  # the first call builds the parser's tables
-    print("{}", file=replies, flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
+    for request, send in read_requests(sys.argv):
         start = time.process_time()
-        _set_deadline(request["deadline"])
+        limit_processor_time(request["deadline"])
         reply = _reply(request)
-        _set_deadline(0.0)
-        print(json.dumps({**reply, "seconds": time.process_time() - start}), file=replies, flush=True)
-        if reply.get("over") == "memory" or _has_grown(int(sys.argv[1])):
+        limit_processor_time(0.0)
+        send({**reply, "seconds": time.process_time() - start})
+        if reply.get("over") == "memory" or _has_grown(memory):
             return
 
 
@@ -151,26 +148,6 @@ def _has_grown(limit: int) -> bool:
     except OSError:  # not Linux
         return False
     return resident > limit // 2
-
-
-def _set_deadline(seconds: float) -> None:
-    """Have the system end this process when it has used so much processor time; 0 takes the deadline back."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _limit_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # not a Unix
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    except (ValueError, OSError):  # macOS refuses an address space limit
-        return
 
 
 if __name__ == "__main__":
