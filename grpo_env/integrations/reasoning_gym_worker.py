@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NoReturn
 
 from reasoning_gym.factory import create_dataset
 
@@ -28,15 +28,51 @@ def _scorer(dataset: str, arguments: str) -> Any:
     return create_dataset(dataset, **json.loads(arguments)).score_answer
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+def _score(request: dict[str, Any], confine_child: Callable[[], None], seconds: float) -> dict[str, Any]:
+    """The child's reply, or what ended it."""
+    entry = request["entry"]
+    try:
+        score = _scorer(entry["metadata"]["source_dataset"], json.dumps(request["arguments"]))
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _score_in_child(score, entry, request["answer"], confine_child, seconds, writer)
+    os.close(writer)
+    with open(reader, "rb") as replies:
+        data = replies.read(_REPLY)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -status in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL):
+        return {"late": True}
+    try:
+        reply = json.loads(data)
+    except (ValueError, RecursionError):  # it died before it had written all, or the answer wrote something else
+        reply = None
+    return reply if isinstance(reply, dict) else {"over": "memory"}
 
 
-def _verdict(score: Any, entry: dict[str, Any], answer: str) -> dict[str, Any]:
-    """What the child finds: ``value``, or ``unread`` for an answer on which the scorer fails where gold does not."""
+def _score_in_child(
+    score: Any, entry: dict[str, Any], answer: str, confine_child: Callable[[], None], seconds: float, writer: int
+) -> NoReturn:
+    try:
+        try:
+            confine_child()
+            limit_processor_time(seconds)
+            reply = _reply(score, entry, answer)
+        except OSError as error:
+            reply = {"error": f"the child cannot be confined: {error}"}
+        os.write(writer, json.dumps(reply).encode())
+    finally:
+        os._exit(0)
+
+
+def _reply(score: Any, entry: dict[str, Any], answer: str) -> dict[str, Any]:
+    """The ``value`` of an answer, or ``unread`` if the scorer fails on it but not on the gold answer."""
     name = entry["metadata"]["source_dataset"]
     if name in _TUPLES:
-        entry["metadata"] = {key: _tupled(value) for key, value in entry["metadata"].items()}
+        entry["metadata"] = {key: _as_tuples(value) for key, value in entry["metadata"].items()}
     try:
         return {"value": float(score(answer, entry))}
     except MemoryError:
@@ -52,51 +88,21 @@ def _verdict(score: Any, entry: dict[str, Any], answer: str) -> dict[str, Any]:
     return {"unread": reason}
 
 
-def _judged(request: dict[str, Any], shut_in: Callable[[], None], seconds: float) -> dict[str, Any]:
-    """The child's reply, or what ended it."""
-    entry = request["entry"]
-    try:
-        score = _scorer(entry["metadata"]["source_dataset"], json.dumps(request["arguments"]))
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reader)
-            try:
-                shut_in()
-                limit_processor_time(seconds)
-                reply = _verdict(score, entry, request["answer"])
-            except OSError as error:
-                reply = {"error": f"the child cannot be confined: {error}"}
-            os.write(writer, json.dumps(reply).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with open(reader, "rb") as replies:
-        said = replies.read(_REPLY)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if -status in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL):
-        return {"late": True}
-    try:
-        reply: Any = json.loads(said)
-    except (ValueError, RecursionError):  # it died before it had written all, or the answer wrote something else
-        reply = None
-    return reply if isinstance(reply, dict) else {"over": "memory"}
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def main() -> None:
     """Answer requests until the caller closes the pipe."""
-    # By name and late: the tree of imports points from verifiers to here, not back.
+    # Imported here: the verifiers import the package, not the other way round.
     from grpo_env.verifiers.sandbox.confine import confine
 
     ignore_interrupts()
     folder, memory, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     readable = [sys.prefix, sys.base_prefix, *filter(os.path.isdir, sys.path)]
-    shut_in = partial(confine, folder, readable, seconds, memory, file_size=2**20)
+    confine_child = partial(confine, folder, readable, seconds, memory, file_size=2**20)
     for request, send in read_requests(sys.argv):
-        send(_judged(request, shut_in, seconds))
+        send(_score(request, confine_child, seconds))
 
 
 if __name__ == "__main__":
