@@ -1,4 +1,4 @@
-"""Does the program in the completion pass its unit tests? It runs in a sandbox; the verdict is reached outside."""
+"""Does the program in the completion pass its unit tests? It runs in a sandbox; results are compared outside of it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import verifier
 
 from .blocks import find_tags, whole_turn
-from .sandbox.launch import MIB, Isolation, Limits, SandboxError, run, works
+from .sandbox.launch import Isolation, SandboxError, run, unavailable
+from .sandbox.limits import MIB, Limits
 from .sandbox.unit_tests import UnitTest, read_tests
 
 MAX_CODE = 200_000  # characters
-_SHOWN = 300  # characters of the code that a score keeps
+MAX_SHOWN = 300  # characters of the code in a score
 _FENCE = re.compile(r"^[ \t]{0,12}(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
 _PYTHON = ("python", "py", "python3")
 
@@ -25,27 +26,27 @@ _PYTHON = ("python", "py", "python3")
 @verifier("python_tests")
 @dataclass(frozen=True)
 class PythonTests(Verifier):
-    """The share of its unit tests that the completion's Python program passes, or 1 only for all of them.
+    """The fraction of its unit tests that the completion's Python program passes, or 1 only if it passes all.
 
-    The program is the last fenced block marked ``python`` (else the last unmarked one) behind the closed reasoning,
-    within the answer tag if there is one; an answer tag without a fence is all program. No block, an empty one and one
-    that is not closed are ``no_answer``. ``info`` holds the tests in one of the forms of ``unit_tests``: pairs of
-    standard input and output (compared line by line, white space at line ends and empty lines at the end aside),
-    calls with the value they return, or Python code with ``assert``. Every test starts from a fresh run of the program
-    in the sandbox of ``sandbox``, whose table says what it holds and what not. A test that takes too long is failed;
-    the status is ``timeout`` only if that happened to every one. Tests that cannot be read are ``bad_gold``, a
-    sandbox that does not start is ``error``, both unscored.
+    The program is the last fenced block marked ``python`` (else the last unmarked one) after the closed reasoning,
+    within the answer tag if there is one; an answer tag without a fence is all program. A missing, empty or unclosed
+    block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of standard input
+    and output (compared line by line, ignoring white space at line ends and empty lines at the end), calls with the
+    value they return, or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox;
+    ``sandbox.launch`` lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if all
+    of them did. Tests that cannot be read are ``bad_gold``, a sandbox that does not start is ``error``, both unscored.
 
-    What a program cannot fake: outputs, values of calls and of ``assert f(x) == literal`` are compared outside of its
-    process, which is never told what is expected. Other test code runs beside the program. There it is safe from
-    exits, changed builtins, objects that equal everything and guessed reports; it is not safe from a program that
-    overloads other operators (``<``, ``in``, ``-``), changes a module that the test uses, or searches its own
-    process for the test and the way to report. Give tests in the other forms where that matters. There, too, a name
-    of Python's own (``sum``) means Python's, unless it is the ``entry_point``.
+    A program cannot fake outputs, values of calls and values of ``assert f(x) == literal``: they are compared outside
+    of its process, which never receives the expected values. Other test code runs in the same process as the program.
+    There it is protected from exits, changed builtins, objects that equal everything and guessed reports, but not from
+    a program that overloads other operators (``<``, ``in``, ``-``), changes a module that the test uses, or searches
+    its own process for the test and the report. Where that matters, give tests in the other forms. In such test code a
+    builtin name (``sum``) means the builtin, unless it is the ``entry_point``.
 
-    Source: open-r1's code reward and its like (the last fenced block, 5 s a test, all or share). There: extra and
-    missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count, and a
-    failing provider is silent. Here: they are compared, they do not count, and it is said.
+    Source: open-r1's code reward and similar ones (the last fenced block, 5 s per test, all or a fraction). There:
+    extra and missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count,
+    and a failing provider goes unnoticed. Here: all lines are compared, such blocks do not count, and failures are
+    reported.
     """
 
     tests: str = "tests"
@@ -55,17 +56,17 @@ class PythonTests(Verifier):
     entry_point: str | None = None
     """Name of an ``info`` column with the name of the function that tests of the form ``check(candidate)`` call."""
     credit: Literal["tests", "all"] = "tests"
-    """``tests``: the share of passed tests. ``all``: 1 if all pass, else 0, and no test is run after a failed one."""
+    """``tests``: the fraction of passed tests. ``all``: 1 if all pass, else 0; the first failure ends the run."""
     timeout: float = 5.0
-    """Seconds of the clock, and of the processor, for one test; more than 0."""
+    """Seconds for one test, by the clock and of processor time; more than 0."""
     deadline: float = 30.0
-    """Seconds for all tests of a completion; those not run by then are failed."""
+    """Seconds for all tests of a completion; those not run by then fail."""
     memory: int = 512
     """MiB of address space of a test's process, at least 64."""
     packages: bool = False
     """Whether programs may import installed packages (NumPy…), not only the standard library. Starts slower."""
     isolation: Isolation = "auto"
-    """``bubblewrap``, ``process``, or ``auto``: the better one of those that keep programs from your files here."""
+    """``bubblewrap``, ``process``, or ``auto``: the best one available that keeps programs from your files."""
     format: Format = field(default_factory=Format)
 
     cases: ClassVar[tuple[Case, ...]] = (
@@ -84,7 +85,7 @@ class PythonTests(Verifier):
         Case(
             "```python\ndef double(x):\n    return x + 2\n```",
             0.5,
-            "right for 2 only",
+            "correct for 2 only",
             info={
                 "tests": [{"call": "double", "args": [2], "output": 4}, {"call": "double", "args": [3], "output": 6}]
             },
@@ -92,7 +93,7 @@ class PythonTests(Verifier):
         Case(
             "```python\nimport os\nos._exit(0)\n```",
             0.0,
-            "ends before the tests without an error",
+            "exits before the tests, without an error",
             info={"tests": ["assert add(2, 3) == 5"]},
         ),
         Case(
@@ -120,7 +121,7 @@ class PythonTests(Verifier):
         if self.isolation not in ("auto", "bubblewrap", "process"):
             known = nearest(str(self.isolation), ("auto", "bubblewrap", "process"))
             raise UsageError(f"python_tests: isolation is {self.isolation!r}; {known}")
-        if self.isolation == "bubblewrap" and (reason := works("bubblewrap", self.packages)):
+        if self.isolation == "bubblewrap" and (reason := unavailable("bubblewrap", self.packages)):
             raise UsageError(f"python_tests: isolation: bubblewrap, but {reason}; install it or use auto")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
@@ -132,11 +133,11 @@ class PythonTests(Verifier):
         code, reason = find_program(self.format, completion)
         if code is None:
             return replace(score, status="no_answer", explanation=reason)
-        score = replace(score, answer=code[:_SHOWN])
+        score = replace(score, answer=code[:MAX_SHOWN])
         if len(code) > MAX_CODE:
-            return replace(score, status="over_limit", explanation=f"a program of {len(code)} characters")
+            return replace(score, status="over_limit", explanation=f"the program is too long: {len(code)} characters")
         try:
-            return self._judge(score, tests, code, setup)
+            return self._run_tests(score, tests, code, setup)
         except SandboxError as error:
             return replace(score, value=None, status="error", explanation=str(error))
 
@@ -157,37 +158,37 @@ class PythonTests(Verifier):
         if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
             setup = "\n".join(setup)
         if not isinstance(setup or "", str):
-            raise ValueError(f"column {self.setup!r} holds no code")
+            raise ValueError(f"column {self.setup!r} is not code")
         if entry_point is not None and not (isinstance(entry_point, str) and entry_point.isidentifier()):
-            raise ValueError(f"column {self.entry_point!r} holds no name of a function: {entry_point!r}")
+            raise ValueError(f"column {self.entry_point!r} is not the name of a function: {entry_point!r}")
         try:
             return read_tests(example.info[self.tests], entry_point), setup or ""
         except ValueError as error:
             raise ValueError(f"column {self.tests!r}: {error}") from None
 
-    def _judge(self, score: Score, tests: tuple[UnitTest, ...], code: str, setup: str) -> Score:
+    def _run_tests(self, score: Score, tests: tuple[UnitTest, ...], code: str, setup: str) -> Score:
         limits = Limits(self.timeout, self.deadline, self.memory * MIB)
-        faults: list[str | None] = []
-        late = 0
-        runs = run(
+        failures: list[str | None] = []
+        timeouts = 0
+        results = run(
             code, [test.run for test in tests], limits, setup=setup, isolation=self.isolation, packages=self.packages
         )
-        with closing(runs):
-            for test, ran in zip(tests, runs, strict=False):  # fewer runs than tests: the rest is failed below
-                faults.append(test.fault(ran, self.timeout))
-                late += ran.ended == "timeout"
-                if faults[-1] is not None and self.credit == "all":
+        with closing(results):
+            for test, result in zip(tests, results, strict=False):  # fewer results than tests: the rest fails below
+                failures.append(test.failure(result, self.timeout))
+                timeouts += result.ended == "timeout"
+                if failures[-1] is not None and self.credit == "all":
                     break
-        passed = faults.count(None)
+        passed = failures.count(None)
         explanation = f"{passed} of {len(tests)} tests passed"
-        first = next((number for number, fault in enumerate(faults) if fault is not None), None)
+        first = next((number for number, failure in enumerate(failures) if failure is not None), None)
         if first is not None:
             text = f" ({tests[first].text[:80]})" if tests[first].text else ""
-            explanation += f"; test {first + 1}{text}: {faults[first]}"
-        if len(faults) < len(tests):
-            explanation += f"; {len(tests) - len(faults)} not run"
+            explanation += f"; test {first + 1}{text}: {failures[first]}"
+        if len(failures) < len(tests):
+            explanation += f"; {len(tests) - len(failures)} not run"
         value = passed / len(tests) if self.credit == "tests" else float(passed == len(tests))
-        status: Status = "timeout" if not passed and late == len(faults) else "scored"
+        status: Status = "timeout" if not passed and timeouts == len(failures) else "scored"
         return replace(score, value=value, status=status, explanation=explanation)
 
 
@@ -203,20 +204,25 @@ def find_program(format: Format, completion: Completion) -> tuple[str | None, st
         if len(tags) < 2 or tags[-2].closing or not tags[-1].closing:
             return None, "the answer tag is not closed"
         text = text[tags[-2].end : tags[-1].start]
-    blocks = {"marked": "", "unmarked": ""}
-    fence, start, kind, found = "", 0, "", False
+    blocks = _fenced_blocks(text)
+    if blocks is None:
+        return None, "the code block is not closed"
+    if tags and not blocks:
+        blocks = {"marked": text}
+    code = textwrap.dedent(blocks.get("marked") or blocks.get("unmarked") or "")
+    return (code, "") if code.strip() else (None, "no Python code block in the answer")
+
+
+def _fenced_blocks(text: str) -> dict[str, str] | None:
+    """The last block of each kind: ``marked`` as Python, ``unmarked``, ``other``; ``None`` if a block is not closed."""
+    blocks: dict[str, str] = {}
+    fence, start, kind = "", 0, ""
     for match in _FENCE.finditer(text):
         words = match[2].lower().split()
         if not fence:
-            fence, start, found = match[1], match.end() + 1, True
+            fence, start = match[1], match.end() + 1
             kind = "unmarked" if not words else "marked" if words[0] in _PYTHON else "other"
         elif not words and match[1].startswith(fence):
-            if kind in blocks:
-                blocks[kind] = text[start : match.start()]
+            blocks[kind] = text[start : match.start()]
             fence = ""
-    if fence:
-        return None, "the code block is not closed"
-    if tags and not found:
-        blocks["marked"] = text
-    code = textwrap.dedent(blocks["marked"] or blocks["unmarked"])
-    return (code, "") if code.strip() else (None, "no Python code block in the answer")
+    return None if fence else blocks

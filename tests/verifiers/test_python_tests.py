@@ -1,4 +1,4 @@
-"""python_tests: what passes, what fails, what cheats; and programs that try to get out, in both kinds of sandbox."""
+"""python_tests: what passes, what fails, what cheats; and programs that try to escape, in both kinds of sandbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
-from grpo_env.verifiers.sandbox.launch import Limits, Ran, Run, run, works
+from grpo_env.verifiers.sandbox.launch import Run, RunResult, run, unavailable
+from grpo_env.verifiers.sandbox.limits import Limits
 from grpo_env.verifiers.sandbox.unit_tests import read_tests
 from grpo_env.verifiers.sandbox.values import from_json, to_json
 
@@ -55,7 +56,7 @@ def test_cases(case: Any) -> None:
 
 @pytest.fixture
 def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """After each test no process stands in a sandbox's folder, and no folder is left."""
+    """After each test no sandbox process is running, and no folder is left."""
     folder = tmp_path / "sandboxes"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -66,14 +67,14 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture(params=["bubblewrap", "process"])
 def mode(request: pytest.FixtureRequest, nothing_is_left: None) -> Any:
-    if reason := works(request.param):
+    if reason := unavailable(request.param):
         pytest.skip(reason)
     return request.param
 
 
 def left_behind(folder: Path) -> list[str]:
-    """The living processes that have the folder in their command line, as the sandbox's all do."""
-    found = []
+    """The running processes that have the folder in their command line, as those of the sandbox all do."""
+    commands = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes().decode(errors="replace")
@@ -81,11 +82,11 @@ def left_behind(folder: Path) -> list[str]:
         except OSError:
             continue
         if str(folder) in command and state not in "ZX":
-            found.append(command)
-    return found
+            commands.append(command)
+    return commands
 
 
-def end_of(program: str, mode: Any, text: str = "", **limits: Any) -> Ran:
+def end_of(program: str, mode: Any, text: str = "", **limits: Any) -> RunResult:
     (ran,) = run(program, [Run("program", input=text)], Limits(**limits), isolation=mode)
     return ran
 
@@ -101,13 +102,13 @@ except BaseException as error:
 
 
 def attempts(statements: list[str], mode: Any) -> dict[str, str]:
-    """What became of each statement: ``done``, or the name of the exception."""
+    """The outcome of each statement: ``done``, or the name of the exception."""
     runs = run(ATTEMPT, [Run("program", input=statement) for statement in statements], Limits(20, 200), isolation=mode)
     return {statement: ran.output.strip() or str(ran) for statement, ran in zip(statements, runs, strict=True)}
 
 
-# Each does no harm where the fence is broken, which is when this list matters: no signal but 0, no process but the
-# sandbox's own, files opened or cut to the length they have.
+# Each is harmless even if the sandbox does not stop it: no signal but 0, no process but the sandbox's own, files only
+# opened, or truncated to the length they have.
 FORBIDDEN = [
     "import os; os.fork()",
     "import subprocess; subprocess.run(['true'])",
@@ -169,11 +170,11 @@ def test_what_is_forbidden_fails(mode: Any) -> None:
         "ProcessLookupError",
         "BlockingIOError",
     )
-    assert {one: outcome for one, outcome in outcomes.items() if outcome not in refusals} == {}
+    assert {statement: outcome for statement, outcome in outcomes.items() if outcome not in refusals} == {}
 
 
 def test_what_is_allowed_works(mode: Any) -> None:
-    assert {one: outcome for one, outcome in attempts(ALLOWED, mode).items() if outcome != "done"} == {}
+    assert {statement: outcome for statement, outcome in attempts(ALLOWED, mode).items() if outcome != "done"} == {}
 
 
 @LINUX
@@ -217,7 +218,7 @@ def test_no_environment_and_no_descriptors_leak(mode: Any, monkeypatch: pytest.M
     assert "[0, 1, 2] 'text'" in ran.output
 
 
-# A program, how it ends, and (where that is to be its time) the seconds it gets.
+# A program, and how it ends.
 HOSTILE = {
     "loop": ("while True: pass", "timeout"),
     "sleep": ("import time; time.sleep(99)", "timeout"),
@@ -267,18 +268,18 @@ def test_hostile_programs_end(name: str, mode: Any) -> None:
 
 def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
     program = "import time\nnumber = input()\nprint(number)\nif number == '1': time.sleep(99)"
-    ran = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(0.8), isolation=mode))
-    assert [(one.output, one.ended) for one in ran] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
+    results = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(0.8), isolation=mode))
+    assert [(result.output, result.ended) for result in results] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
 
 
-def test_stopping_early_ends_what_runs(mode: Any) -> None:
+def test_stopping_early_ends_the_running_program(mode: Any) -> None:
     program = "import time\nif input() == '1': time.sleep(999)"
     runs = run(program, [Run("program", input=text) for text in "01"], Limits(900, 900), isolation=mode)
     assert next(runs).ended == "exit"
     runs.close()
 
 
-def test_the_deadline_fails_what_is_not_run(mode: Any) -> None:
+def test_tests_not_run_by_the_deadline_fail(mode: Any) -> None:
     verifier = PythonTests(timeout=0.6, deadline=0.9, isolation=mode)
     tests = ["assert f(0) == 1", *["assert f(1) == 1"] * 7]
     completion = Completion("```python\ndef f(n):\n    while n: pass\n    return 1\n```")
@@ -307,7 +308,7 @@ def test_works_from_threads() -> None:
         assert list(pool.map(value, range(8))) == [1.0, 0.0] * 4
 
 
-def _judge(verifier: PythonTests, queue: Any) -> None:
+def _score_case(verifier: PythonTests, queue: Any) -> None:
     case = verifier.cases[0]
     queue.put(verifier(Example("x", info=case.info), Completion(str(case.completion))))
 
@@ -316,7 +317,7 @@ def test_works_in_a_spawned_process() -> None:
     verifier = pickle.loads(pickle.dumps(PythonTests()))
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    child = context.Process(target=_judge, args=(verifier, queue))
+    child = context.Process(target=_score_case, args=(verifier, queue))
     child.start()
     assert queue.get(timeout=60).value == 1
     child.join(60)
@@ -327,7 +328,8 @@ def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder.mkdir()
     program = (
         "from grpo_env.verifiers.sandbox.launch import *\n"
-        f"print(works({mode!r}), flush=True)\n"
+        "from grpo_env.verifiers.sandbox.limits import Limits\n"
+        f"print(unavailable({mode!r}), flush=True)\n"
         f"list(run('while True: pass', [Run('program')], Limits(900, 900), isolation={mode!r}))"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
@@ -337,7 +339,7 @@ def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     assert caller.stdout is not None
     with caller.stdout:
         assert caller.stdout.readline() == "None\n"
-    wait_until(lambda: len(left_behind(folder)) > 1)  # the warden and its fork
+    wait_until(lambda: len(left_behind(folder)) > 1)  # the supervisor and its fork
     os.kill(caller.pid, signal.SIGKILL)
     caller.wait()
     wait_until(lambda: not left_behind(folder))
@@ -359,9 +361,9 @@ def test_bad_options() -> None:
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    works.cache_clear()
+    unavailable.cache_clear()
     yield
-    works.cache_clear()
+    unavailable.cache_clear()
 
 
 def test_without_bubblewrap(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
@@ -390,12 +392,12 @@ VALUES = st.recursive(
 @settings(deadline=None, max_examples=50)
 @given(VALUES)
 def test_values_come_out_as_they_went_in(value: object) -> None:
-    found = from_json(json.loads(json.dumps(to_json(value))))
-    assert found == value
-    assert type(found) is type(value)
+    decoded = from_json(json.loads(json.dumps(to_json(value))))
+    assert decoded == value
+    assert type(decoded) is type(value)
 
 
-def test_problem_tells_before_any_completion() -> None:
+def test_a_missing_column_is_a_problem_of_the_example() -> None:
     assert PythonTests().problem(Example("x", info={"tests": ["assert f() == 1"]})) is None
     assert "did you mean 'test'" in str(PythonTests().problem(Example("x", info={"test": []})))
 

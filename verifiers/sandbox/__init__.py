@@ -1,1 +1,1 @@
-"""Running a program that nobody has read: the process it runs in, what it is confined to, and its unit tests."""
+"""Runs untrusted programs: the process they run in, its limits and isolation, and their unit tests."""

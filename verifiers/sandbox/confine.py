@@ -1,4 +1,4 @@
-"""Takes from the calling process, for good, what a judged program has no use for. ``sandbox`` tells what that covers.
+"""Takes from the calling process, for good, what an untrusted program has no use for; the table in ``launch`` lists it.
 
 On Linux this needs no privilege: resource limits, no capabilities, Landlock for the file system where the kernel has
 it (5.13, https://docs.kernel.org/userspace-api/landlock.html), and a seccomp filter for the rest
@@ -11,19 +11,18 @@ import ctypes
 import errno
 import os
 import platform
-import resource
 import struct
 import sys
 
-OPEN_FILES = 64
+from .limits import set_rlimits
 
 _SET_DEATH_SIGNAL, _SET_DUMPABLE, _SET_SECCOMP, _NO_NEW_PRIVILEGES = 1, 4, 22, 38  # prctl(2)
 _CAPABILITY_VERSION = 0x20080522
 _SIGKILL = 9
 
-# System calls by name, with their numbers on x86-64 and on the generic table of 64-bit ARM (-1: not there).
+# System calls by name, with their numbers on x86-64 and on the generic table of 64-bit ARM (-1: does not exist).
 _FORBIDDEN: dict[str, tuple[int, int]] = {
-    # other processes: none can be started, signalled, looked into or re-prioritised, nor our group be left
+    # other processes: none can be started, signaled, inspected or reprioritized, and the process group cannot be left
     "fork": (57, -1),
     "vfork": (58, -1),
     "execve": (59, 221),
@@ -49,7 +48,7 @@ _FORBIDDEN: dict[str, tuple[int, int]] = {
     "sched_setattr": (314, 274),
     # the network, and every other way to reach a server
     "socket": (41, 198),
-    # memory that outlives us or that no limit counts
+    # memory that outlives the process or that no limit counts
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
@@ -72,7 +71,7 @@ _FORBIDDEN: dict[str, tuple[int, int]] = {
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
     "open_by_handle_at": (304, 265),
-    # ways around a filter, and doors of the kernel that have had holes
+    # ways around a filter, and parts of the kernel that have had security holes
     "io_uring_setup": (425, 425),
     "mount": (165, 40),
     "unshare": (272, 97),
@@ -132,54 +131,40 @@ def confine(folder: str, readable: list[str], seconds: float, memory: int, file_
 
     Raises ``ConfineError`` on a Linux that has no seccomp filter for this machine.
     """
-    _limit(resource.RLIMIT_CPU, int(seconds) + 1)
-    _limit(resource.RLIMIT_AS, memory)
-    _limit(resource.RLIMIT_FSIZE, file_size)
-    _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _limit(resource.RLIMIT_CORE, 0)
+    set_rlimits(seconds, memory, file_size)
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24))
     libc.prctl(_SET_DEATH_SIGNAL, _SIGKILL, 0, 0, 0)
-    _fence(libc, folder, readable)
-    _filter(libc)
+    _restrict_files(libc, folder, readable)
+    _restrict_calls(libc)
 
 
-def _limit(kind: int, value: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    try:
-        resource.setrlimit(kind, (value, value))
-    except (ValueError, OSError):  # macOS refuses a limit of the address space
-        return
-
-
-def _fence(libc: ctypes.CDLL, folder: str, readable: list[str]) -> None:
-    """Landlock: write below ``folder``, read below ``readable``, nothing else. No effect on a kernel without it."""
+def _restrict_files(libc: ctypes.CDLL, folder: str, readable: list[str]) -> None:
+    """Landlock: write below ``folder``, read below ``readable``, and nothing else. No effect on a kernel without it."""
     version = _landlock_version(libc)
     if version < 1:
         return
-    every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
-    attributes = struct.pack("Q", every)
+    all_rights = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
+    attributes = struct.pack("Q", all_rights)
     rules = libc.syscall(_LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
-    allowed = {folder: every & ~_MAKE_DEVICE, **dict.fromkeys(_DEVICES, _USE_DEVICE)}
+    allowed = {folder: all_rights & ~_MAKE_DEVICE, **dict.fromkeys(_DEVICES, _USE_DEVICE)}
     for path, rights in [*allowed.items(), *((path, _READ) for path in readable)]:
         if not os.path.exists(path):
             continue
-        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         if not os.path.isdir(path):
             rights &= _USE_DEVICE
-        libc.syscall(_LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, beneath), 0)
-        os.close(beneath)
+        libc.syscall(_LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, descriptor), 0)
+        os.close(descriptor)
     if rules < 0 or libc.syscall(_LANDLOCK_RESTRICT, rules, 0):
-        raise ConfineError(ctypes.get_errno(), "Landlock refuses its rules")
+        raise ConfineError(ctypes.get_errno(), "Landlock refuses the rules")
     os.close(rules)
 
 
-def _filter(libc: ctypes.CDLL) -> None:
+def _restrict_calls(libc: ctypes.CDLL) -> None:
     """A seccomp filter that fails every call of the tables above with EPERM."""
     if platform.machine() not in _MACHINES:
         raise ConfineError(errno.ENOSYS, f"no seccomp filter for {platform.machine()}")
@@ -192,7 +177,7 @@ def _filter(libc: ctypes.CDLL) -> None:
         if calls[column] >= 0:
             program += [(_EQUAL, 0, 1, calls[column]), deny]
     program += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _FAIL | errno.ENOSYS)]  # libc then takes clone
-    # No fork but a thread, no limits but one's own (process 0).
+    # clone only for threads, prlimit only for the process itself (0).
     program += [(_EQUAL, 0, 4, _CLONE[column]), (_LOAD, 0, 0, 16), (_ANY_BIT, 1, 0, _THREAD), deny, number]
     program += [(_EQUAL, 0, 4, _PRLIMIT[column]), (_LOAD, 0, 0, 16), (_EQUAL, 1, 0, 0), deny, number]
     for calls, argument, value in _FORBIDDEN_ARGUMENTS:
@@ -200,6 +185,6 @@ def _filter(libc: ctypes.CDLL) -> None:
         program += [number]
     program += [(_RETURN, 0, 0, _ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-    whole = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
-    if libc.prctl(_SET_SECCOMP, 2, whole, 0, 0):
-        raise ConfineError(ctypes.get_errno(), "the kernel takes no seccomp filter")
+    filter_program = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+    if libc.prctl(_SET_SECCOMP, 2, filter_program, 0, 0):
+        raise ConfineError(ctypes.get_errno(), "the kernel accepts no seccomp filter")

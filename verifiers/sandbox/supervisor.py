@@ -1,7 +1,7 @@
 """The process inside the sandbox: forks once for each run of a program, confines the fork, and reports how it ended.
 
-Started by ``sandbox`` with the job as JSON on standard input; writes ``{}`` and then one JSON line a run on standard
-output. The program's forks have neither, so the report of a run is not theirs to write.
+Started by ``launch`` with the job as JSON on standard input; writes ``{}`` and then one JSON line per run to standard
+output. The forks that run the program have neither, so they cannot forge the result of a run.
 """
 
 from __future__ import annotations
@@ -21,53 +21,55 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from .confine import confine, protect
+from .limits import STANDARD_ERROR, Limits
 from .values import NotPlainError, from_json, to_json
 
-ERROR_BYTES = 4000  # of standard error, the last
 _CHUNK = 65536
 _POLL = 0.002
 
 
 def main(folder: str) -> None:
-    """Do the job, with a folder below ``folder`` for each run, and leave."""
+    """Do the job, with a folder below ``folder`` for each run, and exit."""
     protect()
     sys.argv = ["program.py"]
     job = json.loads(_read_all(0))
     reply = os.dup(1)
-    end = time.monotonic() + job["deadline"]
-    # Should the caller be gone and leave us running, the system ends us.
-    signal.setitimer(signal.ITIMER_REAL, job["deadline"] + 5)
+    limits = Limits(**job["limits"])
+    end = time.monotonic() + limits.deadline
+    # If the caller dies without ending this process, the system ends it.
+    signal.setitimer(signal.ITIMER_REAL, limits.deadline + 5)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.write(reply, b"{}\n")
     for number, run in enumerate(job["runs"]):
-        seconds = min(job["seconds"], end - time.monotonic())
+        seconds = min(limits.seconds, end - time.monotonic())
         if seconds <= 0:
             break
-        own = os.path.join(folder, f"run{number}")
-        os.mkdir(own)
-        _write_all(reply, json.dumps(_supervise(job, run, own, seconds)).encode() + b"\n")
+        run_folder = os.path.join(folder, f"run{number}")
+        os.mkdir(run_folder)
+        result = _supervise(job, run, run_folder, limits._replace(seconds=seconds))
+        _write_all(reply, json.dumps(result).encode() + b"\n")
     os._exit(0)
 
 
-def _supervise(job: dict[str, Any], run: dict[str, Any], folder: str, seconds: float) -> dict[str, Any]:
+def _supervise(job: dict[str, Any], run: dict[str, Any], folder: str, limits: Limits) -> dict[str, Any]:
     """Run once in a fork and wait for its end: what it wrote and how it ended."""
     start = time.monotonic()
     pipes = [os.pipe() for _ in range(4)]  # standard output, standard error, the fork's report, its ticket
     pid = os.fork()
     if pid == 0:
-        _child(job, run, folder, seconds, pipes)
-    ticket = os.urandom(16).hex().encode()  # made after the fork, so that it is in no memory of the program's
+        _child(job, run, folder, limits, pipes)
+    ticket = os.urandom(16).hex().encode()  # made after the fork, so that the program's memory does not contain it
     os.write(pipes[3][1], ticket)
     for end in (*(pipe[1] for pipe in pipes), pipes[3][0]):
         os.close(end)
     texts = {pipe[0]: bytearray() for pipe in pipes[:3]}
-    ended = _collect(texts, pipes[1][0], start + seconds, job["output"])
+    ended = _collect(texts, pipes[1][0], start + limits.seconds, limits.output)
     status = None
     while ended == "exit" and status is None:
-        done, found = os.waitpid(pid, os.WNOHANG)
+        done, wait_status = os.waitpid(pid, os.WNOHANG)
         if done:
-            status = found
-        elif time.monotonic() > start + seconds:
+            status = wait_status
+        elif time.monotonic() > start + limits.seconds:
             ended = "timeout"
         else:
             time.sleep(_POLL)
@@ -86,7 +88,7 @@ def _supervise(job: dict[str, Any], run: dict[str, Any], folder: str, seconds: f
 
 
 def _collect(texts: dict[int, bytearray], errors: int, end: float, most: int) -> str:
-    """Read all pipes until the other side closes them: ``exit``, or ``timeout`` or ``output`` where it was too much."""
+    """Read all pipes until the other side closes them: ``exit``; or ``timeout``, or ``output`` for too much of it."""
     still_open = set(texts)
     while still_open:
         left = end - time.monotonic()
@@ -99,7 +101,7 @@ def _collect(texts: dict[int, bytearray], errors: int, end: float, most: int) ->
             if not chunk:
                 still_open.discard(pipe)
             elif pipe == errors:
-                del texts[pipe][:-ERROR_BYTES]
+                del texts[pipe][:-STANDARD_ERROR]
             elif len(texts[pipe]) > most:
                 del texts[pipe][:]
                 return "output"
@@ -107,7 +109,7 @@ def _collect(texts: dict[int, bytearray], errors: int, end: float, most: int) ->
 
 
 def _child(
-    job: dict[str, Any], run: dict[str, Any], folder: str, seconds: float, pipes: list[tuple[int, int]]
+    job: dict[str, Any], run: dict[str, Any], folder: str, limits: Limits, pipes: list[tuple[int, int]]
 ) -> NoReturn:
     """In the fork: become the program. What it raises ends the interpreter as usual."""
     os.chdir(folder)
@@ -118,16 +120,16 @@ def _child(
     os.lseek(stdin, 0, os.SEEK_SET)
     for target, source in enumerate((stdin, pipes[0][1], pipes[1][1])):
         os.dup2(source, target)
-    # Descriptors that a program has to search for before it can pretend.
+    # Random descriptors, so that a program has to search for them before it can forge a report.
     report, ticket = (base + os.urandom(1)[0] % 15 for base in (32, 47))
     os.dup2(pipes[2][1], report)
     os.dup2(pipes[3][0], ticket)
     first = 3
-    for kept in sorted((report, ticket)) if run["kind"] != "program" else ():
-        os.closerange(first, kept)
-        first = kept + 1
+    for descriptor in sorted((report, ticket)) if run["kind"] != "program" else ():
+        os.closerange(first, descriptor)
+        first = descriptor + 1
     os.closerange(first, 256)
-    confine(folder, job["readable"], seconds, job["memory"], job["file_size"])
+    confine(folder, job["readable"], limits.seconds, limits.memory, limits.file_size)
     texts = (job["setup"], job["program"])
     if run["kind"] == "program":
         _program(texts)
@@ -160,7 +162,7 @@ def _load(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _value(texts: tuple[str, ...], run: dict[str, Any], report: int) -> NoReturn:
-    """Report what an expression is worth, after the program and the test's own statements."""
+    """Report the value of an expression, after the program and the test's own statements."""
     leave = os._exit
     names = _load("solution", (*texts, run["before"]))
     value = eval(compile(run["code"], "<test>", "eval"), names)
@@ -173,10 +175,10 @@ def _value(texts: tuple[str, ...], run: dict[str, Any], report: int) -> NoReturn
 
 
 def _block(texts: tuple[str, ...], run: dict[str, Any], report: int, ticket: int) -> NoReturn:
-    """Run a test's statements after the program; hand the ticket back if they come to their end.
+    """Run a test's statements after the program, and write the ticket to the report if they finish.
 
-    The test sees the builtins as they were, whatever the program made of them; only ``entry_point`` may share the
-    name of one.
+    The test sees the original builtins, whatever the program did to them; only ``entry_point`` may have the name of
+    one.
     """
     pristine = dict(vars(builtins))
     read, write, leave, make, execute = os.read, os.write, os._exit, compile, exec
@@ -192,7 +194,7 @@ def _block(texts: tuple[str, ...], run: dict[str, Any], report: int, ticket: int
 
 
 def _equality() -> Callable[[object, object], Any]:
-    """The ``==`` of test code: where one side is a builtin value, an object of the program's classes has no say."""
+    """The ``==`` of test code: next to a builtin value, the ``__eq__`` of the program's classes is not called."""
     plain = {int, float, complex, str, bytes, bool, list, tuple, dict, set, frozenset, type(None)}
     modules, encode, decode, not_plain = sys.modules, to_json, from_json, NotPlainError
 

@@ -1,13 +1,13 @@
-"""Reads the forms in which data sets keep the unit tests of a program, and judges how each ended.
+"""Reads unit tests in the forms that data sets have them in, and decides whether a run passes its test.
 
     {"input": "2 3\\n", "output": "5\\n"}               what the program prints for a standard input
     {"call": "add", "args": [2, 3], "output": 5}       what a function returns, compared as JSON
-    "assert add(2, 3) == 5"                            a statement of Python, or several
+    "assert add(2, 3) == 5"                            one or more statements of Python
     {"inputs": [...], "outputs": [...]}                many of the first form; with "fn_name", of the second
     a list of these, Python code, or any of them as JSON text
 
-Code is taken apart: each ``assert`` at its top level, each ``test…`` function and each ``test…`` method of a
-``unittest.TestCase`` is a test of its own, behind the other statements before it.
+Code is split up: each top-level ``assert``, each ``test…`` function and each ``test…`` method of a
+``unittest.TestCase`` is a test of its own, run after the other statements that precede it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .launch import Ran, Run
+from .launch import Run, RunResult
 from .values import from_json
 
 _SHOWN = 80  # characters of a value or a test in an explanation
@@ -27,35 +27,34 @@ _CONTAINERS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list,
 
 @dataclass(frozen=True)
 class UnitTest:
-    """One test: a run of the program, and how to judge it. ``text`` is what an explanation shows of it."""
+    """One test: a run of the program, and what to compare its result with. ``text`` names it in explanations."""
 
     run: Run
     compare: Literal["lines", "value", "json", "end"] = "end"
     expected: Any = None
     text: str = ""
 
-    def fault(self, ran: Ran, seconds: float) -> str | None:
+    def failure(self, result: RunResult, seconds: float) -> str | None:
         """Why the run fails the test, or ``None`` if it passes."""
-        if ran.ended == "timeout":
-            return f"no end within {seconds:g} s"
-        if ran.ended != "exit":
-            return "too much output" if ran.ended == "output" else "too many or too large files"
-        if ran.code < 0:
-            return f"killed by signal {-ran.code}"
-        if ran.code > 0:
-            lines = ran.error.strip().splitlines()
-            return _short(lines[-1] if lines else f"exit code {ran.code}", 2 * _SHOWN)
+        if result.ended == "timeout":
+            return f"did not finish within {seconds:g} s"
+        if result.ended != "exit":
+            return "too much output" if result.ended == "output" else "too many or too large files"
+        if result.code < 0:
+            return f"killed by signal {-result.code}"
+        if result.code > 0:
+            lines = result.error.strip().splitlines()
+            return _short(lines[-1] if lines else f"exit code {result.code}", 2 * _SHOWN)
         if self.compare == "end":
-            return None if ran.report == "passed" else "the program ended before the test"
+            return None if result.report == "passed" else "the program ended before the test"
         if self.compare == "lines":
-            got = ran.output
-            return None if _lines(got) == _lines(self.expected) else self._mismatch(got)
+            return None if _lines(result.output) == _lines(self.expected) else self._mismatch(result.output)
         try:
-            value = from_json(json.loads(ran.report))
+            value = from_json(json.loads(result.report))
             value = _as_json(value) if self.compare == "json" else value
             return None if bool(value == self.expected) else self._mismatch(value)
         except (ValueError, TypeError, RecursionError):
-            return "the program ended before the test" if not ran.report else "the result is no plain value"
+            return "the program ended before the test" if not result.report else "the result is not a plain value"
 
     def _mismatch(self, got: object) -> str:
         return f"expected {_short(repr(self.expected))}, got {_short(repr(got))}"
@@ -64,7 +63,7 @@ class UnitTest:
 def read_tests(data: Any, entry_point: str | None = None) -> tuple[UnitTest, ...]:
     """The tests in a column's value. ``entry_point`` names the function for ``check(candidate)``.
 
-    Raises ``ValueError`` with the reason for anything that is none of the forms, or tests nothing.
+    Raises ``ValueError`` with the reason if the value has none of the forms, or tests nothing.
     """
     if isinstance(data, str):
         text = data.strip()
@@ -72,7 +71,7 @@ def read_tests(data: Any, entry_point: str | None = None) -> tuple[UnitTest, ...
             try:
                 return read_tests(json.loads(text), entry_point)
             except json.JSONDecodeError as error:
-                raise ValueError(f"the tests are no JSON: {error}") from None
+                raise ValueError(f"the tests are not valid JSON: {error}") from None
         return tuple(_from_code(text, entry_point))
     if isinstance(data, Mapping):
         data = _pairs(data)
@@ -97,8 +96,8 @@ def _pairs(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(inputs) != len(outputs):
         raise ValueError(f"{len(inputs)} inputs but {len(outputs)} outputs")
     if name := data.get("fn_name"):
-        return [{"call": name, "args": one, "output": other} for one, other in zip(inputs, outputs, strict=True)]
-    return [{"input": one, "output": other} for one, other in zip(inputs, outputs, strict=True)]
+        return [{"call": name, "args": args, "output": output} for args, output in zip(inputs, outputs, strict=True)]
+    return [{"input": text, "output": output} for text, output in zip(inputs, outputs, strict=True)]
 
 
 def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
@@ -113,17 +112,17 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
             raise ValueError("args must be a list, not a string")
         values = [repr(arg) for arg in args] if not isinstance(args, Mapping) else [f"**{dict(args)!r}"]
         call = f"{name}({', '.join(values)})"
-        # Solutions in the manner of LeetCode are methods of a class Solution.
+        # LeetCode's solutions are methods of a class Solution.
         code = f"({name} if {name!r} in globals() else getattr(Solution(), {name!r}))({', '.join(values)})"
         return UnitTest(Run("value", code=code), "json", _as_json(expected), call)
-    given = item.get("input", "")
-    if not isinstance(given, str) or not isinstance(expected, str):
+    text = item.get("input", "")
+    if not isinstance(text, str) or not isinstance(expected, str):
         raise ValueError("input and output must be strings")
-    return UnitTest(Run("program", input=given), "lines", expected)
+    return UnitTest(Run("program", input=text), "lines", expected)
 
 
 def _one_from_code(text: Any, entry_point: str | None) -> list[UnitTest]:
-    """A list's item is one test, whatever it is made of."""
+    """The item of a list as one test, however many statements it has."""
     if not isinstance(text, str):
         raise ValueError(f"a test cannot be a {type(text).__name__}")
     tests = list(_from_code(text, entry_point))
@@ -133,11 +132,11 @@ def _one_from_code(text: Any, entry_point: str | None) -> list[UnitTest]:
 def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
     before: list[ast.stmt] = []
     calls: list[str] = []
-    rest = False  # whether statements that test something stand behind the last assert
-    found = False
+    rest = False  # whether statements that test something follow the last assert
+    has_assert = False
     for node in _parse(text):
         if isinstance(node, ast.Assert):
-            found, rest = True, False
+            has_assert, rest = True, False
             yield _from_assert(before, node, entry_point)
             continue
         before.append(node)
@@ -154,8 +153,8 @@ def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
         yield _block(before, entry_point)
     for call in calls:
         yield replace(_block([*before, *_parse(call)], entry_point), text=call)
-    if not (found or rest or calls):
-        raise ValueError("the code holds no assert and calls no test")
+    if not (has_assert or rest or calls):
+        raise ValueError("the code has no assert and calls no test")
 
 
 def _tests_something(node: ast.stmt) -> bool:
@@ -170,16 +169,16 @@ def _tests_something(node: ast.stmt) -> bool:
 
 
 def _from_assert(before: list[ast.stmt], node: ast.Assert, entry_point: str | None) -> UnitTest:
-    """``assert a == literal`` compares out here, where the program has no say; any other assert runs as it is."""
+    """``assert a == literal`` is compared outside the sandbox, out of the program's reach; other asserts run inside."""
     test = node.test
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        for asked, literal in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+        for expression, literal in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
             try:
                 expected = _literal(literal)
             except ValueError:
                 continue
-            run = Run("value", before=_unparse(before), code=ast.unparse(asked))
-            return UnitTest(run, "value", expected, ast.unparse(asked))
+            run = Run("value", before=_unparse(before), code=ast.unparse(expression))
+            return UnitTest(run, "value", expected, ast.unparse(expression))
     return replace(_block([*before, node], entry_point), text=ast.unparse(test))
 
 
@@ -187,15 +186,15 @@ def _literal(node: ast.expr) -> Any:
     """The value of a literal, or of ``set((1, 2))`` and the like. Raises ``ValueError``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONTAINERS:
         if node.keywords or len(node.args) > 1:
-            raise ValueError("no literal")
+            raise ValueError("not a literal")
         try:
             return _CONTAINERS[node.func.id](*map(_literal, node.args))
         except TypeError:
-            raise ValueError("no literal") from None
+            raise ValueError("not a literal") from None
     try:
         return ast.literal_eval(node)
     except (TypeError, RecursionError, MemoryError):
-        raise ValueError("no literal") from None
+        raise ValueError("not a literal") from None
 
 
 def _block(nodes: list[ast.stmt], entry_point: str | None) -> UnitTest:
@@ -204,7 +203,7 @@ def _block(nodes: list[ast.stmt], entry_point: str | None) -> UnitTest:
 
 
 class _Equality(ast.NodeTransformer):
-    """Has ``warden`` decide ``a == b`` and ``a != b``, so that an object that equals everything does not."""
+    """Has the supervisor decide ``a == b`` and ``a != b``, against objects that claim to equal everything."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -218,7 +217,7 @@ def _parse(text: str) -> list[ast.stmt]:
     try:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(f"no Python code: {error}") from None
+        raise ValueError(f"not valid Python code: {error}") from None
 
 
 def _unparse(nodes: list[ast.stmt]) -> str:

@@ -1,8 +1,8 @@
 """Plain Python values, carried as JSON out of a process that is not trusted.
 
-Plain are None, bool, int, float, complex, str, bytes, list, tuple, dict, set and frozenset, whatever class derived
-from them a program used, and numbers of other classes that are worth exactly an int or a float. What a program
-overrode in its class (``__eq__`` that is always true) has no say.
+Plain are None, bool, int, float, complex, str, bytes, list, tuple, dict, set and frozenset, instances of classes that
+a program derived from them, and numbers of other classes that are exactly equal to an int or a float. Methods that a
+program overrode in its class (``__eq__`` that is always true) are not called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class NotPlainError(TypeError):
-    """The value is, or holds, an object of another class. ``value`` is that object."""
+    """The value is or contains an object of another class. ``value`` is that object."""
 
     def __init__(self, value: object) -> None:
         super().__init__(f"a value of type {type(value).__name__}")

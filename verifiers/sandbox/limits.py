@@ -1,0 +1,76 @@
+"""What a program in the sandbox may use: time, memory, output, files; and how each limit is enforced.
+
+The system enforces the limits of one process (``set_rlimits``). The supervisor watches the time and the output of a
+run, and ``launch`` the deadline of the call and the files on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+from typing import NamedTuple
+
+MIB = 2**20
+
+
+class Limits(NamedTuple):
+    """The limits of one call, in seconds and bytes. A named tuple: the sandboxed process imports it, and quickly."""
+
+    seconds: float = 5.0
+    """For one run, by the clock and of processor time."""
+    deadline: float = 30.0
+    """For all runs of the call."""
+    memory: int = 512 * MIB
+    """Address space of a run."""
+    output: int = 4 * MIB
+    """Standard output of a run, and likewise the value that it reports."""
+    file_size: int = 16 * MIB
+    """One file."""
+    disk: int = 32 * MIB
+    """All files of the call together."""
+    files: int = 1000
+    """Number of files and folders."""
+    depth: int = 32
+    """Folders within folders."""
+
+
+OPEN_FILES = 64
+STANDARD_ERROR = 4000  # bytes of standard error that are kept, the last ones
+START_TIMEOUT = 60.0  # seconds for the interpreter to start, however busy the machine
+
+
+def set_rlimits(seconds: float, memory: int, file_size: int) -> None:
+    """Limit the calling process for good: processor time in seconds, the rest in bytes."""
+    _set_rlimit(resource.RLIMIT_CPU, int(seconds) + 1)
+    _set_rlimit(resource.RLIMIT_AS, memory)
+    _set_rlimit(resource.RLIMIT_FSIZE, file_size)
+    _set_rlimit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _set_rlimit(resource.RLIMIT_CORE, 0)
+
+
+def _set_rlimit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (ValueError, OSError):  # macOS refuses to limit the address space
+        return
+
+
+def exceeds_disk_limits(folder: str, limits: Limits) -> bool:
+    """Whether the files below a folder are too many, too large together or nested too deeply."""
+    size = files = 0
+    folders = [(folder, 0)]
+    while folders:
+        path, depth = folders.pop()
+        with suppress(OSError), os.scandir(path) as entries:
+            for entry in entries:
+                size += entry.stat(follow_symlinks=False).st_size
+                files += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((entry.path, depth + 1))
+                if size > limits.disk or files > limits.files or depth > limits.depth:
+                    return True
+    return False
