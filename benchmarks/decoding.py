@@ -56,15 +56,15 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     from grpo_env.trainer.prompts import take
 
     task, config = load(work)
-    policy = load_policy(config.model, device=config.device, precision=config.precision)
+    policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
     examples = take(task.examples("train"), config.prompts_per_step, 0, config.seed)
     prompts = [policy.prompt_ids(example, task.format) for example in examples]
-    group, longest = config.group_size, config.max_new_tokens
+    group, longest = config.group_size, config.sampling.max_new_tokens
     own = policy.end_ids
     policy.tokenizer.eos_token = None  # or it would end rows beside those that the generation config names
     plain, _ = load_model(config.model)  # with transformers' own attention
     plain = plain.to(policy.device).eval()
-    half = copy.deepcopy(plain).bfloat16() if config.precision == "bf16" else None
+    half = copy.deepcopy(plain).bfloat16() if config.engine.precision == "bf16" else None
 
     def end_at(ends: list[int]) -> None:
         for model in (policy.model, plain, half):
@@ -92,7 +92,13 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         ids = torch.tensor([[0] * (width - len(row)) + row for row in rows], device=policy.device)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=policy.device)
         ends = policy.model.generation_config.eos_token_id
-        options = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0, "eos_token_id": ends}
+        options = {
+            "do_sample": True,
+            "temperature": temperature,
+            "top_k": 0,
+            "top_p": 1.0,
+            "eos_token_id": ends,
+        }
         with torch.no_grad(), policy.computing():
             made = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=longest, pad_token_id=0, **options)
         return [_cut(row, set(ends or [])) for row in made[:, width:].tolist()]

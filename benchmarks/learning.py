@@ -80,7 +80,7 @@ def judge(work: str, folder: str, examples: str) -> list[Point]:
     ):
         if model != config.model:
             tokenizer.save_pretrained(model)
-        found = run_eval(task, model, samples=1, limit=int(examples), seed=0, device="cpu")
+        found = run_eval(task, model, samples=1, limit=int(examples), seed=0, engine={"device": "cpu"})
         accuracy = {kind: found[kind]["accuracy"] for kind in KINDS}
         points.append({"steps": int(steps), "seconds": float(seconds), **accuracy})
     return points
@@ -141,7 +141,13 @@ def main() -> None:
     curves: Curves = {"ours": [], "trl": []}
     for seed in range(options.seeds):
         for side, runs in curves.items():
-            settings = {"seed": seed, "schedule": "constant", "steps": MOST, "device": "cpu", "precision": "fp32"}
+            settings = {
+                "seed": seed,
+                "optimizer.lr_schedule": "constant",
+                "steps": MOST,
+                "engine.device": "cpu",
+                "engine.precision": "fp32",
+            }
             work = json.dumps(vars(Work("arithmetic", {}, settings, {}, {"per_device_train_batch_size": options.rows})))
             with tempfile.TemporaryDirectory() as folder:
                 times = str(options.every), str(options.seconds), options.clock

@@ -17,11 +17,11 @@ from pathlib import Path
 
 WAYS: dict[str, dict[str, object]] = {
     "all weights": {},
-    "all weights, a reference": {"kl_coef": 0.04},
-    "all weights, adamw_bf16": {"optimizer": "adamw_bf16"},
-    "all weights, adamw_8bit": {"optimizer": "adamw_8bit"},
-    "LoRA": {"lora_rank": 16},
-    "LoRA, a reference": {"lora_rank": 16, "kl_coef": 0.04},
+    "all weights, a reference": {"kl.coef": 0.04},
+    "all weights, adamw_bf16": {"optimizer.name": "adamw_bf16"},
+    "all weights, adamw_8bit": {"optimizer.name": "adamw_8bit"},
+    "LoRA": {"lora.rank": 16},
+    "LoRA, a reference": {"lora.rank": 16, "kl.coef": 0.04},
 }
 
 
@@ -55,12 +55,12 @@ def main() -> None:
         "steps": 1,
         "prompts_per_step": options.prompts,
         "group_size": options.group,
-        "max_new_tokens": options.tokens,
-        "precision": options.precision,
-        "entropy_coef": 1e-3,
-        "eval_every": 0,
-        "eval_examples": 1,
-        "eval_samples": 0,
+        "sampling.max_new_tokens": options.tokens,
+        "engine.precision": options.precision,
+        "loss.entropy_coef": 1e-3,
+        "eval.every": 0,
+        "eval.examples": 1,
+        "eval.samples": 0,
     }
     if options.inner is not None:
         print(json.dumps(measure(common | options.inner)))

@@ -59,13 +59,13 @@ def trl_trainer(
     model, tokenizer = load_model(config.model)
     optimizer = torch.optim.AdamW(
         model.parameters(),
-        lr=config.learning_rate,
-        betas=(config.adam_beta1, config.adam_beta2),
-        weight_decay=config.weight_decay,
+        lr=config.optimizer.learning_rate,
+        betas=(config.optimizer.beta1, config.optimizer.beta2),
+        weight_decay=config.optimizer.weight_decay,
         fused=True,
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: learning_rate(config, step) / config.learning_rate
+        optimizer, lambda step: learning_rate(config, step) / config.optimizer.learning_rate
     )
     rows = config.prompts_per_step * config.group_size
     at_once = min(rows, more["per_device_train_batch_size"])
@@ -76,18 +76,19 @@ def trl_trainer(
         "shuffle_dataset": False,  # the examples come in our order
         "gradient_accumulation_steps": rows // at_once,  # steps_per_generation follows: all rows sampled in one go
         "num_generations": config.group_size,
-        "max_completion_length": config.max_new_tokens,
-        "temperature": config.temperature,
-        "num_iterations": config.updates_per_step,
-        "loss_type": {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}[config.aggregate],
-        "scale_rewards": config.scale,
-        "epsilon": config.clip_low,
-        "epsilon_high": config.clip_high,
-        "beta": config.kl_coef,
-        "max_grad_norm": config.max_grad_norm,
-        "bf16": config.precision == "bf16",
-        "gradient_checkpointing": config.gradient_checkpointing,  # on by default in TRL: less memory, a slower step
-        "use_cpu": config.device == "cpu",
+        "max_completion_length": config.sampling.max_new_tokens,
+        "temperature": config.sampling.temperature,
+        "num_iterations": config.optimizer.updates_per_step,
+        "loss_type": {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}[config.loss.aggregation],
+        "scale_rewards": config.advantage.scale,
+        "epsilon": config.loss.clip_low,
+        "epsilon_high": config.loss.clip_high,
+        "beta": config.kl.coef,
+        "max_grad_norm": config.optimizer.max_grad_norm,
+        "bf16": config.engine.precision == "bf16",
+        # On by default in TRL: less memory, a slower step.
+        "gradient_checkpointing": config.engine.gradient_checkpointing,
+        "use_cpu": config.engine.device == "cpu",
         "report_to": "none",
         "logging_strategy": "no",
         "save_strategy": "no",

@@ -136,7 +136,7 @@ def load(work: Work) -> tuple[Any, Any]:
     from grpo_env.trainer.config import TrainConfig
 
     task = load_task(work.task, work.overrides)
-    return task, TrainConfig.from_mapping({**task.defaults, **work.settings})
+    return task, TrainConfig.from_mapping(work.settings, defaults=task.defaults)
 
 
 def ours(work: Work, listener: Listener) -> None:
@@ -173,7 +173,7 @@ def ours(work: Work, listener: Listener) -> None:
     listener.watch.put_on(torch.autograd, "backward", "backward")
     for optimizer in (torch.optim.AdamW, RoundingAdamW):
         listener.watch.put_on(optimizer, "step", "optimiser")
-    alone = {"eval_every": 0, "eval_examples": 1, "eval_samples": 0, "save_every": 0}
+    alone = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
     with tempfile.TemporaryDirectory() as folder, suppress(EnoughError):
         loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **alone, **work.ours})
 

@@ -163,11 +163,11 @@ def main() -> None:
         "model": options.model if options.model == "bundled" else str(Path(options.model).resolve()),
         "prompts_per_step": options.prompts,
         "group_size": options.group,
-        "max_new_tokens": options.tokens,
-        "precision": options.precision,
-        "device": options.device,
+        "sampling.max_new_tokens": options.tokens,
+        "engine.precision": options.precision,
+        "engine.device": options.device,
         "steps": options.steps + 1,
-        "learning_rate": 1e-9,
+        "optimizer.learning_rate": 1e-9,
     }
     work = Work(
         options.task,

@@ -3,7 +3,7 @@
 #
 #     examples/many_gpus.sh gsm8k --model Qwen/Qwen2.5-1.5B-Instruct --run runs/qwen
 #     sbatch --nodes=2 --gpus-per-node=8 --ntasks-per-node=1 examples/many_gpus.sh gsm8k --model ... --run /shared/runs/qwen
-#     PROCESSES=2 examples/many_gpus.sh arithmetic --run runs/two device=cpu steps=5
+#     PROCESSES=2 examples/many_gpus.sh arithmetic --run runs/two engine.device=cpu steps=5
 #
 # The last line is for a machine without a GPU. All arguments go to `grpo_env train`. To resume a run, pass --resume RUN
 # instead of the task, on any number of processes. docs/scaling.md describes what they exchange, and sharded weights

@@ -50,8 +50,10 @@ def test_the_task_for_own_data_is_right(tmp_path):
 def test_own_verifier_trains_on_own_data(tmp_path):
     assert "0 cases wrong" in ran("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
     numbers = "verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}"
-    options = ["--verifiers", EXAMPLES / "own_verifier.py", numbers, "steps=3", "eval_every=3", "eval_examples=4"]
-    said = ran("grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "device=cpu", cwd=tmp_path)
+    options = ["--verifiers", EXAMPLES / "own_verifier.py", numbers, "steps=3", "eval.every=3", "eval.examples=4"]
+    said = ran(
+        "grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path
+    )
     task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", said)[1])
     assert task == EXAMPLES / "own_data.yaml"
     scores = [json.loads(line)["score"] for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
@@ -62,7 +64,7 @@ def test_own_verifier_trains_on_own_data(tmp_path):
 
 
 def test_two_processes_by_the_script(tmp_path):
-    settings = ["device=cpu", "steps=1", "eval_every=1", "eval_examples=2", "prompts_per_step=2", "group_size=2"]
+    settings = ["engine.device=cpu", "steps=1", "eval.every=1", "eval.examples=2", "prompts_per_step=2", "group_size=2"]
     said = ran(EXAMPLES / "many_gpus.sh", "arithmetic", "--run", "run", *settings, cwd=tmp_path, PROCESSES="2")
     assert "2 processes" in said
     assert (tmp_path / "run/model/model.safetensors").is_file()

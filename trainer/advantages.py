@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .config import Credit, Scale, Std
+from .config import Scale, Std, StepCredit
 
 # Rewards closer than this, relative to their size, are equal: 0.1 + 0.2 and 0.3 must not become -1 and +1.
 EQUAL = 1e-9
@@ -84,7 +84,7 @@ def process_advantages(
     scale: Scale = "group",
     std: Std = "sample",
     leave_one_out: bool = False,
-    credit: Credit = "sum",
+    credit: StepCredit = "sum",
     eps: float = 0.0,
 ) -> Tensor:
     """One advantage per token: DeepSeekMath, section 4.1.3.

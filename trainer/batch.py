@@ -50,7 +50,7 @@ class MicroBatch:
 class Batch:
     """One step's samples. ``lengths`` are of all rows that count in the loss, with or without a gradient.
 
-    ``fits`` is the ``micro_batch_tokens`` to go on with, where memory has run out.
+    ``fits`` is the ``engine.micro_batch_tokens`` to go on with, where memory has run out.
     """
 
     advantages: Tensor  # (B, T), 0 beyond a row's length
@@ -63,16 +63,16 @@ class Batch:
 def collate(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig) -> Batch:
     """Advantages of all rows, and micro-batches of this process's rows that have a gradient.
 
-    Left out of the loss: unscored rows and, under ``truncated: mask``, truncated ones. Rows whose advantage is 0
-    everywhere count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
+    The loss leaves out unscored rows and, under ``advantage.truncated: mask``, truncated rows. Rows whose advantages
+    are all 0 count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
     gradient.
     """
     advantages = token_advantages(policy, judged, config)
     scored = torch.tensor([one.score.scored for one in judged])
     counts = scored.clone()
-    if config.truncated == "mask":
+    if config.advantage.truncated == "mask":
         counts &= torch.tensor([one.rollout.finish == "stop" for one in judged])
-    always = config.kl_coef > 0 or config.entropy_coef != 0
+    always = config.kl.coef > 0 or config.loss.entropy_coef != 0
     useful = counts & ((advantages != 0).any(1) | always)
     lengths = [len(one.rollout.ids) for one in judged]
     flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
@@ -82,7 +82,7 @@ def collate(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig
         [[row for row in range(at * size, (at + 1) * size) if useful[row]] for at in range(own.start, own.stop)],
         [len(one.rollout.prompt_ids) for one in judged],
         lengths,
-        config.micro_batch_tokens,
+        config.engine.micro_batch_tokens,
         shared=policy.shares_prompts,
     )
     return Batch(
@@ -131,10 +131,14 @@ def token_advantages(policy: Policy, judged: Sequence[ScoredRollout], config: Tr
     scored = torch.tensor([one.score.scored for one in judged])
     longest, group_size = int(lengths.max()), config.group_size
     total = torch.zeros(len(judged), longest, dtype=torch.float64)
-    options: dict[str, Any] = {"scale": config.scale, "std": config.std, "leave_one_out": config.leave_one_out}
-    paid = torch.tensor([config.truncated != "zero" or one.rollout.finish == "stop" for one in judged])
+    options: dict[str, Any] = {
+        "scale": config.advantage.scale,
+        "std": config.advantage.std,
+        "leave_one_out": config.advantage.leave_one_out,
+    }
+    paid = torch.tensor([config.advantage.truncated != "zero" or one.rollout.finish == "stop" for one in judged])
     if config.supervision != "process":
-        if config.normalise == "parts":
+        if config.advantage.normalize == "parts":
             values, weights = _parts(judged)
             outcome = decoupled_advantages(values * paid[:, None], weights, scored, group_size, **options)
         else:
@@ -144,9 +148,16 @@ def token_advantages(policy: Policy, judged: Sequence[ScoredRollout], config: Tr
     if config.supervision != "outcome":
         rewards, tokens, mask = _steps(policy, judged)
         process = process_advantages(
-            rewards * paid[:, None], tokens, mask, scored, group_size, longest, credit=config.credit, **options
+            rewards * paid[:, None],
+            tokens,
+            mask,
+            scored,
+            group_size,
+            longest,
+            credit=config.advantage.step_credit,
+            **options,
         )
-        total += process * (config.process_weight if config.supervision == "both" else 1.0)
+        total += process * (config.advantage.process_weight if config.supervision == "both" else 1.0)
     return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
 
 

@@ -1,176 +1,362 @@
-"""The settings of a run: one dataclass, and errors that help."""
+"""The settings of a training run: one model of nested groups, its ranges, and error messages for wrong settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Literal, Self, get_args, get_origin
 
-from grpo_env.errors import UsageError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+
+from grpo_env.errors import UsageError, nearest
 
 from .aliases import ALIASES
-from .presets import expand
-from .settings import Range, check_ranges, checked_types
+from .presets import PRESETS
 
 Scale = Literal["group", "batch", "none"]
 Std = Literal["sample", "population"]
-Credit = Literal["sum", "mean", "min"]
-Aggregate = Literal["token", "sequence", "constant"]
+StepCredit = Literal["sum", "mean", "min"]
+Aggregation = Literal["token", "sequence", "constant"]
 Surrogate = Literal["ppo", "cispo", "reinforce"]
-RatioLevel = Literal["token", "sequence"]
-Estimator = Literal["k1", "k2", "k3"]
+ImportanceLevel = Literal["token", "sequence"]
+KLEstimator = Literal["k1", "k2", "k3"]
 
 
-@dataclass(frozen=True)
-class TrainConfig:
-    """Everything that a run can be told. The defaults are what the literature supports as of 2026."""
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
-    model: str = "bundled"
-    """A folder or hub id that transformers loads as a causal language model, or ``bundled``."""
-    seed: Annotated[int, Range(0, 2**31)] = 0
-    """Fixes the order of the examples and every sample."""
-    steps: Annotated[int, Range(0)] = 100
-    """Training steps; each samples, scores and learns from ``prompts_per_step`` x ``group_size`` completions."""
-    prompts_per_step: Annotated[int, Range(1)] = 16
-    """P: prompts per step, over all processes."""
-    group_size: Annotated[int, Range(2)] = 8
-    """G: completions per prompt, which are compared with each other."""
-    max_new_tokens: Annotated[int, Range(1)] = 256
-    """Longest completion, in tokens; a longer one is truncated."""
-    temperature: Annotated[float, Range(above=0)] = 1.0
-    """Of sampling and of the log-probabilities alike. Top-p and top-k do not exist: samples are from the policy."""
-    sampler: Literal["own", "paged"] = "own"
-    """``paged`` samples by transformers' continuous batching, from a copy of the weights: see ``sampler_clip``."""
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number_from_text(cls, value: Any, info: ValidationInfo) -> Any:
+        """YAML reads ``1e-4``, which has no dot, as text."""
+        if isinstance(value, str) and cls.model_fields[str(info.field_name)].annotation in (float, float | None):
+            try:
+                return float(value)
+            except ValueError:
+                pass
+        return value
 
-    supervision: Literal["outcome", "process", "both"] = "outcome"
-    """What the advantages come from: the reward of the whole completion, of its steps, or their sum."""
-    process_weight: Annotated[float, Range(0)] = 1.0
-    """Weight of the process advantages under ``supervision: both``."""
-    credit: Credit = "sum"
-    """What a token gets of the normalised rewards of the steps that end on it or later: sum, mean or min."""
-    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "reinforce"] | None = None
-    """A named row of settings (see ``presets``); explicit settings win over it."""
+
+class SamplingConfig(_Settings):
+    """How completions are sampled. There is no top-p or top-k: samples come from the policy itself."""
+
+    max_new_tokens: int = Field(default=256, ge=1)
+    """Maximum completion length in tokens; longer completions are truncated."""
+    temperature: float = Field(default=1.0, gt=0)
+    """Temperature of sampling and of the log-probabilities in the loss."""
+    engine: Literal["own", "transformers"] = "own"
+    """``transformers`` samples with its continuous batching, from a copy of the weights; see ``loss.tis_cap``."""
+
+
+class DynamicSamplingConfig(_Settings):
+    """Replace groups without a gradient (Yu et al. 2025, DAPO)."""
+
+    part: str | None = None
+    """Replace groups whose completions all have the same value of this part of the reward; null: off."""
+    max_rounds: int = Field(default=3, ge=0)
+    """Maximum number of times a step samples further prompts."""
+
+
+class AdvantageConfig(_Settings):
+    """How rewards become advantages."""
+
     scale: Scale = "group"
-    """Divide advantages by the standard deviation of the group, of the batch's raw rewards, or by none."""
+    """Divide advantages by the standard deviation of the group, by that of the batch's raw rewards, or not at all."""
     std: Std = "sample"
     """Standard deviation over n - 1 (``sample``) or n (``population``)."""
     leave_one_out: bool = False
-    """Baseline of a completion: the mean of the others in its group instead of the whole group's."""
-    normalise: Literal["total", "parts"] = "total"
-    """Advantages of the total reward, or of each part by itself, then summed by weight (GDPO)."""
-    aggregate: Aggregate = "token"
-    """Mean over all tokens, over rows of each row's mean, or sum divided by rows x ``max_new_tokens``."""
-    surrogate: Surrogate = "ppo"
-    """``ppo`` clips the ratio, ``cispo`` the weight of each token's gradient, ``reinforce`` uses no ratio."""
-    ratio: RatioLevel = "token"
-    """Ratio of each token, or the geometric mean of its completion (GSPO)."""
-    clip_low: Annotated[float, Range(0, 1)] = 0.2
-    """The ratio is clipped below at 1 - ``clip_low``."""
-    clip_high: Annotated[float, Range(0)] = 0.28
-    """The ratio is clipped above at 1 + ``clip_high``."""
-    dual_clip: Annotated[float | None, Range(above=1)] = None
-    """Under ``ppo``: bound on the ratio where the advantage is negative, above 1 (3 is usual); none: no bound."""
-    sampler_clip: Annotated[float | None, Range(above=1)] = None
-    """Weight tokens by the loss's probability over the sampler's, at most this (2 is usual); none: no weights."""
-    entropy_coef: Annotated[float, Range()] = 0.0
-    """Weight of an entropy bonus in the loss."""
-    kl_coef: Annotated[float, Range(0)] = 0.0
-    """Weight of the KL penalty to the starting model; at 0 no reference model is kept."""
-    kl_estimator: Estimator = "k3"
-    """k1, k2 or k3 (see ``losses.kl_penalty``)."""
-    kl_ratio: bool = False
-    """Multiply the KL estimate by the ratio: unbiased, gradient included, for samples of older weights."""
-    reference_every: Annotated[int, Range(0)] = 0
-    """Take the current model as the new reference every so many steps (iterative GRPO); 0: the first one stays."""
-    curriculum: Literal["schedule", "pass_rate"] | None = None
-    """Order of the examples: easy ones first, or by how often each was wrong; none: a new order every epoch."""
-    curriculum_by: str | None = None
-    """Under ``schedule``: column, path or template with a number, larger for harder; none: data in that order."""
-    curriculum_start: Annotated[float, Range(0, 1)] = 0.2
-    """Under ``schedule``: share of the examples, the easiest, that the first step draws from."""
-    curriculum_steps: Annotated[int, Range(0)] = 50
-    """Under ``schedule``: steps until all examples are drawn from."""
-    resample: str | None = None
-    """Dynamic sampling: replace groups in which this part of the reward, such as accuracy, is the same for all."""
-    resample_rounds: Annotated[int, Range(0)] = 3
-    """How often at most a step samples further prompts for ``resample``."""
+    """Use the mean of the other completions of the group as baseline, instead of the mean of the whole group."""
+    normalize: Literal["total", "parts"] = "total"
+    """Normalize the total reward, or each part separately and then sum by weight (GDPO)."""
+    step_credit: StepCredit = "sum"
+    """How a token combines the normalized rewards of the steps that end on or after it: sum, mean or min."""
+    process_weight: float = Field(default=1.0, ge=0)
+    """Weight of the process advantages under ``supervision: both``."""
     truncated: Literal["keep", "zero", "mask"] = "keep"
-    """Truncated completions: learn from them; or their rewards are 0; or they are out of the loss, not the baseline."""
-    updates_per_step: Annotated[int, Range(1)] = 1
-    """mu: optimizer updates on each step's samples."""
-    max_unscored_share: Annotated[float, Range(0, 1)] = 0.1
-    """Stop when more than this share of a step's completions cannot be scored."""
+    """Truncated completions: learn from them, set their rewards to 0, or mask them in the loss only."""
 
-    lora_rank: Annotated[int, Range(0)] = 0
-    """Train a LoRA adapter of this rank and leave the weights as they are (Hu et al. 2021); 0: train all weights."""
-    lora_alpha: Annotated[float, Range(0)] = 32.0
-    """What the adapter adds is scaled by ``lora_alpha`` / ``lora_rank``."""
-    lora_target: str = "all-linear"
-    """Layers that the adapter is of: all linear ones but the head, or names (``q_proj,v_proj``)."""
-    optimizer: Literal["adamw", "adamw_bf16", "adamw_8bit"] = "adamw"
-    """``adamw_bf16``: weights, gradients, moments in bfloat16, rounded at random; ``adamw_8bit``: moments in 8 bits."""
-    learning_rate: Annotated[float, Range(above=0)] = 1e-6
-    """Peak learning rate of AdamW."""
-    warmup_steps: Annotated[int, Range(0)] = 3
-    """Steps of linear warm-up."""
-    schedule: Literal["cosine", "constant"] = "cosine"
-    """After the warm-up: fall along a cosine to ``lr_floor``, or stay."""
-    lr_floor: Annotated[float, Range(0, 1)] = 0.1
-    """Where the cosine ends, as a share of ``learning_rate``."""
-    adam_beta1: Annotated[float, Range(0, 0.999999)] = 0.9
-    """AdamW's decay of the first moment."""
-    adam_beta2: Annotated[float, Range(0, 0.999999)] = 0.95
-    """AdamW's decay of the second moment."""
-    weight_decay: Annotated[float, Range(0)] = 0.0
-    """AdamW's weight decay."""
-    max_grad_norm: Annotated[float, Range(above=0)] = 1.0
-    """The gradient is scaled down to this norm."""
-    micro_batch_tokens: Annotated[int, Range(1)] = 4096
-    """Token positions per forward and backward pass, padding included: memory against speed, for the same gradient."""
+
+class LossConfig(_Settings):
+    """The policy loss; see ``losses.py`` for the equations."""
+
+    aggregation: Aggregation = "token"
+    """Mean over all tokens, mean of each completion's mean, or sum divided by completions x ``max_new_tokens``."""
+    surrogate: Surrogate = "ppo"
+    """``ppo`` clips the ratio, ``cispo`` clips the weight of each token's gradient, ``reinforce`` has no ratio."""
+    importance_level: ImportanceLevel = "token"
+    """Importance ratio of each token, or the geometric mean over its completion (GSPO)."""
+    clip_low: float = Field(default=0.2, ge=0, le=1)
+    """The ratio is clipped below at 1 - ``clip_low``."""
+    clip_high: float = Field(default=0.28, ge=0)
+    """The ratio is clipped above at 1 + ``clip_high``."""
+    dual_clip: float | None = Field(default=None, gt=1)
+    """Under ``ppo``: upper bound of the ratio for negative advantages (3 is usual); null: no bound."""
+    tis_cap: float | None = Field(default=None, gt=1)
+    """Truncated importance sampling: weight tokens by trainer over sampler probability, at most this; null: off."""
+    entropy_coef: float = 0.0
+    """Weight of an entropy bonus."""
+
+    @model_validator(mode="after")
+    def _surrogate_options(self) -> Self:
+        if self.dual_clip is not None and self.surrogate != "ppo":
+            raise ValueError(f"loss.dual_clip requires loss.surrogate=ppo, not {self.surrogate}")
+        if self.surrogate == "reinforce" and self.importance_level != "token":
+            raise ValueError("loss.surrogate=reinforce has no ratio; leave out loss.importance_level")
+        return self
+
+
+class KLConfig(_Settings):
+    """The KL penalty to the reference model."""
+
+    coef: float = Field(default=0.0, ge=0)
+    """Weight of the penalty; at 0 no reference model is kept."""
+    estimator: KLEstimator = "k3"
+    """k1, k2 or k3 (see ``losses.kl_penalty``)."""
+    bias_correction: bool = False
+    """Multiply the estimate by the importance ratio: unbiased, gradient included, for samples of older weights."""
+    reference_sync_every: int = Field(default=0, ge=0)
+    """Replace the reference model with the current model every so many steps (iterative GRPO); 0: never."""
+
+    @model_validator(mode="after")
+    def _sync_needs_reference(self) -> Self:
+        if self.reference_sync_every and not self.coef:
+            raise ValueError("kl.reference_sync_every requires a reference model; set kl.coef above 0")
+        return self
+
+
+class CurriculumConfig(_Settings):
+    """The order of the training examples."""
+
+    mode: Literal["schedule", "pass_rate"] | None = None
+    """``schedule``: easy examples first; ``pass_rate``: prefer examples often failed; null: shuffle every epoch."""
+    difficulty: str | None = None
+    """Under ``schedule``: column, path or template of a number, larger for harder; null: data in order."""
+    start_fraction: float = Field(default=0.2, ge=0, le=1)
+    """Under ``schedule``: fraction of the examples, the easiest ones, available at the first step."""
+    steps: int = Field(default=50, ge=0)
+    """Under ``schedule``: steps until all examples are available."""
+
+    @model_validator(mode="after")
+    def _difficulty_needs_schedule(self) -> Self:
+        if self.difficulty is not None and self.mode != "schedule":
+            raise ValueError("curriculum.difficulty requires curriculum.mode=schedule")
+        return self
+
+
+class OptimizerConfig(_Settings):
+    """AdamW and its learning rate schedule."""
+
+    name: Literal["adamw", "adamw_bf16", "adamw_8bit"] = "adamw"
+    """``adamw_bf16``: all state in bfloat16, with stochastic rounding; ``adamw_8bit``: 8-bit moments."""
+    learning_rate: float = Field(default=1e-6, gt=0)
+    """Peak learning rate."""
+    warmup_steps: int = Field(default=3, ge=0)
+    """Steps of linear warmup."""
+    lr_schedule: Literal["cosine", "constant"] = "cosine"
+    """After the warmup: cosine decay to ``min_lr_ratio``, or constant."""
+    min_lr_ratio: float = Field(default=0.1, ge=0, le=1)
+    """Final learning rate of the cosine, as a fraction of ``learning_rate``."""
+    beta1: float = Field(default=0.9, ge=0, le=0.999999)
+    """Decay rate of the first moment."""
+    beta2: float = Field(default=0.95, ge=0, le=0.999999)
+    """Decay rate of the second moment."""
+    weight_decay: float = Field(default=0.0, ge=0)
+    """Decoupled weight decay."""
+    max_grad_norm: float = Field(default=1.0, gt=0)
+    """Gradients are clipped to this norm."""
+    updates_per_step: int = Field(default=1, ge=1)
+    """Optimizer updates on the samples of each step (mu in the paper)."""
+
+
+class LoraConfig(_Settings):
+    """Train a low-rank adapter instead of all weights (Hu et al. 2021)."""
+
+    rank: int = Field(default=0, ge=0)
+    """Rank of the adapter; 0: train all weights."""
+    alpha: float = Field(default=32.0, ge=0)
+    """The adapter's output is scaled by ``alpha`` / ``rank``."""
+    target_modules: str = "all-linear"
+    """Layers to adapt: ``all-linear`` (all linear layers but the head) or names (``q_proj,v_proj``)."""
+
+
+class EngineConfig(_Settings):
+    """Device, precision and memory. Gradients are the same for every value of these, up to rounding."""
+
+    micro_batch_tokens: int = Field(default=4096, ge=1)
+    """Token positions, padding included, per forward and backward pass: trades memory for speed."""
     share_prompts: bool = True
-    """Compute a group's prompt once in the loss, and no padding, where the model's family can."""
+    """Compute each group's prompt once in the loss, without padding, where the model's architecture supports it."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """``bf16`` computes in bfloat16 over float32 weights; ``auto`` does so where a GPU supports it."""
+    """``bf16`` computes in bfloat16 with float32 weights; ``auto`` does so on GPUs that support it."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    """``auto`` takes CUDA, else MPS, else the CPU."""
+    """``auto`` prefers CUDA, then MPS, then the CPU."""
 
-    eval_every: Annotated[int, Range(0)] = 25
-    """Evaluate on held-out examples every so many steps, and before and after; 0: only before and after."""
-    eval_examples: Annotated[int, Range(1)] = 200
+
+class EvalConfig(_Settings):
+    """Evaluation on held-out examples during training. The first and last model are always evaluated."""
+
+    every: int = Field(default=25, ge=0)
+    """Evaluate every so many steps; 0: only before and after training."""
+    examples: int = Field(default=200, ge=1)
     """Held-out examples per evaluation."""
-    eval_samples: Annotated[int, Range(0)] = 1
-    """Sampled completions per held-out example, beside the greedy one; 0: none."""
-    save_every: Annotated[int, Range(0)] = 50
-    """Checkpoint every so many steps, and at the end; 0: only at the end."""
-    keep_checkpoints: Annotated[int, Range(1)] = 2
-    """Checkpoints to keep."""
-    tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
-    """Send the metrics there too; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
+    samples: int = Field(default=1, ge=0)
+    """Sampled completions per held-out example, in addition to the greedy one; 0: none."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-        if self.dual_clip is not None and self.surrogate != "ppo":
-            raise UsageError(f"dual_clip belongs to surrogate=ppo, not to {self.surrogate}")
-        if self.surrogate == "reinforce" and self.ratio != "token":
-            raise UsageError("surrogate=reinforce has no ratio; leave ratio out")
-        if self.normalise == "parts" and self.supervision == "process":
-            raise UsageError("normalise=parts is about the outcome; use supervision=outcome or both")
-        if self.curriculum_by is not None and self.curriculum != "schedule":
-            raise UsageError("curriculum_by belongs to curriculum=schedule")
-        if self.reference_every and not self.kl_coef:
-            raise UsageError("reference_every needs a reference model: set kl_coef above 0")
+
+class CheckpointConfig(_Settings):
+    """Checkpoints of the run. The last step is always saved."""
+
+    every: int = Field(default=50, ge=0)
+    """Save every so many steps; 0: only at the end."""
+    keep: int = Field(default=2, ge=1)
+    """Number of checkpoints to keep."""
+
+
+class TrainConfig(_Settings):
+    """All settings of a training run. The defaults are those the literature supports as of 2026."""
+
+    model: str = "bundled"
+    """A folder or hub id of a causal language model for transformers, or ``bundled``."""
+    seed: int = Field(default=0, ge=0, le=2**31)
+    """Determines the order of the examples and every sample."""
+    steps: int = Field(default=100, ge=0)
+    """Training steps; each samples, scores and trains on ``prompts_per_step`` x ``group_size`` completions."""
+    prompts_per_step: int = Field(default=16, ge=1)
+    """P: prompts per step, over all processes."""
+    group_size: int = Field(default=8, ge=2)
+    """G: completions per prompt, compared with each other."""
+    supervision: Literal["outcome", "process", "both"] = "outcome"
+    """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
+    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "reinforce"] | None = None
+    """A named set of settings (see ``presets.py``); explicit settings take precedence."""
+    max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
+    """Stop the run when more than this fraction of a step's completions cannot be scored."""
+    tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
+    """Also send the metrics to this tracker; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
+
+    sampling: SamplingConfig = SamplingConfig()
+    dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
+    advantage: AdvantageConfig = AdvantageConfig()
+    loss: LossConfig = LossConfig()
+    kl: KLConfig = KLConfig()
+    curriculum: CurriculumConfig = CurriculumConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    lora: LoraConfig = LoraConfig()
+    engine: EngineConfig = EngineConfig()
+    eval: EvalConfig = EvalConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+
+    @model_validator(mode="after")
+    def _parts_need_outcome(self) -> Self:
+        if self.advantage.normalize == "parts" and self.supervision == "process":
+            raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
 
     @classmethod
-    def from_mapping(cls, settings: Mapping[str, Any], source: str = "settings") -> Self:
-        """A config from names and values, as they stand in YAML or on the command line.
+    def from_mapping(
+        cls, settings: Mapping[str, Any], source: str = "settings", *, defaults: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A config from names and values, as YAML or the command line gives them: nested, dotted, or both.
 
-        Raises ``UsageError``, beginning with ``source``, for an unknown name (with the nearest known one, also from
-        what other libraries call it), a wrong type, or a value out of range.
+        Args:
+            settings: explicit settings; they take precedence over the preset that they name.
+            source: where the settings come from, for messages.
+            defaults: settings, such as those of a task, that ``settings`` and their preset override.
+
+        Raises:
+            UsageError: beginning with ``source``, for an unknown name (with the nearest known name, also for names of
+                other libraries), a wrong type, or a value that is not allowed.
         """
-        checked = checked_types(cls, settings, source, ALIASES)
+        merged: dict[str, Any] = {}
+        for mapping in (defaults or {}, settings):
+            explicit = flatten(mapping, source)
+            merged |= {**PRESETS.get(str(explicit.get("preset")), {}), **explicit}
+        for name in merged:
+            if name not in FIELDS:
+                raise UsageError(f"{source}: {_unknown(name, merged[name])}")
         try:
-            return cls(**expand(checked))
-        except UsageError as error:
-            raise UsageError(f"{source}: {error}") from None
+            return cls.model_validate(_nested(merged))
+        except ValidationError as error:
+            raise UsageError(f"{source}: {_explained(error)}") from None
+
+
+def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _leaves(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+FIELDS: dict[str, FieldInfo] = dict(_leaves(TrainConfig))
+"""Every setting by its dotted name."""
+GROUPS = tuple(name for name in TrainConfig.model_fields if name not in FIELDS)
+
+
+def flatten(settings: Mapping[str, Any], source: str = "settings") -> dict[str, Any]:
+    """Nested settings under dotted names. Raises ``UsageError`` for a setting that is given twice."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        inner = flatten(value, source) if isinstance(value, Mapping) else None
+        for key, leaf in {str(name): value}.items() if inner is None else inner.items():
+            dotted = key if inner is None else f"{name}.{key}"
+            if dotted in flat:
+                raise UsageError(f"{source}: {dotted} is given twice")
+            flat[dotted] = leaf
+    return flat
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        group, _, leaf = name.rpartition(".")
+        (nested.setdefault(group, {}) if group else nested)[leaf] = value
+    return nested
+
+
+def _unknown(name: str, value: Any) -> str:
+    """What is wrong with a name that is no setting, and which setting may be meant."""
+    if name in GROUPS:
+        members = [field for field in FIELDS if field.startswith(f"{name}.")]
+        return f"{name} is {value!r}; it must be a group of settings: {', '.join(members)}"
+    leaf = name.rpartition(".")[2]
+    if alias := ALIASES.get(leaf):
+        return f"unknown setting {name!r}; in grpo_env it is called {alias!r}"
+    if same := [field for field in FIELDS if field.rpartition(".")[2] == leaf]:
+        return f"unknown setting {name!r}; did you mean {' or '.join(map(repr, same))}?"
+    return f"unknown setting {name!r}; {nearest(name, FIELDS)}"
+
+
+def _explained(error: ValidationError) -> str:
+    """The first problem of a pydantic error: the setting, its value, and what is allowed."""
+    problem = error.errors()[0]
+    if problem["type"] == "value_error":  # a check across settings, which names them itself
+        return problem["msg"].removeprefix("Value error, ")
+    name = ".".join(map(str, problem["loc"]))
+    return f"{name} is {problem['input']!r}; {_allowed(FIELDS[name], problem['input'])}"
+
+
+def _allowed(field: FieldInfo, value: Any) -> str:
+    """What a setting may be, in words: its type and its bounds."""
+    hint, *rest = get_args(field.annotation) if type(None) in get_args(field.annotation) else (field.annotation,)
+    if get_origin(hint) is Literal:
+        return nearest(str(value), get_args(hint))
+    finite = "a finite number" if isinstance(value, float) and not math.isfinite(value) else "a number"
+    kind = {int: "a whole number", float: finite, bool: "true or false"}.get(hint, "text")
+    words = {"ge": "of at least", "gt": "above", "le": "and at most"}
+    bounds = [f" {words[key]} {bound:g}" for limit in field.metadata for key, bound in asdict(limit).items()]
+    return f"it must be {kind}{''.join(bounds)}{' or null' if rest else ''}"

@@ -8,14 +8,23 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from grpo_env.confidence_intervals import Interval, bootstrap, pass_at_k, wilson
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task, load_task
 
 if TYPE_CHECKING:
     from .rollout import ScoredRollout
 
 # The settings of training that an evaluation shares.
-SETTINGS = ("model", "seed", "max_new_tokens", "temperature", "device", "precision", "prompts_per_step", "group_size")
+SETTINGS = (
+    "model",
+    "seed",
+    "prompts_per_step",
+    "group_size",
+    "sampling.max_new_tokens",
+    "sampling.temperature",
+    "engine.device",
+    "engine.precision",
+)
 
 
 def run_eval(
@@ -39,19 +48,19 @@ def run_eval(
         ``greedy`` and ``sampled`` means (see ``summarise``) and ``pass@k``, each of the latter and the greedy
         accuracy with its 95 % interval. Raises ``UsageError``.
     """
-    from .config import TrainConfig
+    from .config import TrainConfig, flatten
     from .engine.policy import load_policy
     from .engine.sampler import with_cuda_graphs
     from .rollout import evaluate
 
     task = load_task(task) if isinstance(task, str) else task
-    for name in settings:
+    chosen = {**flatten(settings, "eval"), **({"model": model} if model else {})}
+    config = TrainConfig.from_mapping(chosen, "eval", defaults=task.defaults)
+    for name in chosen:
         if name not in SETTINGS:
-            raise UsageError(f"eval: unknown setting {name!r}; {nearest(name, SETTINGS)}")
-    chosen = {**task.defaults, **settings, **({"model": model} if model else {})}
-    config = TrainConfig.from_mapping(chosen, "eval")
+            raise UsageError(f"eval: {name} has no effect on an evaluation; settings that do: {', '.join(SETTINGS)}")
     examples = task.examples("eval", limit)
-    policy = with_cuda_graphs(load_policy(config.model, device=config.device, precision=config.precision))
+    policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)
     return {
@@ -60,8 +69,8 @@ def run_eval(
         "metric": task.metric,
         "examples": len(examples),
         "samples": samples,
-        "temperature": config.temperature,
-        "max_new_tokens": config.max_new_tokens,
+        "temperature": config.sampling.temperature,
+        "max_new_tokens": config.sampling.max_new_tokens,
         "seed": config.seed,
         "greedy": summarise(greedy),
         "greedy_interval": accuracy_interval(greedy),

@@ -12,7 +12,6 @@ from grpo_env.taskfile.task import Task
 
 from .batch import collate
 from .config import TrainConfig
-from .presets import expand
 from .rollout import collect_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
@@ -26,7 +25,8 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     Args:
         task: a task or a mixture, or its name or file.
         run_dir: a folder that does not exist yet; default ``runs/TASK-DATE-N``.
-        settings: any field of ``TrainConfig``; they win over the task's ``train`` section.
+        settings: settings of ``TrainConfig``, such as ``steps=20, optimizer={"learning_rate": 1e-4}``, or
+            ``**{"optimizer.learning_rate": 1e-4}``; they take precedence over the task's ``train`` section.
 
     Raises:
         UsageError: wrong settings, an unusable model or task, a run folder that exists.
@@ -34,7 +34,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     """
     mixture = Mixture.of(task) if isinstance(task, Task) else load_mixture(task) if isinstance(task, str) else task
     TrainConfig.from_mapping(mixture.defaults, f"{mixture.source}: train")
-    config = TrainConfig.from_mapping({**expand(mixture.defaults), **expand(settings)})
+    config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
     run = Run.load(mixture, config)
     run.create_folder(Path(run_dir) if run_dir else None)
     return learn(run, start=0)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from .config import Aggregate, Estimator, RatioLevel, Surrogate
+from .config import Aggregation, ImportanceLevel, KLEstimator, Surrogate
 
 # Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
 CHUNK = 2**23
@@ -52,7 +52,7 @@ def _softmax_chunk(
     return logp, entropy
 
 
-def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: RatioLevel) -> Tensor:
+def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: ImportanceLevel) -> Tensor:
     """(B, T) ratios of the policy to the one that sampled.
 
     ``token``: r = exp(logp - old_logp), PPO's and DeepSeekMath's. ``sequence``: every token has the value of its row's
@@ -122,7 +122,7 @@ def clipped(
     return (above & (advantages > 0)) | (below & (advantages < 0)) | beyond
 
 
-def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: Estimator) -> Tensor:
+def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor:
     """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (Schulman 2020).
 
     With d = ref_logp - logp: k1 = -d, unbiased and noisy; k2 = d^2 / 2, biased, but its gradient is the KL's own;
@@ -136,7 +136,7 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: Estimator) -> Tensor:
     return torch.expm1(d) - d
 
 
-def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregate, denominator: float) -> Tensor:
+def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
     """Sum (B, T) token losses into a scalar; ``denominator`` comes from ``denominators`` over *all* rows.
 
     So parts of a batch, each aggregated with the whole batch's denominator, add up to the whole batch's loss.
@@ -149,7 +149,7 @@ def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregate, denom
     return kept.sum() / denominator
 
 
-def denominators(lengths: Tensor, mode: Aggregate, max_new_tokens: int) -> float:
+def denominators(lengths: Tensor, mode: Aggregation, max_new_tokens: int) -> float:
     """What ``aggregate`` divides by, for rows of these completion lengths (all rows of the step that count).
 
     ``token``: the number of tokens (DAPO, equation 12); ``sequence``: the number of rows (DeepSeekMath, equation

@@ -36,17 +36,17 @@ class Prompt(NamedTuple):
 class PromptSampler:
     """A task's training examples, and its weight beside other tasks.
 
-    ``rates`` holds the pass rate (mean metric) of each example's last group, by id, under ``curriculum: pass_rate``.
+    Under ``curriculum.mode: pass_rate``, ``rates`` holds the mean metric of each example's last group, by id.
     """
 
     def __init__(self, task: Task, weight: float, config: TrainConfig) -> None:
-        """Raises ``UsageError`` where ``curriculum_by`` is no number in every example."""
+        """Raises ``UsageError`` where ``curriculum.difficulty`` is no number in every example."""
         self.task, self.weight = task, weight
         self.rates: dict[str, float] = {}
         self._config = config
         self.examples = task.examples("train")
-        if config.curriculum == "schedule" and config.curriculum_by is not None:
-            self.examples.sort(key=partial(_difficulty, task, config.curriculum_by))
+        if config.curriculum.mode == "schedule" and config.curriculum.difficulty is not None:
+            self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 
     def take(self, count: int, step: int, seed: str) -> list[Example]:
         """The ``count`` examples of a step (0-based): a function of its arguments, and of ``rates`` where they count.
@@ -56,22 +56,22 @@ class PromptSampler:
         Team 2025, section 2.3.3).
         """
         config, size = self._config, len(self.examples)
-        if config.curriculum == "pass_rate":
+        if config.curriculum.mode == "pass_rate":
             draws = random.Random(f"{seed}/order/{step}")
             # Weighted sampling without replacement (Efraimidis and Spirakis 2006).
             weights = (max(MASTERED, 1 - self.rates.get(example.id, 0.0)) for example in self.examples)
             keys = [math.log(1 - draws.random()) / weight for weight in weights]
             ranked = sorted(range(size), key=keys.__getitem__, reverse=True)
             return [self.examples[place] for place in islice(cycle(ranked), count)]
-        if config.curriculum == "schedule":
-            start = config.curriculum_start
-            share = min(1.0, start + (1 - start) * step / max(1, config.curriculum_steps))
+        if config.curriculum.mode == "schedule":
+            start = config.curriculum.start_fraction
+            share = min(1.0, start + (1 - start) * step / max(1, config.curriculum.steps))
             return take(self.examples[: max(1, math.ceil(share * size))], count, step, seed)
         return take(self.examples, count, step, seed)
 
     def learn(self, judged: Sequence[ScoredRollout]) -> None:
         """Remember the pass rates of what was tried, if they count."""
-        if self._config.curriculum != "pass_rate":
+        if self._config.curriculum.mode != "pass_rate":
             return
         right: dict[str, list[float]] = {}
         for one in judged:
@@ -83,11 +83,12 @@ class PromptSampler:
 def check_task(task: Task, config: TrainConfig) -> None:
     """Raises ``UsageError`` where a task's reward has not what the config asks for."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
-    if config.resample is not None and config.resample not in parts:
+    part = config.dynamic_sampling.part
+    if part is not None and part not in parts:
         raise UsageError(
-            f"resample={config.resample}: no such part of the reward of {task.name}; {nearest(config.resample, parts)}"
+            f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
         )
-    if config.supervision != "outcome" and not any(part.process for part in parts.values()):
+    if config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
         raise UsageError(
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
             "'process' weight; use supervision=outcome"
@@ -131,7 +132,7 @@ def _order(seed: int | str, epoch: int, size: int) -> list[int]:
 
 
 def _difficulty(task: Task, selector: str, example: Example) -> float:
-    at = f"{task.source}: curriculum_by={selector}"
+    at = f"{task.source}: curriculum.difficulty={selector}"
     try:
         value = select(example.info, selector, task)
     except UsageError as error:

@@ -34,14 +34,14 @@ def collect_rollouts(
 ) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
     """The step's ``prompts_per_step`` groups, and all that were sampled to find them.
 
-    Without ``resample`` both are the same. With it, groups in which that part has one value only, and so teaches
-    nothing, give way to groups of further prompts, for ``resample_rounds`` rounds (dynamic sampling: Yu et al. 2025,
-    DAPO, equation 11); the first such groups stay in if others are still too few.
+    Without ``dynamic_sampling.part`` both are the same. With it, groups whose completions all have the same value of
+    that part, and so no gradient, are replaced by groups of further prompts, for at most ``max_rounds`` rounds (Yu et
+    al. 2025, DAPO, equation 11). If there are still too few, the first uniform groups fill the batch.
     """
     size, world = config.group_size, policy.accelerator.num_processes
     telling: list[list[ScoredRollout]] = []
     telling_nothing: list[list[ScoredRollout]] = []
-    for attempt in range(1 + config.resample_rounds * bool(config.resample)):
+    for attempt in range(1 + config.dynamic_sampling.max_rounds * bool(config.dynamic_sampling.part)):
         missing = config.prompts_per_step - len(telling)
         if missing <= 0:
             break
@@ -50,12 +50,12 @@ def collect_rollouts(
             policy,
             draw(pools, config.prompts_per_step, step, f"{config.seed}{again}")[: -(-missing // world) * world],
             size,
-            max_new_tokens=config.max_new_tokens,
-            temperature=config.temperature,
+            max_new_tokens=config.sampling.max_new_tokens,
+            temperature=config.sampling.temperature,
             seed=f"{config.seed}/{step}{again}",
         )
         for group in (rows[at : at + size] for at in range(0, len(rows), size)):
-            (telling if _tells(group, config.resample) else telling_nothing).append(group)
+            (telling if _tells(group, config.dynamic_sampling.part) else telling_nothing).append(group)
     tried = telling + telling_nothing
     return list(chain.from_iterable(tried[: config.prompts_per_step])), list(chain.from_iterable(tried))
 
@@ -134,8 +134,8 @@ def evaluate(
             policy,
             ask(task, [examples[index] for index in order[at : at + at_once]], step),
             group,
-            max_new_tokens=config.max_new_tokens,
-            temperature=config.temperature if samples else 0.0,
+            max_new_tokens=config.sampling.max_new_tokens,
+            temperature=config.sampling.temperature if samples else 0.0,
             seed=f"{config.seed}/eval",
         )
     groups = {index: judged[place * group : (place + 1) * group] for place, index in enumerate(order)}

@@ -31,8 +31,8 @@ T = TypeVar("T")
 class UpdateStats:
     """What an update did. Means are over the tokens that went through the model; NaN where none did.
 
-    ``sampler_gap`` is the mean absolute difference, in nats, between the log-probabilities of the step's first update
-    and those that the sampler drew with: what rounding, or another engine, makes of the same weights.
+    ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities of the step's first
+    update and those of the sampler: the effect of rounding, or of another engine, on the same weights.
     """
 
     loss: float
@@ -40,7 +40,7 @@ class UpdateStats:
     entropy: float
     kl: float
     clip_fraction: float
-    sampler_gap: float
+    rollout_logprob_gap: float
 
 
 def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
@@ -49,18 +49,18 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
     ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022). Raises ``UsageError`` where it lacks bitsandbytes.
     """
     settings: dict[str, Any] = {
-        "lr": config.learning_rate,
-        "betas": (config.adam_beta1, config.adam_beta2),
-        "weight_decay": config.weight_decay,
+        "lr": config.optimizer.learning_rate,
+        "betas": (config.optimizer.beta1, config.optimizer.beta2),
+        "weight_decay": config.optimizer.weight_decay,
     }
-    if config.optimizer == "adamw_bf16":
+    if config.optimizer.name == "adamw_bf16":
         return RoundingAdamW(policy.trained.values(), config.seed, **settings)
-    if config.optimizer == "adamw":
+    if config.optimizer.name == "adamw":
         return torch.optim.AdamW(policy.trained.values(), **settings, fused=policy.device.type in ("cpu", "cuda"))
     try:
         from bitsandbytes.optim import AdamW8bit
     except ImportError as error:
-        raise UsageError("optimizer=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
+        raise UsageError("optimizer.name=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
     optimizer: torch.optim.Optimizer = AdamW8bit(policy.trained.values(), **settings)
     return optimizer
 
@@ -68,19 +68,21 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
 def cast_to_bf16(policy: Policy) -> None:
     """Keep the trained weights in bfloat16. Raises ``UsageError`` where the policy does not compute in it."""
     if policy.autocast != torch.bfloat16:
-        raise UsageError("optimizer=adamw_bf16 keeps weights in bfloat16 and needs precision=bf16")
+        raise UsageError("optimizer.name=adamw_bf16 keeps weights in bfloat16 and needs engine.precision=bf16")
     for weight in policy.trained.values():
         weight.data = weight.data.bfloat16()
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:
     """The learning rate of a step (0-based), from the config alone, so that there is no state to save."""
-    if step < config.warmup_steps:
-        return config.learning_rate * (step + 1) / (config.warmup_steps + 1)
-    if config.schedule == "constant":
-        return config.learning_rate
-    done = (step - config.warmup_steps) / max(1, config.steps - config.warmup_steps)
-    return config.learning_rate * (config.lr_floor + (1 - config.lr_floor) * (1 + math.cos(math.pi * done)) / 2)
+    if step < config.optimizer.warmup_steps:
+        return config.optimizer.learning_rate * (step + 1) / (config.optimizer.warmup_steps + 1)
+    if config.optimizer.lr_schedule == "constant":
+        return config.optimizer.learning_rate
+    done = (step - config.optimizer.warmup_steps) / max(1, config.steps - config.optimizer.warmup_steps)
+    return config.optimizer.learning_rate * (
+        config.optimizer.min_lr_ratio + (1 - config.optimizer.min_lr_ratio) * (1 + math.cos(math.pi * done)) / 2
+    )
 
 
 def update(
@@ -99,22 +101,23 @@ def update(
     """
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
-    denominator = max(1.0, denominators(batch.lengths, config.aggregate, config.max_new_tokens))
+    denominator = max(1.0, denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens))
     stats = UpdateStats(*[math.nan] * 6)
     if is_sharded(policy):
         most = max(gather_object([len(batch.micro_batches)]))
         batch.micro_batches = pad_micro_batches(batch.micro_batches, most, policy.device)
     if reference is not None:
         with_oom_retry(policy, batch, lambda: add_reference(policy, reference, batch.micro_batches, config))
-    for _ in range(config.updates_per_step):
+    for _ in range(config.optimizer.updates_per_step):
         sums = with_oom_retry(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
         loss_value, *totals, tokens = sums.tolist()
-        norm = advance(policy, optimizer, config.max_grad_norm) if math.isfinite(loss_value) else math.nan
+        norm = advance(policy, optimizer, config.optimizer.max_grad_norm) if math.isfinite(loss_value) else math.nan
         if not math.isfinite(norm):
             raise RunError(
                 f"step {step}: the loss ({loss_value:g}) or its gradient (norm {norm:g}) is not finite; the weights "
-                f"were left as they were. Try a lower learning_rate (now {config.learning_rate:g}) or precision=fp32"
+                "were left as they were. Try a lower optimizer.learning_rate (now "
+                f"{config.optimizer.learning_rate:g}) or engine.precision=fp32"
             )
         stats = UpdateStats(loss_value, norm, *(total / tokens if tokens else math.nan for total in totals))
     return stats
@@ -132,9 +135,10 @@ def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
             if not memory_ran_out(error):
                 raise
             if is_sharded(policy) or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
+                work_size = "these engine.micro_batch_tokens" if is_sharded(policy) else "one completion"
                 raise RunError(
-                    f"out of memory with {'these micro_batch_tokens' if is_sharded(policy) else 'one completion'} at a "
-                    "time; try gradient_checkpointing=true, precision=bf16 or a lower max_new_tokens"
+                    f"out of memory with {work_size} at a time; try engine.gradient_checkpointing=true, "
+                    "engine.precision=bf16 or a lower sampling.max_new_tokens"
                 ) from error
         # After the except block, which holds the failed attempt's tensors.
         clear_device_cache(garbage_collection=True)
@@ -148,7 +152,7 @@ def add_gradients(
     """The batch's gradient, in the weights; returns the sums of ``micro_batch_loss``."""
     optimizer.zero_grad()
     sums = torch.zeros(6, dtype=torch.float64)
-    _recompute(policy, config.gradient_checkpointing)
+    _recompute(policy, config.engine.gradient_checkpointing)
     for micro in batch.micro_batches:
         loss, parts = micro_batch_loss(policy, micro, config, denominator)
         backward(policy, loss)
@@ -184,19 +188,23 @@ def micro_batch_loss(
     logp, entropy = _row_logp(policy, micro, config)
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
-    ratio = importance_ratio(logp, micro.old_logp, mask, config.ratio)
-    bounds: dict[str, Any] = {"clip_low": config.clip_low, "clip_high": config.clip_high, "dual_clip": config.dual_clip}
-    per_token = policy_loss(logp, ratio, micro.advantages, config.surrogate, **bounds)
-    if config.sampler_clip is not None:
-        per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, config.sampler_clip)
-    per_token = per_token - config.entropy_coef * entropy
+    ratio = importance_ratio(logp, micro.old_logp, mask, config.loss.importance_level)
+    bounds: dict[str, Any] = {
+        "clip_low": config.loss.clip_low,
+        "clip_high": config.loss.clip_high,
+        "dual_clip": config.loss.dual_clip,
+    }
+    per_token = policy_loss(logp, ratio, micro.advantages, config.loss.surrogate, **bounds)
+    if config.loss.tis_cap is not None:
+        per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, config.loss.tis_cap)
+    per_token = per_token - config.loss.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
-        kl = kl_penalty(logp, micro.ref_logp, config.kl_estimator)
-        per_token = per_token + config.kl_coef * (ratio * kl if config.kl_ratio else kl)
-    loss = aggregate(per_token, mask, config.aggregate, denominator)
+        kl = kl_penalty(logp, micro.ref_logp, config.kl.estimator)
+        per_token = per_token + config.kl.coef * (ratio * kl if config.kl.bias_correction else kl)
+    loss = aggregate(per_token, mask, config.loss.aggregation, denominator)
     with torch.no_grad():
-        cut = clipped(ratio, micro.advantages, config.surrogate, **bounds) & mask
+        cut = clipped(ratio, micro.advantages, config.loss.surrogate, **bounds) & mask
         gap = (micro.old_logp - micro.sampler_logp).abs()  # both are 0 where there is no token
         sums = torch.stack([loss, entropy.sum(), kl.where(mask, 0.0).sum(), cut.sum(), gap.sum(), mask.sum()])
     return loss, sums.cpu().double()
@@ -209,6 +217,8 @@ def _row_logp(policy: Policy, micro: MicroBatch, config: TrainConfig) -> tuple[T
     head = partial(logits_of, policy)
     for states, where in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
         wanted = micro.ids[where]
-        flat = token_logp(states, head, wanted, policy.vocabulary, config.temperature, config.entropy_coef != 0)
+        flat = token_logp(
+            states, head, wanted, policy.vocabulary, config.sampling.temperature, config.loss.entropy_coef != 0
+        )
         logp, entropy = logp.index_put(where, flat[0]), entropy.index_put(where, flat[1])
     return logp, entropy

@@ -73,30 +73,30 @@ ALONE = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"wei
 PROCESS = {"supervision": "process"}
 PADDING = {
     "any": Mode(PROCESS, {**ANY, **ALONE}),
-    "any, mean": Mode({**PROCESS, "credit": "mean"}, {**ANY, **ALONE}),
+    "any, mean": Mode({**PROCESS, "advantage.step_credit": "mean"}, {**ANY, **ALONE}),
     "expected": Mode(PROCESS, ALONE),
 }
 
 SETUPS = {
-    "short": Setup("bundled", SUPERVISION, {"max_new_tokens": 64}),
+    "short": Setup("bundled", SUPERVISION, {"sampling.max_new_tokens": 64}),
     "long": Setup(
         "long",
-        {**SUPERVISION, "both, mean": Mode({"supervision": "both", "credit": "mean"})},
-        {"max_new_tokens": 128},
+        {**SUPERVISION, "both, mean": Mode({"supervision": "both", "advantage.step_credit": "mean"})},
+        {"sampling.max_new_tokens": 128},
         {"dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
     ),
-    "padding": Setup("padding", PADDING, {"max_new_tokens": 64}),
+    "padding": Setup("padding", PADDING, {"sampling.max_new_tokens": 64}),
 }
 # Small steps, so that ten seeds of everything take an hour of one core; no problem comes twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
 COMMON = {
     "steps": 30,
     "prompts_per_step": 8,
-    "device": "cpu",
-    "eval_every": 0,
-    "eval_examples": 100,
-    "eval_samples": 0,
-    "save_every": 10,
+    "engine.device": "cpu",
+    "eval.every": 0,
+    "eval.examples": 100,
+    "eval.samples": 0,
+    "checkpoint.every": 10,
 }
 
 

@@ -92,15 +92,17 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
     if model is None:
         counts = [len(prompt_text(example)) for example in examples]
         return f"prompts {_spread(counts)} characters (tokens with --model)", []
+    from grpo_env.trainer.config import TrainConfig
+
     tokenizer, most = _tokenizer(model)
     counts = [len(tokenizer.prompt_ids(example, task.format)) for example in examples]
-    new = int(task.defaults.get("max_new_tokens", _default_new_tokens()))
-    fact = f"prompts {_spread(counts)} tokens of {model}, and max_new_tokens {new:,}"
+    new = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").sampling.max_new_tokens
+    fact = f"prompts {_spread(counts)} tokens of {model}, and sampling.max_new_tokens {new:,}"
     if most is None:
         return f"{fact}; the model has no limit of positions", []
     findings = [
         error("lengths", example.id, f"{count:,} tokens and {new:,} new ones exceed the {most:,} positions of {model}",
-              "shorten the prompt, or set a smaller train.max_new_tokens")
+              "shorten the prompt, or set a smaller train.sampling.max_new_tokens")
         for example, count in zip(examples, counts, strict=True)
         if count + new > most
     ]  # fmt: skip
@@ -123,12 +125,6 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
     most = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
     nothing: Any = None
     return Policy(model, nothing, tokenizer, nothing), most
-
-
-def _default_new_tokens() -> int:
-    from grpo_env.trainer.config import TrainConfig
-
-    return TrainConfig.max_new_tokens
 
 
 def _spread(counts: Sequence[int]) -> str:

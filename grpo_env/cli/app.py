@@ -97,11 +97,13 @@ def train(
         return
     from grpo_env.taskfile.mixture import load_mixture
     from grpo_env.taskfile.schema import read_yaml
+    from grpo_env.trainer.config import flatten
 
     if "=" in task:
         task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
     keys, settings = split_overrides(overrides)
-    settings = {**(read_yaml(config) if config else {}), **settings}
+    if config is not None:
+        settings = {**flatten(read_yaml(config), str(config)), **flatten(settings)}
     if model is not None:
         settings["model"] = model
     loaded = load_mixture(task, keys)

@@ -44,10 +44,18 @@ KEYS = {
 
 def page() -> str:
     """All settings and keys, in Markdown."""
-    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.config import GROUPS, TrainConfig
 
+    groups: dict[str, type] = {f"`{group}`": type(TrainConfig.model_fields[group].default) for group in GROUPS}
     lines = [TOP]
-    for title, cls in {"Settings of training": TrainConfig, **KEYS}.items():
+    for title, cls in {"Settings of training": TrainConfig, **groups, **KEYS}.items():
         told = inspect.cleandoc(cls.__doc__ or "").replace("``", "`")
-        lines += [f"{'###' if title[0].islower() else '##'} {title}", "", told, "", *option_table(options(cls)), ""]
+        lines += [
+            f"{'###' if title[0].islower() or title[0] == '`' else '##'} {title}",
+            "",
+            told,
+            "",
+            *option_table(options(cls)),
+            "",
+        ]
     return "\n".join(lines)

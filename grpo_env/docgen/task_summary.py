@@ -8,8 +8,6 @@ from rich.text import Text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .catalogue import options
-
 
 def describe(task: Task, split: Split) -> str:
     """A task's first example and verifiers as text."""
@@ -30,10 +28,10 @@ def describe(task: Task, split: Split) -> str:
 
 
 def settings() -> Table:
-    """Every training setting with its default and meaning, from the texts under the fields of ``TrainConfig``."""
-    from grpo_env.trainer.config import TrainConfig
+    """Every training setting with its default and meaning, by its dotted name."""
+    from grpo_env.trainer.config import FIELDS
 
     table = Table("setting", "default", "meaning", box=None, header_style="bold")
-    for option in options(TrainConfig):
-        table.add_row(option.name, str(getattr(TrainConfig, option.name)), Text(option.meaning.replace("``", "")))
+    for name, field in FIELDS.items():
+        table.add_row(name, str(field.default), Text(str(field.description).replace("``", "")))
     return table

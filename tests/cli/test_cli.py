@@ -187,13 +187,11 @@ def test_version_and_help():
 
 
 def test_settings_lists_every_field_with_its_meaning():
-    from dataclasses import fields
-
-    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.config import FIELDS
 
     lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
-    for field in fields(TrainConfig):
-        (line,) = [line for line in lines if line and line[0] == field.name]
+    for name, field in FIELDS.items():
+        (line,) = [line for line in lines if line and line[0] == name]
         assert line[1] == str(field.default)
         assert line[2]
 
@@ -202,9 +200,9 @@ def test_values_are_yaml_or_begin_with_a_template() -> None:
     given = [
         "steps=20",
         "dataset.limit={train: 5}",
-        "curriculum_by={{ equations | length }}",
+        "curriculum.difficulty={{ equations | length }}",
         "dataset.id={% if a %}b{% endif %}",
     ]
     keys, settings = split_overrides(given)
     assert keys == {"dataset.limit": {"train": 5}, "dataset.id": "{% if a %}b{% endif %}"}
-    assert settings == {"steps": 20, "curriculum_by": "{{ equations | length }}"}
+    assert settings == {"steps": 20, "curriculum.difficulty": "{{ equations | length }}"}

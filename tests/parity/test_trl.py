@@ -45,8 +45,8 @@ pytestmark = [
 
 GROUP, LONGEST, LEARNING_RATE = 4, 26, 0.3
 REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # a uniform group between two others
-WIDE = {"clip_low": 0.2, "clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
-NARROW = {"clip_low": 0.02, "clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
+WIDE = {"loss.clip_low": 0.2, "loss.clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
+NARROW = {"loss.clip_low": 0.02, "loss.clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
 TRUNCATE = {"vllm_importance_sampling_mode": "token_truncate", "vllm_importance_sampling_clip_max": 1.05}
 Gradients = list[dict[str, Tensor]]
 
@@ -89,11 +89,11 @@ def config(**settings: Any) -> TrainConfig:
     own = {
         "prompts_per_step": 3,
         "group_size": GROUP,
-        "max_new_tokens": LONGEST,
-        "updates_per_step": 2,
-        "scale": "none",
-        "max_grad_norm": 1e9,
-        "device": "cpu",
+        "sampling.max_new_tokens": LONGEST,
+        "optimizer.updates_per_step": 2,
+        "advantage.scale": "none",
+        "optimizer.max_grad_norm": 1e9,
+        "engine.device": "cpu",
     }
     return TrainConfig.from_mapping({**own, **settings})
 
@@ -173,27 +173,33 @@ def theirs(
 
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "token": ({"aggregate": "token"}, {"loss_type": "dapo"}),
-    "token as bnpo": ({"aggregate": "token"}, {"loss_type": "bnpo"}),
-    "sequence": ({"aggregate": "sequence"}, {"loss_type": "grpo"}),
-    "constant": ({"aggregate": "constant"}, {"loss_type": "dr_grpo"}),
-    "clips": ({"clip_low": 0.1, "clip_high": 0.4}, {"epsilon": 0.1, "epsilon_high": 0.4}),
-    "dual clip": ({"dual_clip": 1.3}, {"delta": 1.3}),
+    "token": ({"loss.aggregation": "token"}, {"loss_type": "dapo"}),
+    "token as bnpo": ({"loss.aggregation": "token"}, {"loss_type": "bnpo"}),
+    "sequence": ({"loss.aggregation": "sequence"}, {"loss_type": "grpo"}),
+    "constant": ({"loss.aggregation": "constant"}, {"loss_type": "dr_grpo"}),
+    "clips": ({"loss.clip_low": 0.1, "loss.clip_high": 0.4}, {"epsilon": 0.1, "epsilon_high": 0.4}),
+    "dual clip": ({"loss.dual_clip": 1.3}, {"delta": 1.3}),
     "gspo": (
-        {"ratio": "sequence", "aggregate": "sequence", **NARROW[0]},
+        {"loss.importance_level": "sequence", "loss.aggregation": "sequence", **NARROW[0]},
         {"importance_sampling_level": "sequence", "loss_type": "grpo", **NARROW[1]},
     ),
-    "gspo, token": ({"ratio": "sequence", **NARROW[0]}, {"importance_sampling_level": "sequence", **NARROW[1]}),
+    "gspo, token": (
+        {"loss.importance_level": "sequence", **NARROW[0]},
+        {"importance_sampling_level": "sequence", **NARROW[1]},
+    ),
     # TRL's epsilon_high is the bound itself here, ours what it lies above 1; it has no lower bound.
-    "cispo": ({"surrogate": "cispo", "clip_low": 1.0, "clip_high": 0.5}, {"loss_type": "cispo", "epsilon_high": 1.5}),
-    "kl": ({"kl_coef": 0.5}, {"beta": 0.5, "use_bias_correction_kl": False}),
-    "kl, ratio": ({"kl_coef": 0.5, "kl_ratio": True}, {"beta": 0.5}),
-    "entropy": ({"entropy_coef": 0.3}, {"entropy_coef": 0.3}),
-    "temperature": ({"temperature": 0.7}, {"temperature": 0.7}),
-    "truncated": ({"truncated": "mask"}, {"mask_truncated_completions": True}),
+    "cispo": (
+        {"loss.surrogate": "cispo", "loss.clip_low": 1.0, "loss.clip_high": 0.5},
+        {"loss_type": "cispo", "epsilon_high": 1.5},
+    ),
+    "kl": ({"kl.coef": 0.5}, {"beta": 0.5, "use_bias_correction_kl": False}),
+    "kl, ratio": ({"kl.coef": 0.5, "kl.bias_correction": True}, {"beta": 0.5}),
+    "entropy": ({"loss.entropy_coef": 0.3}, {"entropy_coef": 0.3}),
+    "temperature": ({"sampling.temperature": 0.7}, {"temperature": 0.7}),
+    "truncated": ({"advantage.truncated": "mask"}, {"mask_truncated_completions": True}),
     # The samples are of temperature 1.5, the loss of 1: a wide gap. TRL's own mode drops whole completions instead.
-    "sampler": ({"sampler_clip": 1.05}, TRUNCATE),
-    "sampler, kl": ({"sampler_clip": 1.05, "kl_coef": 0.5}, {**TRUNCATE, "beta": 0.5, "use_bias_correction_kl": False}),
+    "sampler": ({"loss.tis_cap": 1.05}, TRUNCATE),
+    "sampler, kl": ({"loss.tis_cap": 1.05, "kl.coef": 0.5}, {**TRUNCATE, "beta": 0.5, "use_bias_correction_kl": False}),
 }
 
 
@@ -218,13 +224,16 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # Ours gives every token the gradient of its own log-probability (GSPO-token), TRL the mean of its row's. That is
     # the same where all tokens of a row have the same factor, as an outcome advantage, and not for KL times ratio.
     "kl, ratio of sequences": (
-        {"ratio": "sequence", "kl_coef": 0.5, "kl_ratio": True},
+        {"loss.importance_level": "sequence", "kl.coef": 0.5, "kl.bias_correction": True},
         {"importance_sampling_level": "sequence", "beta": 0.5},
     ),
     # TRL bounds the ratio before the minimum, hence for positive advantages too where delta < 1 + epsilon_high.
-    "dual clip below the clip": ({"dual_clip": 1.02}, {"delta": 1.02}),
+    "dual clip below the clip": ({"loss.dual_clip": 1.02}, {"delta": 1.02}),
     # TRL's bonus is the mean entropy of all tokens whatever the loss is aggregated by; ours is part of a token's loss.
-    "entropy, sequence": ({"aggregate": "sequence", "entropy_coef": 0.3}, {"loss_type": "grpo", "entropy_coef": 0.3}),
+    "entropy, sequence": (
+        {"loss.aggregation": "sequence", "loss.entropy_coef": 0.3},
+        {"loss_type": "grpo", "entropy_coef": 0.3},
+    ),
 }
 
 
@@ -247,7 +256,7 @@ def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[ScoredR
     """
     rows = [one.rollout for one in judged]
     expected, _ = theirs(judged, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate], mask_truncated_completions=True)
-    found, *_ = ours(task, judged, **WIDE[0], aggregate=aggregate, truncated="mask")
+    found, *_ = ours(task, judged, **WIDE[0], loss={"aggregation": aggregate}, advantage={"truncated": "mask"})
     assert first_is(
         found, expected, 1.0 if aggregate == "token" else len(rows) / sum(row.finish == "stop" for row in rows)
     )
@@ -255,7 +264,7 @@ def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[ScoredR
     missing = 2
     some = [one if row != missing else one._replace(score=Score(None, "error")) for row, one in enumerate(judged)]
     expected, _ = theirs(some, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate])
-    found, *_ = ours(task, some, **WIDE[0], aggregate=aggregate)
+    found, *_ = ours(task, some, **WIDE[0], loss={"aggregation": aggregate})
     tokens = [len(row.ids) for row in rows]
     factors = {"token": sum(tokens) / (sum(tokens) - tokens[missing])}
     assert first_is(found, expected, factors.get(aggregate, len(rows) / (len(rows) - 1)))

@@ -59,7 +59,7 @@ class TestBundledModel:
         assert sum(weight.numel() for weight in model.parameters()) < 1_000_000
 
     def test_it_is_as_good_as_its_card_says(self):
-        result = run_eval("arithmetic", "bundled", samples=2, limit=100, device="cpu")
+        result = run_eval("arithmetic", "bundled", samples=2, limit=100, engine={"device": "cpu"})
         # Card: .596, .38 and .59. Four standard errors of 100 problems, of 200 samples.
         assert 0.40 < result["greedy"]["accuracy"] < 0.80
         assert 0.24 < result["sampled"]["accuracy"] < 0.52
@@ -138,7 +138,7 @@ class TestTeachers:
 @pytest.fixture
 def _short_evaluation(monkeypatch):
     """A model that has learnt nothing never ends by itself."""
-    monkeypatch.setattr("grpo_env.tasks.pretrain.run_eval", partial(run_eval, max_new_tokens=4))
+    monkeypatch.setattr("grpo_env.tasks.pretrain.run_eval", partial(run_eval, sampling={"max_new_tokens": 4}))
 
 
 @pytest.mark.usefixtures("_short_evaluation")

@@ -14,6 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from grpo_env import Completion, Example, Score, StepScore, Verifier, load_task, verifier
 from grpo_env.taskfile.task import Task
+from grpo_env.trainer.config import flatten
 from grpo_env.trainer.engine.policy import Policy, load_policy
 
 TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 und 🙂🙃", "aeiou bcdfg"]
@@ -112,13 +113,13 @@ def make_task(tmp_path_factory: pytest.TempPathFactory, model_folder: Path):
             "steps": 3,
             "prompts_per_step": 3,
             "group_size": 4,
-            "max_new_tokens": 12,
-            "learning_rate": 1e-2,
-            "eval_every": 2,
-            "eval_examples": 4,
-            "save_every": 1,
-            "device": "cpu",
-            **train,
+            "sampling.max_new_tokens": 12,
+            "optimizer.learning_rate": 1e-2,
+            "eval.every": 2,
+            "eval.examples": 4,
+            "checkpoint.every": 1,
+            "engine.device": "cpu",
+            **flatten(train),
         }
         spec = {
             "version": 1,

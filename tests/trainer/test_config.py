@@ -1,54 +1,70 @@
-"""Settings: wrong ones are errors that help."""
+"""Settings: names, types, ranges, presets, and the messages for wrong ones."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import get_args, get_type_hints
+import subprocess
+import sys
+from typing import Any, get_args
 
 import pytest
+from pydantic import ValidationError
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.aliases import ALIASES
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
 from grpo_env.trainer.presets import PRESETS
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"stpes": 1}, "unknown setting 'stpes'; did you mean 'steps'"),
-        ({"num_generations": 8}, "here it is called 'group_size'"),
-        ({"beta": 0.1}, "here it is called 'kl_coef'"),
-        ({"epsilon_high": 0.3}, "here it is called 'clip_high'"),
-        ({"steps": 1.5}, "steps is 1.5; it must be a whole number"),
-        ({"steps": True}, "it must be a whole number"),
-        ({"steps": "many"}, "it must be a whole number"),
-        ({"steps": -1}, "steps is -1; it must be at least 0"),
-        ({"learning_rate": "fast"}, "it must be a number"),
-        ({"learning_rate": 0}, "learning_rate is 0; it must be above 0"),
-        ({"learning_rate": float("nan")}, "it must be above 0"),
-        ({"temperature": 0.0}, "above 0"),
-        ({"max_grad_norm": float("inf")}, "max_grad_norm is inf"),
-        ({"entropy_coef": float("inf")}, "entropy_coef is inf; it must be finite"),
-        ({"adam_beta2": 1.0}, "adam_beta2 is 1; it must be at least 0 and at most 0.999999"),
-        ({"sampler_clip": 1.0}, "sampler_clip is 1; it must be above 1"),
-        ({"clip_low": 1.5}, "clip_low is 1.5; it must be at least 0 and at most 1"),
-        ({"group_size": 1}, "group_size is 1; it must be at least 2"),
-        ({"preset": "drgrpo"}, "did you mean 'dr_grpo'"),
-        ({"scale": "std"}, "known: batch, group, none"),
-        ({"device": "gpu"}, "did you mean 'cpu'"),
+        ({"stpes": 1}, "unknown setting 'stpes'; did you mean 'steps'?"),
+        ({1: 2}, "unknown setting '1'"),
+        ({"num_generations": 8}, "in grpo_env it is called 'group_size'"),
+        ({"beta": 0.1}, "in grpo_env it is called 'kl.coef'"),
+        ({"epsilon_high": 0.3}, "in grpo_env it is called 'loss.clip_high'"),
+        ({"optimizer": {"lr": 1e-4}}, "unknown setting 'optimizer.lr'; in grpo_env it is called 'optimizer.learn"),
+        ({"actor_rollout_ref.actor.clip_ratio_low": 0.1}, "in grpo_env it is called 'loss.clip_low'"),
+        ({"learning_rate": 1e-6}, "unknown setting 'learning_rate'; did you mean 'optimizer.learning_rate'?"),
+        ({"every": 5}, "did you mean 'eval.every' or 'checkpoint.every'?"),
+        ({"optimizer.learning_rat": 1e-6}, "did you mean 'optimizer.learning_rate'?"),
+        ({"optimizer": {"learning_rat": 1e-6}}, "unknown setting 'optimizer.learning_rat'; did you mean 'optimizer.l"),
+        ({"steps": {"total": 3}}, "unknown setting 'steps.total'"),
+        ({"lora": 8}, "lora is 8; it must be a group of settings: lora.rank, lora.alpha, lora.target_modules"),
+        ({"lora": None}, "lora is None; it must be a group of settings"),
+        ({"kl.coef": 0.1, "kl": {"coef": 0.2}}, "kl.coef is given twice"),
+        ({"steps": 1.5}, "steps is 1.5; it must be a whole number of at least 0"),
+        ({"steps": True}, "steps is True; it must be a whole number"),
+        ({"steps": "many"}, "steps is 'many'; it must be a whole number"),
+        ({"steps": "3"}, "steps is '3'; it must be a whole number"),
+        ({"steps": -1}, "steps is -1; it must be a whole number of at least 0"),
+        ({"optimizer.learning_rate": "fast"}, "optimizer.learning_rate is 'fast'; it must be a number above 0"),
+        ({"optimizer.learning_rate": 0}, "optimizer.learning_rate is 0; it must be a number above 0"),
+        ({"optimizer.learning_rate": True}, "optimizer.learning_rate is True; it must be a number above 0"),
+        ({"optimizer.learning_rate": float("nan")}, "it must be a finite number above 0"),
+        ({"sampling.temperature": 0.0}, "above 0"),
+        ({"optimizer.max_grad_norm": float("inf")}, "optimizer.max_grad_norm is inf; it must be a finite number"),
+        ({"loss.entropy_coef": float("inf")}, "loss.entropy_coef is inf; it must be a finite number"),
+        ({"loss.entropy_coef": "inf"}, "loss.entropy_coef is inf; it must be a finite number"),
+        ({"optimizer.beta2": 1.0}, "optimizer.beta2 is 1.0; it must be a number of at least 0 and at most 0.999999"),
+        ({"loss": {"tis_cap": 1.0}}, "loss.tis_cap is 1.0; it must be a number above 1 or null"),
+        ({"loss.clip_low": 1.5}, "loss.clip_low is 1.5; it must be a number of at least 0 and at most 1"),
+        ({"loss.dual_clip": 0.9}, "loss.dual_clip is 0.9; it must be a number above 1 or null"),
+        ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
+        ({"preset": "drgrpo"}, "preset is 'drgrpo'; did you mean 'dr_grpo'?"),
+        ({"preset": ["grpo"]}, "preset is ['grpo']; did you mean 'grpo'?"),
+        ({"advantage.scale": "std"}, "advantage.scale is 'std'; known: batch, group, none"),
+        ({"engine.device": "gpu"}, "did you mean 'cpu'?"),
         ({"model": None}, "model is None; it must be text"),
-        ({"leave_one_out": 1}, "it must be true or false"),
-        ({1: 2}, "unknown setting 1"),
-        ({"dual_clip": 0.9}, "dual_clip is 0.9; it must be above 1"),
-        ({"dual_clip": 3, "surrogate": "cispo"}, "dual_clip belongs to surrogate=ppo"),
-        ({"surrogate": "reinforce", "ratio": "sequence"}, "has no ratio"),
-        ({"normalise": "parts", "supervision": "process"}, "about the outcome"),
-        ({"reference_every": 5}, "set kl_coef above 0"),
-        ({"importance_sampling_level": "sequence"}, "here it is called 'ratio'"),
+        ({"advantage.leave_one_out": 1}, "it must be true or false"),
+        ({"loss": {"dual_clip": 3, "surrogate": "cispo"}}, "loss.dual_clip requires loss.surrogate=ppo, not cispo"),
+        ({"loss": {"surrogate": "reinforce", "importance_level": "sequence"}}, "loss.surrogate=reinforce has no ratio"),
+        ({"advantage.normalize": "parts", "supervision": "process"}, "use supervision=outcome or both"),
+        ({"curriculum.difficulty": "level"}, "curriculum.difficulty requires curriculum.mode=schedule"),
+        ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
 )
-def test_wrong_settings(settings: dict, message: str) -> None:
+def test_wrong_settings(settings: dict[Any, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         TrainConfig.from_mapping(settings, "run.yaml")
     assert str(caught.value).startswith("run.yaml: ")
@@ -58,35 +74,80 @@ def test_wrong_settings(settings: dict, message: str) -> None:
 
 def test_numbers_as_yaml_reads_them() -> None:
     # PyYAML reads 1e-4, which has no dot, as text, and 1 as a whole number.
-    config = TrainConfig.from_mapping({"learning_rate": "1e-4", "temperature": 1})
-    assert config.learning_rate == 1e-4
-    assert isinstance(config.temperature, float)
+    config = TrainConfig.from_mapping({"optimizer.learning_rate": "1e-4", "loss.tis_cap": "2e0", "kl.coef": 1})
+    assert (config.optimizer.learning_rate, config.loss.tis_cap) == (1e-4, 2.0)
+    assert isinstance(config.kl.coef, float)
+
+
+def test_nested_and_dotted_names_are_the_same() -> None:
+    nested = TrainConfig.from_mapping({"steps": 3, "optimizer": {"learning_rate": 1e-4, "beta1": 0.8}, "lora": {}})
+    dotted = TrainConfig.from_mapping({"steps": 3, "optimizer.learning_rate": 1e-4, "optimizer.beta1": 0.8})
+    assert nested == dotted
+    assert TrainConfig.from_mapping(nested.model_dump()) == nested
+
+
+def test_a_config_does_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        TrainConfig().steps = 3  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        TrainConfig().kl.coef = 0.1  # type: ignore[misc]
+
+
+def test_explicit_settings_override_presets_and_defaults() -> None:
+    assert TrainConfig.from_mapping({"preset": "grpo", "kl": {"coef": 0.1}}).kl.coef == 0.1
+    defaults = {"preset": "grpo", "loss": {"clip_high": 0.5}, "steps": 7}
+    config = TrainConfig.from_mapping({"preset": "dapo", "loss.clip_low": 0.3}, defaults=defaults)
+    # The preset of the settings also overrides the explicit defaults.
+    assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef, config.steps) == (0.3, 0.28, 0.0, 7)
+    kept = TrainConfig.from_mapping({"loss.clip_low": 0.3}, defaults=defaults)
+    assert (kept.loss.clip_low, kept.loss.clip_high, kept.kl.coef) == (0.3, 0.5, 0.04)
 
 
 def test_presets() -> None:
     grpo = TrainConfig.from_mapping({"preset": "grpo"})
-    assert (grpo.scale, grpo.aggregate, grpo.kl_coef, grpo.clip_high) == ("group", "sequence", 0.04, 0.2)
+    assert (grpo.advantage.scale, grpo.loss.aggregation, grpo.kl.coef, grpo.loss.clip_high) == (
+        "group",
+        "sequence",
+        0.04,
+        0.2,
+    )
     dr = TrainConfig.from_mapping({"preset": "dr_grpo"})
-    assert (dr.scale, dr.aggregate, dr.kl_coef) == ("none", "constant", 0.0)
+    assert (dr.advantage.scale, dr.loss.aggregation, dr.kl.coef) == ("none", "constant", 0.0)
     dapo = TrainConfig.from_mapping({"preset": "dapo"})
-    assert (dapo.aggregate, dapo.clip_low, dapo.clip_high, dapo.truncated) == ("token", 0.2, 0.28, "mask")
+    assert (dapo.loss.aggregation, dapo.loss.clip_low, dapo.loss.clip_high) == ("token", 0.2, 0.28)
+    assert dapo.advantage.truncated == "mask"
     rloo = TrainConfig.from_mapping({"preset": "rloo"})
-    assert (rloo.scale, rloo.leave_one_out) == ("none", True)
-    gspo = TrainConfig.from_mapping({"preset": "gspo"})
-    assert (gspo.ratio, gspo.aggregate, gspo.clip_low, gspo.clip_high) == ("sequence", "sequence", 3e-4, 4e-4)
-    cispo = TrainConfig.from_mapping({"preset": "cispo"})
+    assert (rloo.advantage.scale, rloo.advantage.leave_one_out) == ("none", True)
+    gspo = TrainConfig.from_mapping({"preset": "gspo"}).loss
+    assert (gspo.importance_level, gspo.aggregation, gspo.clip_low, gspo.clip_high) == (
+        "sequence",
+        "sequence",
+        3e-4,
+        4e-4,
+    )
+    cispo = TrainConfig.from_mapping({"preset": "cispo"}).loss
     assert (cispo.surrogate, cispo.clip_low, cispo.clip_high) == ("cispo", 1.0, 4.0)
     reinforce = TrainConfig.from_mapping({"preset": "reinforce"})
-    assert (reinforce.surrogate, reinforce.scale, reinforce.aggregate) == ("reinforce", "none", "constant")
-    assert TrainConfig.from_mapping({"preset": "grpo", "kl_coef": 0.1}).kl_coef == 0.1
-    names, _ = get_args(get_type_hints(TrainConfig)["preset"])
+    assert (reinforce.loss.surrogate, reinforce.loss.aggregation) == ("reinforce", "constant")
+    assert reinforce.advantage.scale == "none"
+    names, _ = get_args(FIELDS["preset"].annotation)
     assert set(get_args(names)) == set(PRESETS)
 
 
-def test_the_tables_speak_of_settings_that_exist() -> None:
-    known = {field.name for field in fields(TrainConfig)}
-    assert set(ALIASES.values()) <= known
-    assert not set(ALIASES) & known
-    assert {name for row in PRESETS.values() for name in row} <= known
+def test_presets_and_aliases_name_existing_settings() -> None:
+    leaves = {name.rpartition(".")[2] for name in FIELDS}
+    assert set(ALIASES.values()) <= set(FIELDS)
+    assert not set(ALIASES) & (set(FIELDS) | leaves | set(GROUPS))
+    assert {name for row in PRESETS.values() for name in row} <= set(FIELDS)
     for row in PRESETS.values():
         TrainConfig.from_mapping(row)
+
+
+def test_every_setting_is_documented() -> None:
+    assert all(field.description for field in FIELDS.values())
+    assert all(type(TrainConfig.model_fields[group].default).__doc__ for group in GROUPS)
+
+
+def test_the_config_does_not_import_torch() -> None:
+    code = "import sys, grpo_env.trainer.config; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

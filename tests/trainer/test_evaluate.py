@@ -85,7 +85,13 @@ def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> N
     examples = make_task().examples("eval")
     for samples in (0, 3):
         results = [
-            evaluate(policy, make_task(), examples, TrainConfig(prompts_per_step=p, max_new_tokens=10), samples=samples)
+            evaluate(
+                policy,
+                make_task(),
+                examples,
+                TrainConfig(prompts_per_step=p, sampling={"max_new_tokens": 10}),
+                samples=samples,
+            )
             for p in (1, 100)
         ]
         assert [(one.example.id, one.rollout.ids) for one in results[0]] == [
@@ -96,7 +102,7 @@ def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> N
 
 def test_run_eval(make_task, model_folder: Path) -> None:
     task = make_task({"test_has_letter": {}})
-    result = run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=1)
+    result = run_eval(task, samples=6, limit=4, sampling={"max_new_tokens": 20}, seed=1)
     assert result["model"] == str(model_folder)
     assert (result["examples"], result["samples"], result["max_new_tokens"]) == (4, 6, 20)
     assert [key for key in result if key.startswith("pass@")] == ["pass@1", "pass@2", "pass@4", "pass@6"]
@@ -109,14 +115,14 @@ def test_run_eval(make_task, model_folder: Path) -> None:
         assert low <= result[f"pass@{k}"]["value"] <= high
     low, high = result["greedy_interval"]
     assert low <= result["greedy"]["accuracy"] <= high
-    assert run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=1) == result
-    assert run_eval(task, samples=6, limit=4, max_new_tokens=20, seed=2)["sampled"] != result["sampled"]
+    assert run_eval(task, samples=6, limit=4, sampling={"max_new_tokens": 20}, seed=1) == result
+    assert run_eval(task, samples=6, limit=4, sampling={"max_new_tokens": 20}, seed=2)["sampled"] != result["sampled"]
 
 
 def test_run_eval_refuses_settings_of_training(make_task) -> None:
-    with pytest.raises(UsageError, match="unknown setting 'learning_rate'"):
-        run_eval(make_task(), learning_rate=1.0)
-    with pytest.raises(UsageError, match="unknown setting 'max_tokens'; did you mean 'max_new_tokens'"):
+    with pytest.raises(UsageError, match=r"optimizer\.learning_rate has no effect on an evaluation"):
+        run_eval(make_task(), optimizer={"learning_rate": 1.0})
+    with pytest.raises(UsageError, match=r"unknown setting 'max_tokens'; .*'sampling\.max_new_tokens'"):
         run_eval(make_task(), max_tokens=1)
 
 

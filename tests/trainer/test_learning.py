@@ -25,14 +25,14 @@ SETTINGS = {
     "seed": 1,
     "steps": 6,
     "prompts_per_step": 8,
-    "learning_rate": 2e-4,
-    "warmup_steps": 1,
-    "schedule": "constant",
-    "eval_examples": 2,
-    "eval_samples": 0,
-    "eval_every": 0,
-    "save_every": 0,
-    "device": "cpu",
+    "optimizer.learning_rate": 2e-4,
+    "optimizer.warmup_steps": 1,
+    "optimizer.lr_schedule": "constant",
+    "eval.examples": 2,
+    "eval.samples": 0,
+    "eval.every": 0,
+    "checkpoint.every": 0,
+    "engine.device": "cpu",
 }
 
 

@@ -234,7 +234,7 @@ def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
     assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, whole).item())
 
 
-def test_weights_against_the_sampler_gap() -> None:
+def test_weights_against_the_rollout_logprob_gap() -> None:
     old = torch.tensor([0.5, 0.1, 0.6, 1.0, 1.0], dtype=torch.float64).log().requires_grad_()
     sampler = torch.tensor([0.4, 0.2, 0.2, 1.0, 0.0], dtype=torch.float64).log()
     weights = tis_weight(old, sampler, 2.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,8 @@ from grpo_env.trainer.evaluate import summarise
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.prompts import PromptSampler, draw
 from grpo_env.trainer.rollout import ScoredRollout
+
+from .configs import with_settings
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_a_run_trains_on_all_and_reports_each(mixed, tmp_path: Path) -> None:
 
 def test_it_goes_on_to_the_same_weights(mixed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run folder holds the tasks in full: their files are gone."""
-    file = mixed(curriculum="pass_rate")
+    file = mixed(curriculum={"mode": "pass_rate"})
     train(str(file), run_dir=tmp_path / "whole")
     monkeypatch.setattr("grpo_env.trainer.run.run.Run.check", stop_at(2))
     with pytest.raises(RunError, match="stopped"):
@@ -148,7 +149,7 @@ def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:
             for row in values[task]
         ]
 
-    config = replace(TrainConfig(), group_size=3, normalise="parts")
+    config = with_settings(TrainConfig(), group_size=3, advantage={"normalize": "parts"})
     both = token_advantages(policy, judged("one", "two"), config)[:, 0]
     for part, task in ((both[:3], "one"), (both[3:], "two")):
         alone = token_advantages(policy, judged(task), config)[:, 0]

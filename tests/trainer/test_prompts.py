@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -15,8 +14,10 @@ from grpo_env.trainer.engine.sampler import Rollout
 from grpo_env.trainer.prompts import MASTERED, PromptSampler
 from grpo_env.trainer.rollout import ScoredRollout
 
-SCHEDULE = TrainConfig(curriculum="schedule", curriculum_by="level", curriculum_start=0.25, curriculum_steps=10)
-RATE = TrainConfig(curriculum="pass_rate")
+from .configs import with_settings
+
+SCHEDULE = TrainConfig(curriculum={"mode": "schedule", "difficulty": "level", "start_fraction": 0.25, "steps": 10})
+RATE = TrainConfig(curriculum={"mode": "pass_rate"})
 
 
 def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
@@ -34,12 +35,14 @@ def test_easy_ones_come_first_and_all_of_them_in_the_end() -> None:
 
 
 def test_without_a_column_the_data_are_in_order() -> None:
-    found = pool(replace(SCHEDULE, curriculum_by=None), [None] * 8)
+    found = pool(with_settings(SCHEDULE, curriculum={"difficulty": None}), [None] * 8)
     assert {example.id for at in range(40) for example in found.take(1, 0, str(at))} == {"0", "1"}
 
 
 def test_difficulty_may_be_a_template() -> None:
-    found = pool(replace(SCHEDULE, curriculum_by="{{ row.level | length }}"), ["aaa", "a", "aaaa", "aa"])
+    found = pool(
+        with_settings(SCHEDULE, curriculum={"difficulty": "{{ row.level | length }}"}), ["aaa", "a", "aaaa", "aa"]
+    )
     assert [example.info["level"] for example in found.examples] == ["a", "aa", "aaa", "aaaa"]
 
 
@@ -51,7 +54,7 @@ def test_a_step_has_no_example_twice_while_there_are_enough() -> None:
 
 @pytest.mark.parametrize("level", [None, "hard", True, float("nan")])
 def test_a_difficulty_that_is_no_number_is_named(level: object) -> None:
-    with pytest.raises(UsageError, match=r"t\.yaml: curriculum_by=level: example 1 has .*a number is needed"):
+    with pytest.raises(UsageError, match=r"t\.yaml: curriculum.difficulty=level: example 1 has .*a number is needed"):
         pool(SCHEDULE, [1, level])
 
 

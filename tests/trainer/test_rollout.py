@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -16,6 +16,8 @@ from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import Prompt, PromptSampler
 from grpo_env.trainer.rollout import ScoredRollout, collect_rollouts, roll_out
 from grpo_env.trainer.run.checkpoint import RunFolder
+
+from .configs import with_settings
 
 
 @verifier("test_telling")
@@ -34,14 +36,19 @@ def telling(example: Example, every: int = 2) -> bool:
     return every > 0 and int(example.answer or 0) // 2 % every == 0
 
 
-CONFIG = TrainConfig(prompts_per_step=3, group_size=8, max_new_tokens=6, resample="test_telling", resample_rounds=4)
+CONFIG = TrainConfig(
+    prompts_per_step=3,
+    group_size=8,
+    sampling={"max_new_tokens": 6},
+    dynamic_sampling={"part": "test_telling", "max_rounds": 4},
+)
 
 
 @pytest.fixture
 def fill(policy: Policy, make_task):
     def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_telling": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
-        config = replace(CONFIG, **changes)
+        config = with_settings(CONFIG, **changes)
         return collect_rollouts(policy, [PromptSampler(task, 1.0, config)], config, step)
 
     return call
@@ -52,7 +59,7 @@ def rollouts(judged: list[ScoredRollout]) -> list[tuple[str, list[int]]]:
 
 
 def test_without_a_part_nothing_is_sampled_again(fill) -> None:
-    batch, tried = fill(resample=None)
+    batch, tried = fill(dynamic_sampling={"part": None})
     assert batch == tried
     assert len(batch) == 24
 
@@ -61,7 +68,7 @@ def test_groups_that_tell_nothing_give_way(fill) -> None:
     again = 0
     for step in range(4):
         batch, tried = fill(step)
-        first = rollouts(fill(step, resample=None)[0])
+        first = rollouts(fill(step, dynamic_sampling={"part": None})[0])
         assert all(one in rollouts(tried) for one in first)
         again += len(tried) > len(first)
         # test_vowels differs within every group: only the named part counts.
@@ -80,23 +87,25 @@ def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_rounds_are_bounded(fill, rounds: int) -> None:
-    tried = [len(fill(step, resample_rounds=rounds)[1]) for step in range(4)]
+    tried = [len(fill(step, dynamic_sampling={"max_rounds": rounds})[1]) for step in range(4)]
     assert 24 * rounds < max(tried) <= 24 * (1 + rounds)
 
 
 def test_when_nothing_tells_the_first_groups_stay(fill) -> None:
-    batch, tried = fill(every=0, resample_rounds=2)
+    batch, tried = fill(every=0, dynamic_sampling={"max_rounds": 2})
     assert len(tried) == 3 * len(batch)
     assert batch == tried[:24]
 
 
 def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
     task = make_task({"test_telling": {"weight": 1.0}})
-    run = train(task, run_dir=tmp_path / "run", resample="test_telling", group_size=4, eval_every=0)
+    run = train(
+        task, run_dir=tmp_path / "run", dynamic_sampling={"part": "test_telling"}, eval={"every": 0}, group_size=4
+    )
     rows = [row for row in RunFolder(run.run_dir).metrics() if row["kind"] == "train"]
-    assert max(row["groups_tried"] for row in rows) > 3
+    assert max(row["groups_sampled"] for row in rows) > 3
     # Completions of 12 tokens that never end, and a batch of 12: more tokens than that were sampled.
-    assert [row["tokens"] for row in rows] == [row["groups_tried"] * 4 * row["length"] for row in rows]
+    assert [row["tokens"] for row in rows] == [row["groups_sampled"] * 4 * row["length"] for row in rows]
 
 
 @pytest.mark.parametrize("kind", [Verifier, BatchVerifier])
@@ -122,5 +131,7 @@ def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: P
 
 
 def test_an_unknown_part_is_named(make_task, tmp_path) -> None:
-    with pytest.raises(UsageError, match=r"resample=vowels: no such part of the reward .*did you mean 'test_vowels'"):
-        train(make_task(), run_dir=tmp_path / "run", resample="vowels")
+    with pytest.raises(
+        UsageError, match=r"dynamic_sampling.part=vowels: no such part of the reward .*did you mean 'test_vowels'"
+    ):
+        train(make_task(), run_dir=tmp_path / "run", dynamic_sampling={"part": "vowels"})

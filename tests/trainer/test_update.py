@@ -23,8 +23,15 @@ from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts as guards
 from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
 
+from .configs import with_settings
+
 EXAMPLE = Example("e", "")
-CONFIG = TrainConfig(group_size=3, prompts_per_step=2, max_new_tokens=8, max_grad_norm=1e9, warmup_steps=0)
+CONFIG = TrainConfig(
+    group_size=3,
+    prompts_per_step=2,
+    sampling={"max_new_tokens": 8},
+    optimizer={"max_grad_norm": 1e9, "warmup_steps": 0},
+)
 ROWS = [
     ([40, 41, 42], [50, 51, 52, 0], 1.0),
     ([40, 41, 42], [53, 54], 0.0),
@@ -60,7 +67,7 @@ def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, ref
 
     policy.model.zero_grad()
     batch = collate(policy, rows, config)
-    whole = denominators(batch.lengths, config.aggregate, config.max_new_tokens)
+    whole = denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens)
     if reference is not None:
         add_reference(policy, reference, batch.micro_batches, config)
     for micro in batch.micro_batches:
@@ -108,7 +115,9 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
         "constant": [1 / 6 / 8] * 6,
     }[mode]
     expected = reinforce_gradient(policy, ROWS, hand_advantages(), weights, temperature)
-    got = gradient(policy, judged(policy), replace(CONFIG, aggregate=mode, temperature=temperature))
+    got = gradient(
+        policy, judged(policy), with_settings(CONFIG, loss={"aggregation": mode}, sampling={"temperature": temperature})
+    )
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
     assert expected.abs().max() > 1e-3
 
@@ -116,10 +125,10 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 @pytest.mark.parametrize("tokens", [1, 16, 24])
 def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, tokens: int) -> None:
-    config = replace(CONFIG, aggregate=mode, kl_coef=0.1)
+    config = with_settings(CONFIG, loss={"aggregation": mode}, kl={"coef": 0.1})
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     whole = gradient(policy, judged(policy), config, reference)
-    split = gradient(policy, judged(policy), replace(config, micro_batch_tokens=tokens), reference)
+    split = gradient(policy, judged(policy), with_settings(config, engine={"micro_batch_tokens": tokens}), reference)
     torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
 
 
@@ -169,11 +178,11 @@ def test_a_constant_added_to_a_groups_rewards_does_not_change_the_gradient(polic
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str) -> None:
-    config = replace(CONFIG, aggregate=mode)
+    config = with_settings(CONFIG, loss={"aggregation": mode})
     more = []
     for group in (ROWS[:3], ROWS[3:]):
         more += [*group, (group[0][0], [90, 91, 92, 93], None)]
-    got = gradient(policy, judged(policy, more), replace(config, group_size=4))
+    got = gradient(policy, judged(policy, more), with_settings(config, group_size=4))
     torch.testing.assert_close(got, gradient(policy, judged(policy), config), atol=1e-6, rtol=1e-4)
 
 
@@ -190,7 +199,7 @@ def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denomina
 
 def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS]
-    batch = collate(policy, judged(policy, uniform), replace(CONFIG, kl_coef=0.1))
+    batch = collate(policy, judged(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
     assert batch.uniform_groups == 2
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
 
@@ -200,7 +209,7 @@ def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Poli
     expected = reinforce_gradient(
         policy, [ROWS[row] for row in kept], [hand_advantages()[row] for row in kept], [1 / 6] * 2
     )
-    got = gradient(policy, judged(policy), replace(CONFIG, truncated="mask"))
+    got = gradient(policy, judged(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
 
 
@@ -222,17 +231,23 @@ def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
         for weight in policy.model.parameters():
             weight.add_(torch.randn_like(weight) * 0.05)
     uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
-    config = replace(CONFIG, kl_coef=1.0, kl_estimator="k2", learning_rate=1e-3, schedule="constant")
+    config = with_settings(
+        CONFIG, kl={"coef": 1.0, "estimator": "k2"}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
+    )
     optimizer = make_optimizer(policy, config)
     kls = [update(policy, optimizer, reference, collate(policy, uniform, config), config, 0).kl for _ in range(8)]
     assert kls[-1] < 0.7 * kls[0]
 
 
 def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy) -> None:
-    config = replace(CONFIG, updates_per_step=4, learning_rate=3e-2, schedule="constant", clip_low=0.0, clip_high=0.0)
+    config = with_settings(
+        CONFIG,
+        optimizer={"updates_per_step": 4, "learning_rate": 3e-2, "lr_schedule": "constant"},
+        loss={"clip_low": 0.0, "clip_high": 0.0},
+    )
     stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
     assert stats.clip_fraction > 0.5  # ratios have left 1, and the clip has no width
-    once = replace(config, updates_per_step=1)
+    once = with_settings(config, optimizer={"updates_per_step": 1})
     stats = update(policy, make_optimizer(policy, once), None, collate(policy, judged(policy), once), once, 0)
     assert stats.clip_fraction == 0
 
@@ -241,7 +256,9 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
 @pytest.mark.parametrize("tokens", [16, 4096])
 def test_gradient_of_truncated_importance_sampling(policy: Policy, temperature: float, tokens: int) -> None:
     expected = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, 2.0)
-    config = replace(CONFIG, temperature=temperature, micro_batch_tokens=tokens, sampler_clip=2.0)
+    config = with_settings(
+        CONFIG, sampling={"temperature": temperature}, engine={"micro_batch_tokens": tokens}, loss={"tis_cap": 2.0}
+    )
     got = gradient(policy, judged(policy), config)
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
     for other in (None, 50.0):
@@ -253,20 +270,22 @@ def test_weights_against_the_gap_leave_penalty_bonus_and_skipped_rows_as_they_ar
     reference = policy.snapshot()
     reference["model.embed_tokens.weight"] *= 1.5
     uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
-    config = replace(CONFIG, kl_coef=0.1, entropy_coef=0.1)
-    plain, weighted = (gradient(policy, uniform, replace(config, sampler_clip=clip), reference) for clip in (None, 2.0))
+    config = with_settings(CONFIG, kl={"coef": 0.1}, loss={"entropy_coef": 0.1})
+    plain, weighted = (
+        gradient(policy, uniform, with_settings(config, loss={"tis_cap": clip}), reference) for clip in (None, 2.0)
+    )
     assert plain.norm() > 1e-2
     assert torch.equal(plain, weighted)
 
     mixed = judged(policy, ROWS[:3]) + uniform[3:]
-    config = replace(CONFIG, sampler_clip=2.0)
-    skipped, passed = (gradient(policy, mixed, replace(config, kl_coef=coef)) for coef in (0.0, 0.1))
+    config = with_settings(CONFIG, loss={"tis_cap": 2.0})
+    skipped, passed = (gradient(policy, mixed, with_settings(config, kl={"coef": coef})) for coef in (0.0, 0.1))
     torch.testing.assert_close(skipped, passed, atol=1e-6, rtol=1e-4)
 
 
 def test_weights_against_the_gap_are_those_of_the_first_update(policy: Policy) -> None:
     (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
-    config = replace(CONFIG, sampler_clip=1e6, clip_low=1.0, clip_high=1e6)
+    config = with_settings(CONFIG, loss={"tis_cap": 1e6, "clip_low": 1.0, "clip_high": 1e6})
     micro_batch_loss(policy, micro, config, 1.0)
     old = micro.old_logp
     with torch.no_grad():
@@ -286,7 +305,7 @@ def test_weights_against_the_gap_are_those_of_the_first_update(policy: Policy) -
     assert loss.item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_the_sampler_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -> None:
+def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -> None:
     model, found = copy.deepcopy(policy.model).double(), []
     for prompt, ids, _ in ROWS:
         logits = model(torch.tensor([prompt + ids])).logits[0].double()
@@ -296,9 +315,13 @@ def test_the_sampler_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -
     start = policy.snapshot()
     for updates, tokens in ((1, 4096), (3, 16)):
         policy.model.load_state_dict(start, strict=False)
-        config = replace(CONFIG, updates_per_step=updates, micro_batch_tokens=tokens, learning_rate=1e-2)
+        config = with_settings(
+            CONFIG,
+            optimizer={"updates_per_step": updates, "learning_rate": 1e-2},
+            engine={"micro_batch_tokens": tokens},
+        )
         stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
-        assert stats.sampler_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
+        assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
 
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
@@ -310,7 +333,7 @@ def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
     return total / tokens
 
 
-def test_the_sampler_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
+def test_the_rollout_logprob_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
     """Of the same computation, of one rounded to bfloat16, and of other distributions."""
     rounded = replace(policy, autocast=torch.bfloat16)
     same, small = (gap(policy, sampler, 1.0) for sampler in (policy, rounded))
@@ -319,7 +342,7 @@ def test_the_sampler_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
     wrong = gap(policy, policy, 0.7)
     older = gap(policy, replace(policy, model=moved(policy.model)), 1.0)
     for value, speaks in ((same, False), (small, False), (wrong, True), (older, True)):
-        assert (guards.sampler_gap([{"sampler_gap": value}] * 10) is not None) == speaks, value
+        assert (guards.rollout_logprob_gap([{"rollout_logprob_gap": value}] * 10) is not None) == speaks, value
 
 
 def moved(model: torch.nn.Module) -> torch.nn.Module:
@@ -333,7 +356,7 @@ def moved(model: torch.nn.Module) -> torch.nn.Module:
 
 def test_gradient_norm_is_limited(policy: Policy) -> None:
     """Plain SGD shows it: the step is as long as the limit."""
-    config = replace(CONFIG, max_grad_norm=1e-3, learning_rate=1.0, schedule="constant")
+    config = with_settings(CONFIG, optimizer={"max_grad_norm": 1e-3, "learning_rate": 1.0, "lr_schedule": "constant"})
     before = torch.cat([weight.detach().flatten().clone() for weight in policy.model.parameters()])
     optimizer = torch.optim.SGD(policy.model.parameters())
     stats = update(policy, optimizer, None, collate(policy, judged(policy), config), config, 0)
@@ -343,7 +366,7 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
 
 
 def test_optimizer_settings_arrive(policy: Policy) -> None:
-    config = replace(CONFIG, adam_beta1=0.8, adam_beta2=0.9, weight_decay=0.3)
+    config = with_settings(CONFIG, optimizer={"beta1": 0.8, "beta2": 0.9, "weight_decay": 0.3})
     (group,) = make_optimizer(policy, config).param_groups
     assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
 
@@ -373,12 +396,12 @@ def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) ->
 
 
 def test_schedule() -> None:
-    config = TrainConfig(steps=10, warmup_steps=2, learning_rate=1.0, lr_floor=0.1)
+    config = TrainConfig(steps=10, optimizer={"warmup_steps": 2, "learning_rate": 1.0, "min_lr_ratio": 0.1})
     rates = [learning_rate(config, step) for step in range(11)]
     assert rates[:3] == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert rates[6] == pytest.approx(0.55)  # halfway along the cosine
     assert rates[10] == pytest.approx(0.1)
-    assert learning_rate(replace(config, schedule="constant"), 9) == 1.0
+    assert learning_rate(with_settings(config, optimizer={"lr_schedule": "constant"}), 9) == 1.0
 
 
 def steps_of(*pairs: tuple[int, float]) -> tuple[StepScore, ...]:
@@ -401,7 +424,7 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
         ScoredRollout(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
         ScoredRollout(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
     ]
-    config = replace(CONFIG, group_size=2, supervision="process", std="population")
+    config = with_settings(CONFIG, group_size=2, supervision="process", advantage={"std": "population"})
     got = token_advantages(policy, rows, config)
     expected = [1.0989] * 5 + [1.5110] * 6 + [0.0] * 4
     assert got[0].tolist() == pytest.approx(expected, abs=1e-4)
@@ -415,7 +438,7 @@ def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -
         for index, one in enumerate(judged(policy))
     ]
     parts = {
-        kind: token_advantages(policy, rows, replace(CONFIG, supervision=kind, process_weight=0.5))
+        kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind, advantage={"process_weight": 0.5}))
         for kind in ("outcome", "process", "both")
     }
     torch.testing.assert_close(parts["both"], parts["outcome"] + 0.5 * parts["process"])
@@ -423,7 +446,13 @@ def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -
 
 
 @pytest.mark.parametrize(
-    "change", [{"scale": "none"}, {"scale": "batch"}, {"std": "population"}, {"leave_one_out": True}]
+    "change",
+    [
+        {"advantage.scale": "none"},
+        {"advantage.scale": "batch"},
+        {"advantage.std": "population"},
+        {"advantage.leave_one_out": True},
+    ],
 )
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
 def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], supervision: str) -> None:
@@ -432,7 +461,7 @@ def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], su
         for index, one in enumerate(judged(policy))
     ]
     plain, changed = (
-        token_advantages(policy, rows, replace(CONFIG, supervision=supervision, **more)) for more in ({}, change)
+        token_advantages(policy, rows, with_settings(CONFIG, supervision=supervision, **more)) for more in ({}, change)
     )
     assert not torch.allclose(plain, changed)
 
@@ -443,9 +472,10 @@ def test_the_credit_arrives(policy: Policy, credit: str) -> None:
         one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
         for index, one in enumerate(judged(policy))
     ]
-    plain = token_advantages(policy, rows, replace(CONFIG, supervision="process"))
+    plain = token_advantages(policy, rows, with_settings(CONFIG, supervision="process"))
     assert not torch.allclose(
-        plain, token_advantages(policy, rows, replace(CONFIG, supervision="process", credit=credit))
+        plain,
+        token_advantages(policy, rows, with_settings(CONFIG, supervision="process", advantage={"step_credit": credit})),
     )
 
 
@@ -461,8 +491,8 @@ def test_truncated_rows_of_reward_zero(policy: Policy, supervision: str) -> None
         else one._replace(score=replace(one.score, value=0.0, steps=steps_of((1, 0.0))))
         for one in rows
     ]
-    config = replace(CONFIG, supervision=supervision)
-    got = token_advantages(policy, rows, replace(config, truncated="zero"))
+    config = with_settings(CONFIG, supervision=supervision)
+    got = token_advantages(policy, rows, with_settings(config, advantage={"truncated": "zero"}))
     torch.testing.assert_close(got, token_advantages(policy, without, config))
     assert not torch.allclose(got, token_advantages(policy, rows, config))
 
@@ -476,7 +506,7 @@ def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
             Score(-7.0 * index, weight=0.0),
         )
         rows.append(one._replace(score=replace(one.score, parts=parts)))
-    got = token_advantages(policy, rows, replace(CONFIG, normalise="parts"))[:, 0]
+    got = token_advantages(policy, rows, with_settings(CONFIG, advantage={"normalize": "parts"}))[:, 0]
     sums = []
     for group in (range(3), range(3, 6)):
         for index in group:
@@ -493,20 +523,20 @@ def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"surrogate": "cispo"},
-        {"surrogate": "reinforce"},
-        {"ratio": "sequence"},
-        {"dual_clip": 1.01},
-        {"sampler_clip": 2.0},
-        {"entropy_coef": 0.1},
-        {"kl_ratio": True},
+        {"loss.surrogate": "cispo"},
+        {"loss.surrogate": "reinforce"},
+        {"loss.importance_level": "sequence"},
+        {"loss.dual_clip": 1.01},
+        {"loss.tis_cap": 2.0},
+        {"loss.entropy_coef": 0.1},
+        {"kl.bias_correction": True},
     ],
 )
 def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None:
     """On samples of older weights each switch gives another gradient."""
     found = []
     for more in ({}, change):
-        config = replace(CONFIG, kl_coef=0.1, **more)
+        config = with_settings(CONFIG, kl={"coef": 0.1}, **more)
         reference = policy.snapshot()
         reference["model.embed_tokens.weight"] *= 1.5
         (micro,) = collate(policy, judged(policy), config).micro_batches
@@ -524,7 +554,9 @@ def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None
 
 def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
     uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
-    config = replace(CONFIG, entropy_coef=1.0, learning_rate=1e-3, schedule="constant")
+    config = with_settings(
+        CONFIG, loss={"entropy_coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
+    )
     optimizer = make_optimizer(policy, config)
     found = [update(policy, optimizer, None, collate(policy, uniform, config), config, 0).entropy for _ in range(6)]
     assert found[-1] > found[0] + 0.01

@@ -47,7 +47,9 @@ def decode_in_pages(
         model.set_attn_implementation("sdpa")
         manager = model.init_continuous_batching(settings, batching)
     except Exception as error:  # every family that it does not know says so in a way of its own
-        raise RunError(f"sampler=paged cannot sample from {policy.name} ({error}); use sampler=own") from error
+        raise RunError(
+            f"sampling.engine=transformers cannot sample from {policy.name} ({error}); use sampling.engine=own"
+        ) from error
     # Before the start, or it would be a matter of time which rows are in the first batch.
     numbers = {name: number for number, name in enumerate(manager.add_requests(list(prompts), max_new_tokens))}
     manager.start()
@@ -60,7 +62,10 @@ def decode_in_pages(
                 why = str(result.error if result else "its thread has ended")
                 # What torch.multinomial says of logits that are not finite, on a CPU and on CUDA.
                 kind = DivergedError if "`nan`" in why or "device-side assert" in why else RunError
-                raise kind(f"sampler=paged has stopped ({why}); try a lower learning_rate, or sampler=own")
+                raise kind(
+                    f"sampling.engine=transformers has stopped ({why}); try a lower optimizer.learning_rate, or "
+                    "sampling.engine=own"
+                )
             number = numbers[result.request_id.partition("__child#")[0]]
             groups[number].append((result.request_id, result.generated_tokens, result.logprobs))
             if len(groups[number]) == copies:

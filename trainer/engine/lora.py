@@ -14,17 +14,17 @@ from .policy import Policy
 
 
 def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
-    """Let an adapter be all that is trained: the one that the model came with, or a new one of ``lora_rank``.
+    """Let an adapter be all that is trained: the one that the model came with, or a new one of ``lora.rank``.
 
     A new one begins at zero (section 4.1 there), so the policy begins as the model; the seed fixes its other half.
     Raises ``UsageError`` without peft, and for target layers that the model does not have.
     """
     model, name = policy.model, policy.name
     if getattr(model, "_hf_peft_config_loaded", False):
-        if config.lora_rank:
-            raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora_rank out")
+        if config.lora.rank:
+            raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora.rank out")
         model.set_adapter(model.active_adapters())  # loaded, it is frozen
-    elif config.lora_rank:
+    elif config.lora.rank:
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             model.add_adapter(_lora(policy, config))
@@ -41,10 +41,10 @@ def _lora(policy: Policy, config: TrainConfig) -> Any:
     try:
         from peft import LoraConfig
     except ImportError as error:
-        raise UsageError("lora_rank needs peft: pip install 'grpo_env[lora]'") from error
-    targets: list[str] | str = config.lora_target
+        raise UsageError("lora.rank needs peft: pip install 'grpo_env[lora]'") from error
+    targets: list[str] | str = config.lora.target_modules
     if targets != "all-linear":
-        targets = config.lora_target.split(",")
+        targets = config.lora.target_modules.split(",")
         linear = {
             name.rpartition(".")[2]
             for name, layer in policy.model.named_modules()
@@ -53,6 +53,6 @@ def _lora(policy: Policy, config: TrainConfig) -> Any:
         for target in targets:
             if target not in linear:
                 raise UsageError(
-                    f"lora_target: {policy.name} has no linear layer {target!r}; {nearest(target, linear)}"
+                    f"lora.target_modules: {policy.name} has no linear layer {target!r}; {nearest(target, linear)}"
                 )
-    return LoraConfig(r=config.lora_rank, lora_alpha=config.lora_alpha, target_modules=targets, task_type="CAUSAL_LM")
+    return LoraConfig(r=config.lora.rank, lora_alpha=config.lora.alpha, target_modules=targets, task_type="CAUSAL_LM")

@@ -70,8 +70,8 @@ def sample(
     longest = max(map(len, prompts))
     if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
         raise UsageError(
-            f"a prompt of {longest} tokens and max_new_tokens={max_new_tokens} exceed the {policy.max_positions} "
-            f"positions of {policy.name}"
+            f"a prompt of {longest} tokens and sampling.max_new_tokens={max_new_tokens} exceed the "
+            f"{policy.max_positions} positions of {policy.name}"
         )
     seeds = seeds if seeds is not None else [str(place) for place in range(len(prompts))]
     decode = decode_in_pages if policy.paged else _decode
@@ -187,7 +187,9 @@ def _choose(logits: Tensor, temperature: float, draws: Tensor | None) -> tuple[T
     cumulative = chances.cumsum(-1)
     total = cumulative[:, -1:]  # rounding leaves it next to 1, not at it
     if not total.isfinite().all():
-        raise DivergedError("the model's output is not finite; try a lower learning_rate, or precision=fp32")
+        raise DivergedError(
+            "the model's output is not finite; try a lower optimizer.learning_rate, or engine.precision=fp32"
+        )
     below = torch.nextafter(total, torch.zeros_like(total))
     chosen = torch.searchsorted(cumulative, torch.minimum(draws * total, below), right=True)
     return chosen.squeeze(1), chances.gather(1, chosen).squeeze(1)

@@ -46,8 +46,8 @@ def reward_collapse(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"the reward, over {WINDOW} steps, fell from {best:.3f} to {now:.3f}",
-        "Unless a schedule made the task harder: go back to a checkpoint with a lower learning_rate or a kl_coef of "
-        "0.01, and read in samples.jsonl what the model writes now",
+        "Unless a schedule made the task harder: go back to a checkpoint with a lower optimizer.learning_rate or a "
+        "kl.coef of 0.01, and read in samples.jsonl what the model writes now",
     )
 
 
@@ -60,7 +60,10 @@ def uniform_groups(rows: Sequence[Row]) -> Finding | None:
     if accuracy is not None and accuracy >= 0.9:
         return seen, f"The task is as good as solved (accuracy {accuracy:.2f}): stop here, or give harder examples"
     if accuracy is not None and accuracy > 0.1:
-        return seen, "A group's completions are all alike: try a higher temperature, or go back to a checkpoint before"
+        return (
+            seen,
+            "A group's completions are all alike: try a higher sampling.temperature, or go back to a checkpoint before",
+        )
     return seen, "The task is too hard: try easier examples, a larger group_size, a reward with parts"
 
 
@@ -71,7 +74,7 @@ def entropy_collapse(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"the entropy fell from {start:.3f} to {now:.3f} nats a token: completions become all alike",
-        "Try a higher clip_high, a small entropy_coef (0.001), a lower learning_rate or a kl_coef",
+        "Try a higher loss.clip_high, a small loss.entropy_coef (0.001), a lower optimizer.learning_rate or a kl.coef",
     )
 
 
@@ -86,7 +89,8 @@ def length_explosion(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"completions grew from {old:.0f} to {now:.0f} tokens, and the reward did not rise",
-        "Try aggregate=sequence or constant, a verifier that pays less for length (overlong, length), or a kl_coef",
+        "Try loss.aggregation=sequence or constant, a verifier that rewards length less (overlong, length), or a "
+        "kl.coef",
     )
 
 
@@ -97,7 +101,7 @@ def truncated(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"{share:.0%} of the completions of {WINDOW} steps were cut off",
-        "Try a larger max_new_tokens, a prompt that asks for less, or an overlong verifier",
+        "Try a larger sampling.max_new_tokens, a prompt that asks for less, or an overlong verifier",
     )
 
 
@@ -111,7 +115,8 @@ def kl_explosion(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"the KL divergence to the reference model rose from {before:.2g} to {now:.2g} nats a token",
-        "Try a lower learning_rate or a higher kl_coef; kl_estimator=k2 is less ruled by single tokens than k3",
+        "Try a lower optimizer.learning_rate or a higher kl.coef; kl.estimator=k2 is less ruled by single tokens than "
+        "k3",
     )
 
 
@@ -122,22 +127,22 @@ def unscored(rows: Sequence[Row]) -> Finding | None:
         return None
     return (
         f"{share:.1%} of the completions of {WINDOW} steps could not be scored",
-        "Read the reasons in samples.jsonl; a step with more than max_unscored_share ends the run",
+        "Read the reasons in samples.jsonl; a step with more than max_unscored_fraction ends the run",
     )
 
 
-def sampler_gap(rows: Sequence[Row]) -> Finding | None:
+def rollout_logprob_gap(rows: Sequence[Row]) -> Finding | None:
     """A token's probability is a tenth off from what it was sampled with.
 
     Rounding to bfloat16 makes about 0.02 nats; a tenth is half of what the usual clip lets an update change.
     """
-    gap = _mean(rows, "sampler_gap")
+    gap = _mean(rows, "rollout_logprob_gap")
     if gap is None or gap < 0.1:
         return None
     return (
         f"log-probabilities in the loss are {gap:.2f} nats from those that tokens were sampled with",
-        "Try sampler_clip=2, which weights tokens against the difference, or precision=fp32; a gap this wide may also "
-        "mean that whatever samples has other weights or another temperature",
+        "Try loss.tis_cap=2, which weights tokens against the difference, or engine.precision=fp32; a gap this wide "
+        "may also mean that whatever samples has other weights or another temperature",
     )
 
 
@@ -145,7 +150,7 @@ ALERTS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
     guard.__name__: guard
     for guard in (
         *(reward_collapse, uniform_groups, entropy_collapse, length_explosion),
-        *(truncated, kl_explosion, unscored, sampler_gap),
+        *(truncated, kl_explosion, unscored, rollout_logprob_gap),
     )
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -29,7 +28,7 @@ class RunFolder(RunFiles):
         """A new folder, see ``RunFiles.make``."""
         model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
         machine = {"seed": config.seed, "threads": torch.get_num_threads()}
-        return cls.make(path, mixture, {**asdict(config), "model": model}, machine)
+        return cls.make(path, mixture, {**config.model_dump(), "model": model}, machine)
 
     @classmethod
     def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Mixture, TrainConfig]:

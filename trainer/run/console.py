@@ -31,7 +31,7 @@ ROWS = (
     ("kl", "KL to the start", ".4f"),
     ("entropy", "entropy, nats", ".3f"),
     ("clip_fraction", "clipped tokens", ".2%"),
-    ("sampler_gap", "sampler gap, nats", ".1e"),
+    ("rollout_logprob_gap", "log-prob gap, nats", ".1e"),
     ("grad_norm", "gradient norm", ".3f"),
     ("tokens_per_second", "tokens/s", ",.0f"),
 )

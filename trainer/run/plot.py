@@ -46,7 +46,7 @@ class Seen:
     @classmethod
     def read(cls, folder: Path) -> Seen:
         """Raises ``UsageError`` for a folder that is no run, or has no metrics yet."""
-        settings = read_config(folder)
+        settings = _flat(read_config(folder))
         seed = settings.pop("seed")
         task = read_yaml(folder / "task.yaml")
         kept = {key: value for key, value in task.items() if key not in ("train", "cases", "description", "version")}

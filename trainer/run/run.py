@@ -16,7 +16,7 @@ from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageE
 from grpo_env.taskfile.mixture import Mixture
 
 from ..batch import Batch
-from ..config import TrainConfig
+from ..config import TrainConfig, flatten
 from ..engine.forward import with_fast_paths
 from ..engine.layers import is_supported
 from ..engine.lora import prepare_adapter
@@ -71,15 +71,15 @@ class Run:
         check_tracker(config.tracker)
         policy = load_policy(
             config.model,
-            device=config.device,
-            precision=config.precision,
-            gradient_checkpointing=config.gradient_checkpointing,
+            device=config.engine.device,
+            precision=config.engine.precision,
+            gradient_checkpointing=config.engine.gradient_checkpointing,
         )
-        policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=config.share_prompts))
+        policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=config.engine.share_prompts))
         prepare_adapter(policy, config)
-        if config.optimizer == "adamw_bf16":
+        if config.optimizer.name == "adamw_bf16":
             cast_to_bf16(policy)
-        policy = replace(shard(policy, config), paged=config.sampler == "paged")
+        policy = replace(shard(policy, config), paged=config.sampling.engine == "transformers")
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
@@ -91,10 +91,10 @@ class Run:
             mixture,
             config,
             policy,
-            policy.snapshot() if config.kl_coef > 0 else None,
+            policy.snapshot() if config.kl.coef > 0 else None,
             optimizer,
             [PromptSampler(task, weight, config) for task, weight in mixture.members],
-            [task.examples("eval", config.eval_examples) for task in mixture.tasks],
+            [task.examples("eval", config.eval.examples) for task in mixture.tasks],
             Report(config.steps, silent=not policy.accelerator.is_main_process),
         )
 
@@ -118,7 +118,7 @@ class Run:
         config, policy, many = self.config, self.policy, self.policy.accelerator.num_processes
         rows = config.prompts_per_step * config.group_size
         where = f"{policy.device}" + f", {many} processes" * (many > 1) + " with a share each" * is_sharded(policy)
-        tracker = start_tracker(config.tracker, self.folder.path, asdict(config), start)
+        tracker = start_tracker(config.tracker, self.folder.path, flatten(config.model_dump()), start)
         self.journal = MetricsLogger(self.folder, self.report, tracker)
         for pool in self.pools:
             share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
@@ -131,7 +131,7 @@ class Run:
             f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, "
             f"{config.steps} steps of {config.prompts_per_step} x {config.group_size} = {rows} completions"
         )
-        if config.share_prompts and not policy.shares_prompts:
+        if config.engine.share_prompts and not policy.shares_prompts:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         if not is_supported(policy.model):
             self.report.say("layers     transformers' own: for this model there are no faster ones")
@@ -140,14 +140,14 @@ class Run:
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 
     def evaluate_if_due(self, step: int) -> None:
-        """Evaluate before, every ``eval_every`` steps, and after; show completions at both ends."""
+        """Evaluate before, every ``eval.every`` steps, and after; show completions at both ends."""
         config, ends = self.config, step in (0, self.config.steps)
-        if not ends and not (config.eval_every and step % config.eval_every == 0):
+        if not ends and not (config.eval.every and step % config.eval.every == 0):
             return
         greedy = self._held_out(0, step)
         row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(greedy)}
-        if config.eval_samples:
-            sampled = summarise(self._held_out(config.eval_samples, step))
+        if config.eval.samples:
+            sampled = summarise(self._held_out(config.eval.samples, step))
             row |= {f"sampled_{name}": mean for name, mean in sampled.items()}
         row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
         self.journal.write(row)
@@ -168,28 +168,29 @@ class Run:
     def check(self, judged: Sequence[ScoredRollout], step: int) -> None:
         """Raises ``RunError``, with the first reason, when too much is unscored."""
         unscored = [one for one in judged if not one.score.scored]
-        if len(unscored) > self.config.max_unscored_share * len(judged):
+        if len(unscored) > self.config.max_unscored_fraction * len(judged):
             first = unscored[0]
             raise RunError(
                 f"step {step}: {len(unscored)} of {len(judged)} completions cannot be scored, more than "
-                f"max_unscored_share={self.config.max_unscored_share:g}; first: example {first.example.id}: "
+                f"max_unscored_fraction={self.config.max_unscored_fraction:g}; first: example {first.example.id}: "
                 f"{first.score.status}: {first.score.explanation}"
             )
 
     @property
     def moving_reference(self) -> dict[str, Tensor] | None:
-        """The reference where ``reference_every`` moves it, so that it belongs to the state of the run."""
-        return self.reference if self.config.reference_every else None
+        """The reference where ``kl.reference_sync_every`` moves it, so that it belongs to the state of the run."""
+        return self.reference if self.config.kl.reference_sync_every else None
 
     def remember_memory(self, batch: Batch) -> None:
         """Keep to the size of micro-batches that fitted."""
         if batch.fits:
-            self.config = replace(self.config, micro_batch_tokens=batch.fits)
+            engine = self.config.engine.model_copy(update={"micro_batch_tokens": batch.fits})
+            self.config = self.config.model_copy(update={"engine": engine})
             self.report.say(f"out of memory: micro-batches are halved; micro_batch_tokens is now {batch.fits}", "red")
 
     def refresh_reference_if_due(self, done: int) -> None:
         """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
-        if self.config.reference_every and done % self.config.reference_every == 0:
+        if self.config.kl.reference_sync_every and done % self.config.kl.reference_sync_every == 0:
             self.reference = self.policy.snapshot()
 
     def record(
@@ -212,7 +213,7 @@ class Run:
             "kind": "train",
             "step": step,
             **summarise(tried),
-            "groups_tried": len(tried) // self.config.group_size,
+            "groups_sampled": len(tried) // self.config.group_size,
             "uniform_groups": batch.uniform_groups / (len(judged) // self.config.group_size),
             **asdict(stats),
             "learning_rate": learning_rate(self.config, step),
@@ -227,14 +228,14 @@ class Run:
         self.folder.record_samples(step, judged[: self.config.group_size], batch.advantages)
 
     def save_if_due(self, step: int) -> None:
-        """Checkpoint every ``save_every`` steps."""
-        if self.config.save_every and step and step % self.config.save_every == 0:
+        """Checkpoint every ``checkpoint.every`` steps."""
+        if self.config.checkpoint.every and step and step % self.config.checkpoint.every == 0:
             self.save(step)
 
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates."""
         self.folder.save(
-            self.policy, self.optimizer, self.moving_reference, step, self.config.keep_checkpoints, self.pools
+            self.policy, self.optimizer, self.moving_reference, step, self.config.checkpoint.keep, self.pools
         )
 
     def finish(self) -> Result:

@@ -93,7 +93,7 @@ def uniform_groups(report: Report) -> Iterator[Finding]:
         yield Finding(
             f"{_share(uniform, compared)} of the groups carry no signal: all their rewards are equal ({split})",
             "Choose problems that the model sometimes solves, sample more completions of each, or let training replace "
-            f"such groups (resample={report.metric})",
+            f"such groups (dynamic_sampling.part={report.metric})",
         )
     if compared and report.kinds.get("starved", 0) > 0.05 * compared:
         yield Finding(
@@ -109,7 +109,7 @@ def cut(report: Report) -> Iterator[Finding]:
         yield Finding(
             f"{_share(report.cut, report.finish_known)} of the completions were cut at the length limit",
             "What a cut text would have answered is not known, and it is judged as wrong. Raise the limit "
-            "(max_new_tokens), or pay brevity (overlong)",
+            "(sampling.max_new_tokens), or pay brevity (overlong)",
         )
 
 

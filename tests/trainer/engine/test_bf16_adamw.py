@@ -70,7 +70,7 @@ def test_the_update_is_adamws(monkeypatch, chunk):
 
 
 def test_a_run_holds_half_as_much_learns_and_resumes_to_the_bit(make_task, tmp_path):
-    settings = {"optimizer": "adamw_bf16", "precision": "bf16", "steps": 4}
+    settings = {"optimizer.name": "adamw_bf16", "engine.precision": "bf16", "steps": 4}
     whole = train(make_task(**settings), run_dir=tmp_path / "whole").run_dir
     cut = train(make_task(**settings), run_dir=tmp_path / "cut").run_dir
     for folder in (cut / "model", cut / "checkpoints" / "step-000004"):
@@ -86,5 +86,5 @@ def test_a_run_holds_half_as_much_learns_and_resumes_to_the_bit(make_task, tmp_p
 
 
 def test_it_needs_a_pass_in_bfloat16(make_task, tmp_path):
-    with pytest.raises(UsageError, match="precision=bf16"):
-        train(make_task(optimizer="adamw_bf16", precision="fp32"), run_dir=tmp_path / "run")
+    with pytest.raises(UsageError, match=r"engine\.precision=bf16"):
+        train(make_task(optimizer={"name": "adamw_bf16"}, engine={"precision": "fp32"}), run_dir=tmp_path / "run")

@@ -63,19 +63,23 @@ def plain_logps(policy: Policy, rollout: Rollout, temperature: float) -> list[fl
 def test_a_model_whose_output_is_not_finite(policy: Policy) -> None:
     with torch.no_grad():
         policy.model.get_output_embeddings().weight.fill_(float("nan"))
-    with pytest.raises(DivergedError, match=r"sampler=paged has stopped \(.*nan.*\); try a lower learning_rate"):
+    with pytest.raises(DivergedError, match=r"has stopped \(.*nan.*\); try a lower optimizer.learning_rate"):
         sample(replace(policy, paged=True), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_a_model_that_transformers_cannot_sample_from(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy.model, "_supports_sdpa", False)
-    with pytest.raises(RunError, match=r"sampler=paged cannot sample from .*; use sampler=own"):
+    with pytest.raises(RunError, match=r"engine=transformers cannot sample from .*; use sampling.engine=own"):
         sample(replace(policy, paged=True), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_the_setting_arrives(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(sampler, "decode_in_pages", lambda *args: calls.append(args) or sampler._decode(*args))
-    for chosen in ("own", "paged"):
-        train(make_task(steps=0, eval_samples=0, eval_examples=1), run_dir=tmp_path / chosen, sampler=chosen)
-        assert len(calls) == (chosen == "paged")
+    for chosen in ("own", "transformers"):
+        train(
+            make_task(steps=0, eval={"samples": 0, "examples": 1}),
+            run_dir=tmp_path / chosen,
+            sampling={"engine": chosen},
+        )
+        assert len(calls) == (chosen == "transformers")

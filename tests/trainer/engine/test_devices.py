@@ -30,9 +30,19 @@ from .test_forward import tiny
 TASK = load_task("arithmetic")
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "outcome and process": {"supervision": "both", "kl_coef": 0.1, "updates_per_step": 2, "sampler_clip": 2.0},
-    "sequences": {"ratio": "sequence", "aggregate": "sequence", "entropy_coef": 0.01, "truncated": "mask"},
-    "cispo": {"surrogate": "cispo", "kl_coef": 0.1, "kl_ratio": True, "micro_batch_tokens": 64},
+    "outcome and process": {
+        "supervision": "both",
+        "kl.coef": 0.1,
+        "optimizer.updates_per_step": 2,
+        "loss.tis_cap": 2.0,
+    },
+    "sequences": {
+        "loss.importance_level": "sequence",
+        "loss.aggregation": "sequence",
+        "loss.entropy_coef": 0.01,
+        "advantage.truncated": "mask",
+    },
+    "cispo": {"loss.surrogate": "cispo", "kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
 }
 
 
@@ -71,9 +81,11 @@ def sent() -> Policy:
 
 def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     """What was sampled, and how large its gradient was."""
-    config = TrainConfig(prompts_per_step=4, group_size=4, max_new_tokens=24, **settings)
+    config = TrainConfig.from_mapping(
+        {"prompts_per_step": 4, "group_size": 4, "sampling.max_new_tokens": 24, **settings}
+    )
     judged = roll_out(policy, ask(TASK, TASK.examples("train", 4), 0), 4, max_new_tokens=24, temperature=1.0, seed="0")
-    reference = policy.snapshot() if config.kl_coef else None
+    reference = policy.snapshot() if config.kl.coef else None
     stats = update(policy, make_optimizer(policy, config), reference, collate(policy, judged, config), config, 0)
     return [one.rollout.text for one in judged], stats
 
@@ -126,7 +138,7 @@ def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Po
     with Elsewhere():
         policy = with_cuda_graphs(with_fast_paths(random, share_prompts=shares))
         assert (policy.shares_prompts, policy.captures) == (shares, False)
-        assert len(one_step(policy, kl_coef=0.1)[0]) == 16
+        assert len(one_step(policy, kl={"coef": 0.1})[0]) == 16
 
 
 def test_the_stand_in_refuses_what_cuda_does() -> None:

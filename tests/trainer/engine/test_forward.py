@@ -193,6 +193,6 @@ def test_the_run_says_when_it_cannot_share(
 def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     monkeypatch.setattr("grpo_env.trainer.engine.forward.packed", lambda *_: called.append(1))
-    train(make_task(steps=1), run_dir=tmp_path / "run", share_prompts=False)
+    train(make_task(steps=1), run_dir=tmp_path / "run", engine={"share_prompts": False})
     assert called == []
-    assert TrainConfig().share_prompts
+    assert TrainConfig().engine.share_prompts

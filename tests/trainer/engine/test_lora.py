@@ -25,7 +25,13 @@ from grpo_env.trainer.update import add_reference, micro_batch_loss
 
 peft = pytest.importorskip("peft")
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # in peft
-LORA = {"lora_rank": 2, "lora_target": "q_proj,down_proj", "eval_every": 0, "kl_coef": 0.05, "warmup_steps": 0}
+LORA = {
+    "lora.rank": 2,
+    "lora.target_modules": "q_proj,down_proj",
+    "eval.every": 0,
+    "kl.coef": 0.05,
+    "optimizer.warmup_steps": 0,
+}
 
 
 def kls(run: Path) -> list[float]:
@@ -52,7 +58,7 @@ def token_logp(model: torch.nn.Module, prompts: list[list[int]], rows: list[list
 def test_only_the_adapter_is_trained(first: Path, model_folder: Path) -> None:
     policy = load_policy(str(model_folder), device="cpu")
     before = {name: weight.clone() for name, weight in policy.model.named_parameters()}
-    prepare_adapter(policy, TrainConfig(**LORA))
+    prepare_adapter(policy, TrainConfig.from_mapping(LORA))
     # rank x (in + out) of two linear layers in each of two blocks
     assert sum(weight.numel() for weight in policy.trained.values()) == 2 * 2 * (32 + 32 + 64 + 32)
     assert not set(policy.trained) & set(before)
@@ -69,7 +75,10 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
 ) -> None:
     """On every fast path that the trainer takes, against transformers and peft alone."""
     task = make_task()
-    run = Run.load(Mixture.of(task), TrainConfig.from_mapping({**task.defaults, **LORA, "lora_target": "all-linear"}))
+    run = Run.load(
+        Mixture.of(task),
+        TrainConfig.from_mapping({**LORA, "lora.target_modules": "all-linear"}, defaults=task.defaults),
+    )
     assert run.policy.shares_prompts
     generator = torch.Generator().manual_seed(1)
     for weight in run.policy.trained.values():
@@ -105,7 +114,7 @@ def test_the_kl_starts_at_zero(first: Path) -> None:
 
 def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: Path) -> None:
     """Begun from a trained adapter, the KL is measured from that adapter, also after a crash."""
-    task = make_task(**{**LORA, "lora_rank": 0, "model": str(first / "model"), "keep_checkpoints": 3})
+    task = make_task(**{**LORA, "lora.rank": 0, "model": str(first / "model"), "checkpoint.keep": 3})
     run = train(task, run_dir=tmp_path / "second").run_dir
     assert kls(run)[0] == pytest.approx(0, abs=1e-9)
     assert min(kls(run)[1:]) > 1e-6
@@ -119,7 +128,7 @@ def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: 
     files = [path / "model" / "adapter_model.safetensors" for path in (crashed, run)]
     assert files[0].read_bytes() == files[1].read_bytes()
     with pytest.raises(UsageError, match="an adapter already"):
-        train(task, run_dir=tmp_path / "third", lora_rank=4)
+        train(task, run_dir=tmp_path / "third", lora={"rank": 4})
 
 
 def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_folder: Path, tmp_path: Path) -> None:
@@ -146,7 +155,7 @@ def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
     ids = torch.tensor([[40, 41, 42, 43]])
     with torch.no_grad(), plain.computing():
         expected = plain.model(ids).logits
-        prepare_adapter(plain, TrainConfig(lora_rank=2))
+        prepare_adapter(plain, TrainConfig(lora={"rank": 2}))
         assert torch.equal(plain.model(ids).logits, expected)
     layer = plain.model.model.layers[0].mlp.down_proj
     assert (layer.base_layer.weight.dtype, layer.lora_A["default"].weight.dtype) == (torch.bfloat16, torch.float32)
@@ -155,10 +164,10 @@ def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
 
 def test_wrong_targets_are_named(policy: Policy) -> None:
     with pytest.raises(UsageError, match="no linear layer 'q_porj'; did you mean 'q_proj'"):
-        prepare_adapter(policy, TrainConfig(lora_rank=2, lora_target="q_porj"))
+        prepare_adapter(policy, TrainConfig(lora={"rank": 2, "target_modules": "q_porj"}))
 
 
 def test_peft_is_asked_for(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(UsageError, match=r"needs peft: pip install 'grpo_env\[lora\]'"):
-        prepare_adapter(policy, TrainConfig(lora_rank=2))
+        prepare_adapter(policy, TrainConfig(lora={"rank": 2}))

@@ -29,7 +29,7 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
         policy = load_policy(str(model_folder), device="cpu", gradient_checkpointing=recompute)
         for layer in policy.model.model.layers:
             layer.self_attn.attention_dropout = 0.5
-        config = TrainConfig(group_size=4, gradient_checkpointing=recompute)
+        config = TrainConfig(group_size=4, engine={"gradient_checkpointing": recompute})
         options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
         judged = roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options)
         batch = collate(policy, judged, config)
@@ -47,13 +47,10 @@ def count_calls(layer: torch.nn.Module):
 
 CONFIG = TrainConfig(
     group_size=4,
-    micro_batch_tokens=4 * (8 + 6),  # a group
-    max_grad_norm=1e9,
-    kl_coef=0.1,
-    updates_per_step=2,
-    clip_low=0.0,
-    clip_high=0.0,
-    learning_rate=1e-3,
+    engine={"micro_batch_tokens": 4 * (8 + 6)},  # a group
+    optimizer={"max_grad_norm": 1e9, "updates_per_step": 2, "learning_rate": 1e-3},
+    kl={"coef": 0.1},
+    loss={"clip_low": 0.0, "clip_high": 0.0},
 )
 
 
@@ -72,7 +69,7 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     policy.model.lm_head.register_full_backward_pre_hook(take_memory)
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
-    update(policy, optimizer, reference, batch, CONFIG, CONFIG.warmup_steps)
+    update(policy, optimizer, reference, batch, CONFIG, CONFIG.optimizer.warmup_steps)
     return policy.snapshot(), batch, next(passes) - 1
 
 
@@ -104,7 +101,7 @@ def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return forward(context, gate, up)
 
     monkeypatch.setattr(Gated, "forward", greedy)
-    result = train(make_task(eval_every=0, micro_batch_tokens=512), run_dir=tmp_path / "run")
+    result = train(make_task(eval={"every": 0}, engine={"micro_batch_tokens": 512}), run_dir=tmp_path / "run")
     assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
     assert sizes.count(sizes[0]) == 1
     assert max(sizes[1:]) < sizes[0]

@@ -14,7 +14,7 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.update import make_optimizer
 
-CONFIG = TrainConfig(optimizer="adamw_8bit", learning_rate=1e-2, weight_decay=0.1)
+CONFIG = TrainConfig(optimizer={"name": "adamw_8bit", "learning_rate": 1e-2, "weight_decay": 0.1})
 
 
 def step(policy: Policy, optimizer: torch.optim.Optimizer, seed: int) -> None:
@@ -29,7 +29,7 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     exact = load_policy(str(model_folder), device="cpu")
     optimizer, plain = (
         make_optimizer(policy, CONFIG),
-        make_optimizer(exact, TrainConfig(learning_rate=1e-2, weight_decay=0.1)),
+        make_optimizer(exact, TrainConfig(optimizer={"learning_rate": 1e-2, "weight_decay": 0.1})),
     )
     start = policy.snapshot()
     for seed in range(3):

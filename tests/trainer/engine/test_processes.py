@@ -36,9 +36,10 @@ from grpo_env.trainer.run.run import Run
 torch.set_num_threads(1)
 def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
-    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, eval_every=0, eval_examples=1, save_every=1,
-          keep_checkpoints=5, supervision="both", scale="batch", kl_coef=0.1, updates_per_step=2,
-          micro_batch_tokens=300, device="cpu")
+    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, supervision="both",
+          eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 5}, advantage={"scale": "batch"},
+          kl={"coef": 0.1}, optimizer={"updates_per_step": 2},
+          engine={"micro_batch_tokens": 300, "device": "cpu"})
 def die_at(last):
     save = Run.save_if_due
     def save_or_die(self, step):
@@ -177,7 +178,7 @@ def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monk
 
     monkeypatch.setattr("grpo_env.trainer.loop.update", interrupted_at_step_3)
     with pytest.raises(InterruptedRunError, match=r"after 3 steps: interrupted.* go on with: grpo_env"):
-        train(make_task(steps=4, save_every=2), run_dir=tmp_path / "run")
+        train(make_task(steps=4, checkpoint={"every": 2}), run_dir=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-000002"]
 
 
@@ -188,8 +189,8 @@ def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monk
         ({}, {"FSDP_RESHARD_AFTER_FORWARD": "false"}, "fsdp_reshard_after_forward: true"),
         ({}, {"FSDP_OFFLOAD_PARAMS": "true"}, "fsdp_offload_params: false"),
         ({}, {"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "gradient_checkpointing=true, not fsdp_activation"),
-        ({"optimizer": "adamw_8bit"}, {}, "FSDP, which needs optimizer=adamw; see"),
-        ({"lora_rank": 2}, {}, "training of all weights, not of an adapter"),
+        ({"optimizer.name": "adamw_8bit"}, {}, "FSDP, which needs optimizer.name=adamw; see"),
+        ({"lora.rank": 2}, {}, "training of all weights, not of an adapter"),
     ],
 )
 def test_what_does_not_go_with_shares(
@@ -198,8 +199,8 @@ def test_what_does_not_go_with_shares(
     monkeypatch.setattr(Accelerator, "num_processes", 2)
     for name, value in {**FSDP2, **environment}.items():
         monkeypatch.setenv(name, value)
-    config = TrainConfig(**settings)
-    next(policy.model.parameters()).requires_grad_(not config.lora_rank)  # as peft leaves it
+    config = TrainConfig.from_mapping(settings)
+    next(policy.model.parameters()).requires_grad_(not config.lora.rank)  # as peft leaves it
     with pytest.raises(UsageError, match=message):
         shard(policy, config)
 
@@ -210,7 +211,7 @@ def test_what_does_not_go_with_shares(
         ({}, {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "1"}, "set up for DeepSpeed, which needs zero_stage: 2 or 3; see"),
         ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "cpu"}, "offload_optimizer_device: none"),
         ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "cpu"}, "offload_param_device: none"),
-        ({"sampler": "paged"}, {}, "sampler=own"),
+        ({"sampling.engine": "transformers"}, {}, "sampling.engine=own"),
         ({}, {}, r"pip install 'grpo_env\[deepspeed\]'"),
     ],
 )
@@ -221,6 +222,6 @@ def test_what_does_not_go_with_deepspeed(
     monkeypatch.setitem(sys.modules, "deepspeed", None)
     for name, value in {"ACCELERATE_USE_DEEPSPEED": "true", **environment}.items():
         monkeypatch.setenv(name, value)
-    config = TrainConfig(**settings)
+    config = TrainConfig.from_mapping(settings)
     with pytest.raises(UsageError, match=message):
         with_engine(policy, make_optimizer(policy, config), config)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import fields
 
 import pytest
 
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import FIELDS
 from grpo_env.trainer.run.alerts import ALERTS, warnings
 
 SOUND = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
-SOUND["sampler_gap"] = 0.03  # half more than rounding to bfloat16 makes
+SOUND["rollout_logprob_gap"] = 0.03  # half more than rounding to bfloat16 makes
 Metrics = dict[str, Callable[[int], float | None]]
 
 
@@ -63,8 +62,8 @@ def test_a_sound_run_is_silent() -> None:
         ("kl_explosion", {"kl": lambda s: 0.02 if s < 30 else 0.9}, (30, 31)),
         ("kl_explosion", {"kl": lambda s: 0.3 * 1.1**s}, (12, 17)),  # 1.1 to the 13th is 3.5: above one nat
         ("unscored", {"unscored": lambda s: 0.0 if s < 30 else 0.1}, (31, 33)),
-        ("sampler_gap", {"sampler_gap": lambda s: 0.02 if s < 30 else 0.3}, (31, 34)),
-        ("sampler_gap", {"sampler_gap": lambda s: 0.3}, (9, 9)),
+        ("rollout_logprob_gap", {"rollout_logprob_gap": lambda s: 0.02 if s < 30 else 0.3}, (31, 34)),
+        ("rollout_logprob_gap", {"rollout_logprob_gap": lambda s: 0.3}, (9, 9)),
     ],
 )
 def test_what_goes_wrong_is_said_once(guard: str, metrics: Metrics, steps: tuple[int, int]) -> None:
@@ -88,7 +87,7 @@ def test_too_easy_too_hard_and_all_alike_get_other_advice() -> None:
     easy, hard, alike = (run(10, uniform_groups=lambda s: 1.0, accuracy=lambda s, a=a: a) for a in shares)
     assert "harder examples" in warnings(easy)[0]["try"]
     assert "easier examples" in warnings(hard)[0]["try"]
-    assert "higher temperature" in warnings(alike)[0]["try"]
+    assert "higher sampling.temperature" in warnings(alike)[0]["try"]
 
 
 def test_a_run_without_a_reference_or_with_nothing_scored() -> None:
@@ -97,12 +96,12 @@ def test_a_run_without_a_reference_or_with_nothing_scored() -> None:
 
 
 def test_advice_names_settings_that_exist() -> None:
-    names = ("length", "kl", "truncated", "unscored", "sampler_gap")
+    names = ("length", "kl", "truncated", "unscored", "rollout_logprob_gap")
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
     rows = run(30, **bad)
     found = {warning["guard"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
     assert found.keys() == ALERTS.keys()
-    named = set(re.findall(r"\w+(?==)|[a-z]+_[a-z_]+", " ".join(found.values())))
+    named = set(re.findall(r"[a-z_.]+(?==)|[a-z]+\.[a-z_]+", " ".join(found.values()))) - {"samples.jsonl"}
     assert named
-    assert named <= {field.name for field in fields(TrainConfig)}
+    assert named <= set(FIELDS)

@@ -23,7 +23,7 @@ def train_row(step: int, **changes: float | None) -> dict[str, object]:
         "kl": 0.0,
         "entropy": 0.7,
         "clip_fraction": 0.01,
-        "sampler_gap": 2.6e-6,
+        "rollout_logprob_gap": 2.6e-6,
         "grad_norm": 1.5,
         "tokens_per_second": 1234.0,
         "truncated": 0.0,
@@ -62,7 +62,7 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
     # 1 second before the first step, 1 a step: at 2 s one of 5 steps is done, in 1 s.
     assert lines[1] == (
         "step 1/5 | reward 0.000 | accuracy 0.250 | length 31.5 | uniform_groups 12.5% | entropy 0.700 | "
-        "clip_fraction 1.00% | sampler_gap 2.6e-06 | grad_norm 1.500 | tokens_per_second 1,234 | left 0:04"
+        "clip_fraction 1.00% | rollout_logprob_gap 2.6e-06 | grad_norm 1.500 | tokens_per_second 1,234 | left 0:04"
     )
     assert [line.split(" |")[0] for line in lines[2:]] == ["step 4/5", "step 5/5"]  # 3 s later; and always the last
 

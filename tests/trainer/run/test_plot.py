@@ -19,7 +19,14 @@ from grpo_env.trainer.run.plot import Seen, compare, draw, grouped, mean
 def make_run(folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float | None = 0.5, **settings: Any) -> Seen:
     """A run whose steps take 2 seconds each and whose accuracy rises by 0.1 a step."""
     folder.mkdir(parents=True)
-    config = {"model": "m", "steps": steps, "supervision": "outcome", "clip_low": 0.2, "preset": None, "seed": 0}
+    config = {
+        "model": "m",
+        "steps": steps,
+        "supervision": "outcome",
+        "loss": {"clip_low": 0.2},
+        "preset": None,
+        "seed": 0,
+    }
     task = {"version": 1, "task": "sums", "verifiers": {"accuracy": {"weight": weight}}, "train": {"seed": settings}}
     (folder / "config.yaml").write_text(yaml.safe_dump({**config, **settings}, sort_keys=False))
     (folder / "task.yaml").write_text(yaml.safe_dump(task))
@@ -53,9 +60,9 @@ def names(*runs: Seen) -> dict[str, list[str]]:
 def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"a{seed}", seed=seed) for seed in (1, 0)]
     assert names(*runs) == {"sums": ["a0", "a1"]}
-    process = make_run(tmp_path / "b", supervision="process", clip_low=0.1)
+    process = make_run(tmp_path / "b", supervision="process", loss={"clip_low": 0.1})
     assert names(*runs, process) == {"supervision=outcome": ["a0", "a1"], "supervision=process": ["b"]}
-    assert grouped([*runs, process])[1] == ["clip_low"]
+    assert grouped([*runs, process])[1] == ["loss.clip_low"]
     heavy = make_run(tmp_path / "c", weight=2.0)
     assert names(runs[1], heavy) == {"verifiers.accuracy.weight=1.0": ["a0"], "verifiers.accuracy.weight=2.0": ["c"]}
 

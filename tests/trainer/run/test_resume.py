@@ -119,13 +119,10 @@ def whole(make_task, tmp_path_factory: pytest.TempPathFactory):
     task = make_task(
         prompts_per_step=2,
         group_size=2,
-        max_new_tokens=4,
-        eval_every=0,
-        eval_examples=1,
-        eval_samples=0,
-        kl_coef=0.1,
-        reference_every=2,
-        keep_checkpoints=1,
+        sampling={"max_new_tokens": 4},
+        eval={"every": 0, "examples": 1, "samples": 0},
+        kl={"coef": 0.1, "reference_sync_every": 2},
+        checkpoint={"keep": 1},
         supervision="both",
     )
     run = tmp_path_factory.mktemp("whole") / "run"

@@ -28,8 +28,8 @@ def check_setup(kind: str, needs: dict[str, bool], policy: Policy, config: Train
     """Raises ``UsageError`` if shares of this kind need what is not the case."""
     needs = {
         **needs,
-        "optimizer=adamw": config.optimizer == "adamw",
-        "sampler=own": config.sampler == "own",
+        "optimizer.name=adamw": config.optimizer.name == "adamw",
+        "sampling.engine=own": config.sampling.engine == "own",
         "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
     if missing := [need for need, met in needs.items() if not met]:
@@ -62,7 +62,7 @@ def with_engine(policy: Policy, optimizer: torch.optim.Optimizer, config: TrainC
         config={
             "train_micro_batch_size_per_gpu": 1,
             "managed_gradient_accumulation": False,  # as many backward passes as there are, then a step
-            "gradient_clipping": config.max_grad_norm,
+            "gradient_clipping": config.optimizer.max_grad_norm,
             "zero_allow_untested_optimizer": True,
             "steps_per_print": None,
             # A weight that stayed whole would be in two places, see ``Policy.holding``.

@@ -44,7 +44,7 @@ def shard(policy: Policy, config: TrainConfig) -> Policy:
         "fsdp_version: 2": asked.fsdp_version == 2,
         "fsdp_reshard_after_forward: true": asked.reshard_after_forward is True,
         "fsdp_offload_params: false": not parse_flag_from_env("FSDP_OFFLOAD_PARAMS"),
-        "gradient_checkpointing=true, not fsdp_activation_checkpointing": not asked.activation_checkpointing,
+        "engine.gradient_checkpointing=true, not fsdp_activation_checkpointing": not asked.activation_checkpointing,
         "no parallelism_config": policy.accelerator.parallelism_config is None,
     }
     zero.check_setup("FSDP", needs, policy, config)
