@@ -45,7 +45,7 @@ Row = dict[str, Any]
 def label(example: Example, text: str) -> Row:
     """Labels for a solution of an arithmetic problem: 1 for a line with an equation that is asked for, else 0.
 
-    This stands in for human labels. Every line gets a label, because the model will have to score every line: a tag left
+    This stands in for human labels. Every line gets a label, because the model must score every line: a tag left
     over from a broken format is a bad step.
     """
     verifier = EquationSteps(expected="equations")

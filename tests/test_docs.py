@@ -1,4 +1,4 @@
-"""What pages say is true: their task files load, their links lead somewhere. ``docs/`` runs their commands."""
+"""Task files on the pages load, links resolve, generated pages are current. ``docs/`` runs the commands."""
 
 import importlib.util
 import os
@@ -44,14 +44,14 @@ def yaml_blocks():
 
 @pytest.fixture(scope="module", autouse=True)
 def no_shouting(tmp_path_factory):
-    (own,) = blocks(ROOT / "docs/verifiers.md", "python")
-    file = tmp_path_factory.mktemp("own") / "no_shouting.py"
-    file.write_text(own)
+    (source,) = blocks(ROOT / "docs/verifiers.md", "python")
+    file = tmp_path_factory.mktemp("verifier") / "no_shouting.py"
+    file.write_text(source)
     load_file(file)
 
 
 @pytest.mark.parametrize("block", yaml_blocks())
-def test_every_piece_of_yaml_is_a_task_or_a_part_of_one(block, tmp_path):
+def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path):
     data = yaml.safe_load(block)
     if "mixture" in data:
         parse_mixture(data, "page.yaml")
@@ -69,7 +69,7 @@ def test_the_verifier_of_fifteen_lines_works(tmp_path, use):
     assert list(failed_cases("no_shouting")) == []
 
 
-def test_the_rewards_that_the_comparison_shows_are_ours():
+def test_the_comparison_shows_our_current_scores():
     path = ROOT / "benchmarks/rewards.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     rewards = importlib.util.module_from_spec(spec)
@@ -77,8 +77,8 @@ def test_the_rewards_that_the_comparison_shows_are_ours():
     page = (ROOT / "docs/comparison.md").read_text()
     for gold, text in rewards.ANSWERS:
         ours = rewards.accuracy(gold, text)
-        told = f"| {rewards.shown(ours.value)} | {ours.explanation} |"
-        assert re.search(rf"{re.escape(f'| `{gold}` | `{text}` |')} \w+ {re.escape(told)}", page), (text, told)
+        cells = f"| {rewards.shown(ours.value)} | {ours.explanation} |"
+        assert re.search(rf"{re.escape(f'| `{gold}` | `{text}` |')} \w+ {re.escape(cells)}", page), (text, cells)
     for name, text in rewards.FORMS.items():
         assert re.search(rf"\| {re.escape(name)} \| \d \| \d \| {rewards.strict_format(text):g} \|", page), name
 
@@ -100,27 +100,29 @@ def test_the_rewards_that_the_comparison_shows_are_ours():
         ("math", "math_groups.jsonl", Fields(answer="answer", label=("harness_correct",)), (800, {(False, True): 9})),
     ],
 )
-def test_the_agreement_that_the_readme_reports(task, file, fields, agreement):
-    tally, task = ScoreSummary(), load_task(task)
+def test_the_agreement_reported_in_the_readme(task, file, fields, agreement):
+    summary, task = ScoreSummary(), load_task(task)
     for result in score_records(task, fields, read_records(Path(os.environ["GRPO_ENV_DATA"]) / file), 1):
-        tally.add(result, task.metric)
-    assert tally.bad_rows == 0
-    assert (tally.labelled, dict(tally.disagreements)) == agreement
+        summary.add(result, task.metric)
+    assert summary.bad_rows == 0
+    assert (summary.labelled, dict(summary.disagreements)) == agreement
 
 
-def test_the_readmes_of_both_languages_say_the_same():
+def test_the_readmes_in_both_languages_agree():
     fences = re.compile(r"^(?:<!-- docs: [a-z ]+ -->\n)?```.*?^```$", re.MULTILINE | re.DOTALL)
-    said = []
+    contents = []
     for readme in READMES:
         text = readme.read_text(encoding="utf-8")
         rest = fences.sub("", text)
         figures = Counter(re.findall(r"\d[\d.,]*\d|\d", rest))
-        links = Counter(re.findall(r"\]\(([^)]+)\)", rest)) - Counter(each.name for each in READMES)
+        links = Counter(re.findall(r"\]\(([^)]+)\)", rest)) - Counter(path.name for path in READMES)
         headings = [line.split()[0] for line in rest.splitlines() if line.startswith("#")]
-        said.append((fences.findall(text), headings, figures, links))
-    told = [line for line in rest.splitlines() if len(line) > 40 and not line.startswith("|--")]
-    assert [line for line in told if not re.search("[\u4e00-\u9fff]", line)] == []
-    for english, chinese in zip(*said, strict=True):
+        contents.append((fences.findall(text), headings, figures, links))
+    chinese_lines = [
+        line for line in rest.splitlines() if len(line) > 40 and not line.lstrip().startswith(("|--", "<"))
+    ]
+    assert [line for line in chinese_lines if not re.search("[\u4e00-\u9fff]", line)] == []
+    for english, chinese in zip(*contents, strict=True):
         assert chinese == english
 
 
@@ -129,6 +131,6 @@ def test_the_page_of_settings_and_keys_is_current():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page):
+def test_links_between_pages_resolve(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert target.startswith("http") or (page.parent / target).exists(), target

@@ -1,4 +1,4 @@
-"""What the site shows of files outside docs/: a page for each that a page links to, so that no link leaves the site."""
+"""Adds a page for every file outside docs/ that a page links to, so that no link leaves the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
-FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
+EXTERNAL = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
 CODE = re.compile(r"<pre( id=\"[^\"]*\")?>((?:<[^>]*>)*<code[^>]*>)(.*?)</code></pre>", re.DOTALL)
 NARROW = 45  # characters that fit a phone
 NAMES = {"README.md": "index.md", "README.zh-CN.md": "zh-CN.md", "CHANGELOG.md": "changelog.md"}
@@ -33,36 +33,36 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             linked = (path.parent / target).resolve()
             if linked.is_file() and uri(linked) not in files.src_uris:
                 pages[linked] = linked.read_text()
-                files.append(File.generated(config, uri(linked), content=shown(linked)))
+                files.append(File.generated(config, uri(linked), content=as_page(linked)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to where the site has what they name."""
-    named = {shown_as: name for name, shown_as in NAMES.items()}
-    here = page.file.src_uri
-    path = DOCS / here
+    """Point links to files outside docs/ at their pages."""
+    sources = {page_name: name for name, page_name in NAMES.items()}
+    page_uri = page.file.src_uri
+    path = DOCS / page_uri
     if not path.is_file():
-        path = ROOT / named.get(here, here.removeprefix("source/").removesuffix(".md"))
+        path = ROOT / sources.get(page_uri, page_uri.removeprefix("source/").removesuffix(".md"))
 
-    def led(match: re.Match[str]) -> str:
+    def relinked(match: re.Match[str]) -> str:
         linked = (path.parent / match[2]).resolve()
         if not linked.is_file():
             return match[0]
-        return match[1] + os.path.relpath(uri(linked), Path(here).parent) + match[3]
+        return match[1] + os.path.relpath(uri(linked), Path(page_uri).parent) + match[3]
 
-    return LINK.sub(led, markdown) if path.suffix == ".md" else markdown
+    return LINK.sub(relinked, markdown) if path.suffix == ".md" else markdown
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Refuse a page that would ask the network for something, so that the site opens anywhere."""
-    if asked := FETCHED.search(output):
-        raise PluginError(f"{page.file.src_uri}: fetches {asked[1]} from outside; keep a copy in docs/site")
-    return CODE.sub(measured, output)
+    """Refuse a page that loads anything from the network, and fit its code blocks to the column."""
+    if external := EXTERNAL.search(output):
+        raise PluginError(f"{page.file.src_uri}: loads {external[1]} from the network; keep a copy in docs/site")
+    return CODE.sub(fitted, output)
 
 
-def measured(block: re.Match[str]) -> str:
-    """A block of code that site.css fits to its column: its longest line, and the indents of its lines."""
+def fitted(block: re.Match[str]) -> str:
+    """A code block with what site.css needs to fit it: the length of its longest line and the indents of its lines."""
     lines = block[3].splitlines(keepends=True)
     plain = [html.unescape(re.sub(r"<[^>]*>", "", line)).rstrip("\n") for line in lines]
     columns = max(map(len, plain), default=1) or 1
@@ -77,15 +77,15 @@ def measured(block: re.Match[str]) -> str:
 
 
 def uri(path: Path) -> str:
-    """Where the site has a file of the project."""
+    """The path on the site of a file of the project."""
     if path.is_relative_to(DOCS):
         return str(path.relative_to(DOCS))
     name = str(path.relative_to(ROOT))
     return NAMES.get(name, f"source/{name}.md")
 
 
-def shown(path: Path) -> str:
-    """A file as a page: Markdown as it is, anything else as code."""
+def as_page(path: Path) -> str:
+    """A file as a page: Markdown unchanged, anything else as code."""
     if path.suffix == ".md":
         return path.read_text()
     return f"# {path.relative_to(ROOT)}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text()}\n````\n"

@@ -1,17 +1,17 @@
-"""Runs what a page shows: its files are written, its commands run in a shell, their output compared with the page.
+"""Runs the examples on a documentation page: writes its files, runs its commands, compares their output.
 
-How a page says it (the comment stands right above the block and is not shown):
+Markup (the comment goes directly above the block and is not rendered):
 
-    ```yaml title="sums.yaml"        a file, written into the page's own folder
+    ```yaml title="sums.yaml"        a file, written to the page's folder
 
-    <!-- docs: slow data -->         only where trainings are run; only where GRPO_ENV_DATA names the real data
+    <!-- docs: slow data -->         run only with GRPO_ENV_DOCS=all; run only if GRPO_ENV_DATA names the real data
     ```console
     $ grpo_env check sums.yaml       # exit code 1
-    the output, in which a line ... stands for any number of lines, and … for anything within a line
+    the output; a line "..." matches any number of lines, and … anything within a line
     ```
 
-A command without output may print anything. Exit codes are 0 unless the command says otherwise. Times, rates and dates
-are not compared, and in blocks marked ``slow`` all figures only roughly, as rounding differs between processors.
+A command without output may print anything. Exit codes are 0 unless stated. Times, rates and dates are not compared.
+In blocks marked ``slow``, numbers are compared only roughly, because rounding differs between processors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FENCE = re.compile(
 )
 EXIT_CODE = re.compile(r"# exit code (\d+)$")
 NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
-# What is another in every run: seconds and rates, the slowest verdict, clocks, the date in a run's name.
+# What differs in every run: seconds and rates, the slowest score, clocks, the date in a run's name.
 PASSING = re.compile(
     r"(?<=longest verdict )[\d.]+ s \(\w+\)"
     r"|\d[\d,.]*(?= (?:s|ms|seconds|min)\b)|\d[\d,.]*(?=/s\b)|(?<=left )\d+:\d+|(?<=elapsed )\d+:\d+"
@@ -41,7 +41,7 @@ PASSING = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page. ``marks`` are those of the comment above it; ``line`` is its first line's number."""
+    """A fenced block. ``marks`` come from the comment above it; ``line`` is the number of its first line."""
 
     language: str
     title: str | None
@@ -52,7 +52,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a ``console`` block, with the exit code and the lines that the page promises."""
+    """A command of a ``console`` block with its expected exit code and output."""
 
     command: str
     exit_code: int
@@ -64,22 +64,22 @@ def blocks(text: str) -> list[Block]:
     """All fenced blocks of a page, in order."""
     return [
         Block(
-            found["language"],
-            found["title"],
-            found["text"],
-            frozenset((found["marks"] or "").split()),
-            text.count("\n", 0, found.start("text")) + 1,
+            match["language"],
+            match["title"],
+            match["text"],
+            frozenset((match["marks"] or "").split()),
+            text.count("\n", 0, match.start("text")) + 1,
         )
-        for found in FENCE.finditer(text)
+        for match in FENCE.finditer(text)
     ]
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """The commands of a block: lines from ``$``, continued behind a backslash, and what follows up to the next."""
+    """The commands of a block: lines that start with ``$`` (and their continuation lines), with the output below."""
     lines = block.text.splitlines()
     starts = [at for at, line in enumerate(lines) if line.startswith("$ ")]
     if not starts or starts[0] != 0:
-        raise AssertionError(f"line {block.line}: a console block begins with a command, $ and a space")
+        raise AssertionError(f"line {block.line}: a console block starts with a command, $ and a space")
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         last = next(at for at in range(start, end) if not lines[at].endswith("\\"))
         command = "\n".join(lines[start : last + 1]).removeprefix("$ ")
@@ -88,7 +88,7 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def run_page(path: Path, folder: Path, skipped: frozenset[str] = frozenset()) -> list[str]:
-    """Run a page's blocks in ``folder``, but for those with a mark in ``skipped``; one line for each promise broken."""
+    """Run the blocks of a page in ``folder``, except those with a mark in ``skipped``; returns the mismatches."""
     problems = []
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.marks & skipped:
@@ -101,22 +101,22 @@ def run_page(path: Path, folder: Path, skipped: frozenset[str] = frozenset()) ->
             problems += [
                 f"{path.name}, line {command.line}: $ {command.command}\n{problem}"
                 for command in commands(block)
-                for problem in broken(command, folder, rough="slow" in block.marks)
+                for problem in mismatches(command, folder, rough="slow" in block.marks)
             ]
     return problems
 
 
-def broken(command: Command, folder: Path, rough: bool) -> Iterator[str]:
-    """Run a command; what of it is not as promised."""
+def mismatches(command: Command, folder: Path, rough: bool) -> Iterator[str]:
+    """Run a command and describe how it differs from the page."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "120",
         "NO_COLOR": "1",
-        "PYTHONUNBUFFERED": "1",  # so that what is said and what is printed come in order
+        "PYTHONUNBUFFERED": "1",  # keeps stderr and stdout in order
         "HF_HUB_OFFLINE": "1",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", command.command],
         cwd=folder,
         env=environment,
@@ -126,52 +126,51 @@ def broken(command: Command, folder: Path, rough: bool) -> Iterator[str]:
         text=True,
         timeout=900,
     )
-    if done.returncode != command.exit_code:
-        yield f"exit code {done.returncode}, not {command.exit_code}; it printed\n{done.stdout[-3000:]}"
-    elif command.output and not agrees(command.output, done.stdout.splitlines(), rough):
-        yield "the page shows\n{}\nit printed\n{}".format("\n".join(command.output), done.stdout[-3000:])
+    if process.returncode != command.exit_code:
+        yield f"exit code {process.returncode}, not {command.exit_code}; it printed\n{process.stdout[-3000:]}"
+    elif command.output and not matches(command.output, process.stdout.splitlines(), rough):
+        yield "the page shows\n{}\nit printed\n{}".format("\n".join(command.output), process.stdout[-3000:])
 
 
-def agrees(shown: Sequence[str], printed: Sequence[str], rough: bool) -> bool:
-    """Whether printed lines are those shown, with any number of others in the place of each line ``...``."""
-    stretches: list[list[str]] = [[]]
-    for line in shown:
+def matches(expected: Sequence[str], printed: Sequence[str], rough: bool) -> bool:
+    """Whether printed lines match the expected ones; a line ``...`` matches any number of lines."""
+    chunks: list[list[str]] = [[]]
+    for line in expected:
         if line.strip() == "...":
-            stretches.append([])
+            chunks.append([])
         else:
-            stretches[-1].append(line)
-    first, *others = stretches
-    if not others:
+            chunks[-1].append(line)
+    first, *more = chunks
+    if not more:
         return len(first) == len(printed) and _same(first, printed, rough)
     if not _same(first, printed, rough):
         return False
     rest = printed[len(first) :]
-    for stretch in others[:-1]:
-        at = next((at for at in range(len(rest)) if _same(stretch, rest[at:], rough)), None)
-        if at is None:
+    for chunk in more[:-1]:
+        start = next((start for start in range(len(rest)) if _same(chunk, rest[start:], rough)), None)
+        if start is None:
             return False
-        rest = rest[at + len(stretch) :]
-    last = others[-1]
+        rest = rest[start + len(chunk) :]
+    last = more[-1]
     return _same(last, rest[max(0, len(rest) - len(last)) :], rough)
 
 
-def _same(shown: Sequence[str], printed: Sequence[str], rough: bool) -> bool:
-    return len(printed) >= len(shown) and all(
-        same_line(one, other, rough) for one, other in zip(shown, printed, strict=False)
-    )
+def _same(expected: Sequence[str], printed: Sequence[str], rough: bool) -> bool:
+    pairs = zip(expected, printed, strict=False)
+    return len(printed) >= len(expected) and all(same_line(*pair, rough) for pair in pairs)
 
 
-def same_line(shown: str, printed: str, rough: bool = False) -> bool:
-    """Whether a line is as shown: … is anything, times are any times, and if ``rough`` figures lie within a fifth."""
-    shown, printed = (PASSING.sub("T", line.rstrip()) for line in (shown, printed))
+def same_line(expected: str, printed: str, rough: bool = False) -> bool:
+    """Whether a line matches: … is anything, times are ignored, and if ``rough``, numbers agree within a fifth."""
+    expected, printed = (PASSING.sub("T", line.rstrip()) for line in (expected, printed))
     figures = r"(\d[\d,]*\.?\d*|\.\d+)" if rough else None
-    pieces = [NUMBER.split(piece) if rough else [piece] for piece in shown.split("…")]
+    pieces = [NUMBER.split(piece) if rough else [piece] for piece in expected.split("…")]
     pattern = ".*".join((figures or "").join(map(re.escape, piece)) for piece in pieces)
-    found = re.fullmatch(pattern, printed)
-    if found is None or not rough:
-        return found is not None
-    pairs = zip(map(_value, NUMBER.findall(shown)), map(_value, found.groups()), strict=True)
-    return all(abs(one - other) <= 0.2 * max(1.0, one, other) for one, other in pairs)
+    match = re.fullmatch(pattern, printed)
+    if match is None or not rough:
+        return match is not None
+    pairs = zip(map(_value, NUMBER.findall(expected)), map(_value, match.groups()), strict=True)
+    return all(abs(a - b) <= 0.2 * max(1.0, a, b) for a, b in pairs)
 
 
 def _value(figure: str) -> float:

@@ -1,11 +1,11 @@
-"""Draws every picture of the documentation anew, from real runs: ``make pictures``.
+"""Draws every picture in the documentation from real runs: ``make pictures``.
 
     GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python make pictures
     GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python python tests/docs/pictures.py curves.png report.png
 
-Pictures of what a page runs come from running that page. The report is photographed by Chromium. ``learning.png`` needs
-TRL (docs/benchmarks.md says how) and takes seven minutes, ``process_supervision.png`` is a study of an hour, which goes
-on where it was stopped; the others take five minutes. The picture of the first page needs none of these:
+Most pictures come from running the page that shows them. The report is a screenshot made with Chromium.
+``learning.png`` needs TRL (see docs/benchmarks.md) and takes seven minutes; ``process_supervision.png`` is a study of
+an hour that can be interrupted; the others take five minutes. The picture of the landing page needs none of this:
 
     python tests/docs/pictures.py landing
 """
@@ -31,11 +31,11 @@ RUN = {  # picture: the page that makes it, and where
     "hacked.png": ("docs/tutorials/reward_hacking.md", "hacked.png"),
     "modes.png": ("docs/tutorials/process_supervision.md", "modes.png"),
 }
-MEASURED = ("learning.png", "process_supervision.png")
+FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
 LANDING = "landing"  # the four files that landing.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
 onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
-DESK, PHONE = (1050, 1410), (390, 1222)  # pixels of the two windows; both are shown 940 high
+DESKTOP, PHONE = (1050, 1410), (390, 1222)  # window sizes in pixels; both are scaled to a height of 940
 
 
 def main(wanted: list[str]) -> None:
@@ -50,7 +50,7 @@ def main(wanted: list[str]) -> None:
         for picture, (source, pattern) in RUN.items():
             if source == page and picture in wanted:
                 (made,) = folder.glob(pattern)
-                photograph(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
+                screenshot(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
     if "learning.png" in wanted:
         options = ["--peer-python", os.environ["PEER_PYTHON"], "--clock", "cpu", "--plot", DOCS / "learning.png"]
         subprocess.run([sys.executable, ROOT / "benchmarks/learning.py", *options], check=True)
@@ -61,10 +61,10 @@ def main(wanted: list[str]) -> None:
         shutil.copy(study / "study.png", DOCS / "process_supervision.png")
 
 
-def photograph(report: Path) -> None:
-    """A report's beginning on a desk, light, and its texts on a phone, dark, side by side."""
+def screenshot(report: Path) -> None:
+    """Screenshots side by side: the top of a report on a desktop (light), its completions on a phone (dark)."""
     shots = []
-    for scheme, (width, height), heading in ((1, DESK, "html"), (0, PHONE, "h2:last-of-type + *")):
+    for scheme, (width, height), heading in ((1, DESKTOP, "html"), (0, PHONE, "h2:last-of-type + *")):
         page = report.with_name("window.html")
         page.write_text(WINDOW.format(name=report.name, width=width, height=height, heading=heading))
         shot = report.with_name(f"{width}.png")
@@ -81,11 +81,11 @@ def photograph(report: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, *RUN, *MEASURED]
+    wanted = sys.argv[1:] or [LANDING, *RUN, *FROM_BENCHMARKS]
     needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) != {LANDING} else ()
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, *RUN, *MEASURED}
+    unknown = set(wanted) - {LANDING, *RUN, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)

@@ -1,4 +1,4 @@
-"""Every page keeps its promises: ``GRPO_ENV_DOCS=all`` (`make test-docs`) runs the trainings that pages show, too."""
+"""The commands on every page print what it shows. ``GRPO_ENV_DOCS=all`` (`make test-docs`) also runs trainings."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ from .pages import blocks, run_page
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOLD = [page for page in PAGES if any(block.language == "console" for block in blocks(page.read_text()))]
+WITH_COMMANDS = [page for page in PAGES if any(block.language == "console" for block in blocks(page.read_text()))]
 DATA = os.environ.get("GRPO_ENV_DATA")
 
 
-@pytest.mark.parametrize("page", TOLD, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_shows_what_its_commands_print(page, tmp_path):
     skipped = frozenset({"slow"} if os.environ.get("GRPO_ENV_DOCS") != "all" else ()) | frozenset(
         () if DATA else {"data"}

@@ -1,8 +1,8 @@
-"""The runner of pages can fail: each test shows it a page that promises something else than what happens."""
+"""The runner of pages can fail: each test gives it a page that does not match what happens."""
 
 import pytest
 
-from .pages import agrees, blocks, commands, run_page, same_line
+from .pages import blocks, commands, matches, run_page, same_line
 
 PAGE = """\
 Write
@@ -39,7 +39,7 @@ def problems(text, folder, **options):
     return run_page(page, folder, **options)
 
 
-def test_a_page_that_keeps_its_promises(tmp_path):
+def test_a_correct_page_has_no_mismatches(tmp_path):
     assert problems(PAGE, tmp_path) == []
     assert (tmp_path / "in/a.yaml").read_text() == "key: 1\n"
 
@@ -58,26 +58,26 @@ def test_a_page_that_keeps_its_promises(tmp_path):
         ("accuracy 0.8", "accuracy 0.6", "the page shows\naccuracy 0.6"),
     ],
 )
-def test_a_page_that_does_not(tmp_path, old, new, problem):
+def test_a_wrong_page_is_reported(tmp_path, old, new, problem):
     assert old in PAGE
-    (found,) = problems(PAGE.replace(old, new, 1), tmp_path)
-    assert problem in found
+    (reported,) = problems(PAGE.replace(old, new, 1), tmp_path)
+    assert problem in reported
 
 
-def test_marked_blocks_are_left_out_where_they_cannot_run(tmp_path):
+def test_marked_blocks_are_skipped(tmp_path):
     broken = PAGE.replace("accuracy 0.8", "accuracy 0.1")
     assert len(problems(broken, tmp_path)) == 1
     assert problems(broken, tmp_path, skipped=frozenset({"slow"})) == []
 
 
-def test_a_console_block_begins_with_a_command():
+def test_a_console_block_starts_with_a_command():
     (block,) = blocks("```console\nkey: 1\n$ cat a\n```\n")
-    with pytest.raises(AssertionError, match="line 2: a console block begins"):
+    with pytest.raises(AssertionError, match="line 2: a console block starts"):
         list(commands(block))
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed", "rough", "same"),
+    ("expected", "printed", "rough", "same"),
     [
         ("5 of 6 right", "5 of 6 right  ", False, True),
         ("5 of 6 right", "4 of 6 right", False, False),
@@ -95,12 +95,12 @@ def test_a_console_block_begins_with_a_command():
         ("greedy 0.990", "sampled 0.990", True, False),
     ],
 )
-def test_a_line_is_the_same_or_not(shown, printed, rough, same):
-    assert same_line(shown, printed, rough) is same
+def test_lines_are_compared(expected, printed, rough, same):
+    assert same_line(expected, printed, rough) is same
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed", "same"),
+    ("expected", "printed", "same"),
     [
         ("a ... d", "a b c d", True),
         ("... d", "a b c d", True),
@@ -114,5 +114,5 @@ def test_a_line_is_the_same_or_not(shown, printed, rough, same):
         ("a b c", "a b", False),
     ],
 )
-def test_left_out_lines(shown, printed, same):
-    assert agrees(shown.split(), printed.split(), rough=False) is same
+def test_omitted_lines(expected, printed, same):
+    assert matches(expected.split(), printed.split(), rough=False) is same
