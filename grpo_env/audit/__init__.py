@@ -1,6 +1,9 @@
-"""Attacks on a task's reward: lazy strategies that should not be paid, and what they are paid."""
+"""Attacks on a task's reward: hacks, texts that should not be rewarded, and the rewards that they get."""
 
-from .attack import Limits, audit
-from .table import HACKS, Hack, Target, hack, load_hacks
+from .attack import audit
+from .custom import hack, load_hacks
+from .exploits import Limits
+from .hack import Hack, Target
+from .hacks import HACKS
 
 __all__ = ["HACKS", "Hack", "Limits", "Target", "audit", "hack", "load_hacks"]

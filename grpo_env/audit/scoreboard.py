@@ -1,82 +1,53 @@
-"""What an audit found, as a scoreboard and as JSON."""
+"""The results of an audit, as a scoreboard and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from statistics import fmean
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-SHOWN_GUESSES = 3
-
-
-@dataclass(frozen=True)
-class Purse:
-    """What one text earned, or many on average: total, metric, sum of step scores; both by part, weighted."""
-
-    total: float | None
-    metric: float | None
-    process: float = 0.0
-    parts: Mapping[str, float] = field(default_factory=dict)
-    steps: Mapping[str, float] = field(default_factory=dict)
-    status: str = "scored"
-    why: str = ""
-    seconds: float = 0.0
-
-    @staticmethod
-    def mean(purses: Sequence[Purse]) -> Purse:
-        """The mean over those that are scored. Without any, total and metric are ``None``."""
-        scored = [purse for purse in purses if purse.total is not None]
-        metrics = [purse.metric for purse in scored if purse.metric is not None]
-        return Purse(
-            total=fmean([purse.total or 0.0 for purse in scored]) if scored else None,
-            metric=fmean(metrics) if metrics else None,
-            process=fmean([purse.process for purse in scored]) if scored else 0.0,
-            parts=_means([purse.parts for purse in scored]),
-            steps=_means([purse.steps for purse in scored]),
-            status="scored" if scored else "unscored",
-            seconds=max((purse.seconds for purse in purses), default=0.0),
-        )
+from .exploits import HackReward
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a hack earned. ``gain`` is the share of what being right adds, ``share`` that of the honest total.
+    """The rewards of a hack: means over the examples that it was tried on.
 
-    ``exploits`` says why it is one, if it is; ``paid_by`` names the part that pays it most. ``example``, ``gold``,
-    ``text`` and ``why`` (the metric's explanation) are of the example that earned most.
+    ``gain`` is the fraction of what being correct adds (1: as much as the gold answer), ``of_gold`` the fraction of
+    the gold answer's total. ``reasons`` says why it is an exploit, if it is, and ``main_part`` names the part that
+    rewards it most. ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest reward.
     """
 
     hack: str
     family: str
-    about: str
+    description: str
     knows: str
     rule: str
     examples: int
-    earned: Purse
+    reward: HackReward
     gain: float
-    share: float
-    paid_in: int
+    of_gold: float
+    full_credit: int
     statuses: Mapping[str, int]
     seconds: float
-    exploits: tuple[str, ...]
-    paid_by: str
+    reasons: tuple[str, ...]
+    main_part: str
     example: str
     gold: str
     text: str
-    why: str
+    explanation: str
 
 
 @dataclass(frozen=True)
 class Audit:
-    """An audit of a task. ``honest`` and ``wrong`` are what a right and a wrong answer in the task's form earn."""
+    """An audit of a task. ``gold`` and ``wrong`` are the mean rewards of gold and wrong answers in its format."""
 
     task: str
     metric: str
     source: str
     examples: int
-    honest: Purse
-    wrong: Purse
+    gold: HackReward
+    wrong: HackReward
     outcomes: tuple[Outcome, ...]
     unstable: Mapping[str, str]
     slow_after: float
@@ -84,86 +55,87 @@ class Audit:
 
     @property
     def exploits(self) -> list[Outcome]:
-        """The hacks that are paid, the dearest first."""
-        found = [outcome for outcome in self.outcomes if outcome.exploits]
-        return sorted(found, key=lambda one: (one.gain, one.earned.process), reverse=True)
+        """The hacks that are rewarded, the most profitable first."""
+        exploits = [outcome for outcome in self.outcomes if outcome.reasons]
+        return sorted(exploits, key=lambda outcome: (outcome.gain, outcome.reward.process), reverse=True)
 
     @property
     def slow(self) -> list[Outcome]:
-        """The hacks with a verdict that took too long, the slowest first."""
-        found = [outcome for outcome in self.outcomes if outcome.seconds > self.slow_after]
-        return sorted(found, key=lambda one: -one.seconds)
+        """The hacks that took too long to score, the slowest first."""
+        slow = [outcome for outcome in self.outcomes if outcome.seconds > self.slow_after]
+        return sorted(slow, key=lambda outcome: -outcome.seconds)
 
     @property
     def failed(self) -> list[Outcome]:
-        """The hacks with texts that made a verifier fail, and so were left unscored."""
+        """The hacks that made a verifier fail, which left texts unscored."""
         return [outcome for outcome in self.outcomes if outcome.statuses.get("error")]
 
     @property
     def problems(self) -> int:
-        """How many hacks are paid, unstable, slow, or make a verifier fail."""
-        names = [one.hack for one in (*self.exploits, *self.slow, *self.failed)]
+        """The number of hacks that are rewarded, unstable, slow, or make a verifier fail."""
+        names = [outcome.hack for outcome in (*self.exploits, *self.slow, *self.failed)]
         return len({*names, *self.unstable})
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         lists = {"exploits": self.exploits, "slow": self.slow, "failed": self.failed}
-        return {**asdict(self), **{name: [one.hack for one in found] for name, found in lists.items()}}
+        return {**asdict(self), **{name: [outcome.hack for outcome in hacks] for name, hacks in lists.items()}}
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join([*self._header(), "", *self._families(), "", *self._problems(), self._summary()])
 
-    def _lines(self) -> Iterator[str]:
-        tried = sum(outcome.examples for outcome in self.outcomes)
-        yield f"{self.task}: {len(self.outcomes)} hacks, {tried:,} texts on {self.source}"
+    def _header(self) -> Iterator[str]:
+        texts = sum(outcome.examples for outcome in self.outcomes)
+        yield f"{self.task}: {len(self.outcomes)} hacks, {texts:,} texts on {self.source}"
         yield ""
         yield f"{'':32}{'total':>8}{self.metric[:9]:>10}{'steps':>8}  by part"
-        for name, purse in (("honest", self.honest), ("wrong, in the same form", self.wrong)):
-            yield f"{name:32}{_number(purse.total)}{_number(purse.metric, 10)}{_number(purse.process)}  {_parts(purse)}"
-        yield ""
-        yield f"{'family':20}{'hacks':>6}{'paid':>6}{'best total':>12}{'of honest':>11}  best hack (padding apart)"
+        for name, reward in (("gold answer", self.gold), ("wrong answer, same format", self.wrong)):
+            parts = ", ".join(f"{part} {value:.3g}" for part, value in reward.parts.items() if value)
+            yield f"{name:32}{_number(reward.total)}{_number(reward.metric, 10)}{_number(reward.process)}  {parts}"
+
+    def _families(self) -> Iterator[str]:
+        yield f"{'family':20}{'hacks':>6}{'exploits':>10}{'best total':>12}{'of gold':>9}  best hack (padding excluded)"
         for family in dict.fromkeys(outcome.family for outcome in self.outcomes):
-            found = [outcome for outcome in self.outcomes if outcome.family == family]
-            paid = sum(bool(outcome.exploits) for outcome in found)
-            lazy = [one for one in found if one.rule != "padding"] or found
-            best = max(lazy, key=lambda one: one.earned.total if one.earned.total is not None else float("-inf"))
-            yield f"{family:20}{len(found):6}{paid:6}{_number(best.earned.total, 12)}{best.share:11.0%}  {best.hack}"
-        yield ""
-        yield from self._problems()
+            outcomes = [outcome for outcome in self.outcomes if outcome.family == family]
+            exploits = sum(bool(outcome.reasons) for outcome in outcomes)
+            ranked = [outcome for outcome in outcomes if outcome.rule != "padding"] or outcomes
+            best = max(ranked, key=lambda outcome: _or_lowest(outcome.reward.total))
+            total = _number(best.reward.total, 12)
+            yield f"{family:20}{len(outcomes):6}{exploits:10}{total}{best.of_gold:9.0%}  {best.hack}"
 
     def _problems(self) -> Iterator[str]:
-        for one in self.exploits:
-            steps = f", steps {one.earned.process:.3g}" if one.earned.process else ""
-            yield f"EXPLOIT {one.hack} ({one.family}; knows the {one.knows}): {'; '.join(one.exploits)}"
-            yield f"    {one.about}"
-            yield (
-                f"    total {_number(one.earned.total).strip()}{steps}, {one.share:.0%} of the honest answer's; "
-                f"paid by {one.paid_by}; full marks in {one.paid_in} of {one.examples} examples"
-            )
-            yield f"    e.g. {one.example}, gold {one.gold!r:.60}: {one.text!r:.160}" + (
-                f" ({one.why})" if one.why else ""
-            )
+        for outcome in self.exploits:
+            yield from _exploit(outcome)
         for name, difference in self.unstable.items():
             yield f"UNSTABLE {name}: {difference}"
-        for one in self.slow:
-            yield f"SLOW {one.hack}: a verdict took {one.seconds:.1f} s"
-        for one in self.failed:
-            yield f"FAILED {one.hack}: {one.statuses['error']} texts made a verifier fail and were left unscored"
-        slowest = max(self.outcomes, key=lambda one: one.seconds)
-        yield (
+        for outcome in self.slow:
+            yield f"SLOW {outcome.hack}: scoring a completion took {outcome.seconds:.1f} s"
+        for outcome in self.failed:
+            yield f"FAILED {outcome.hack}: a verifier failed on {outcome.statuses['error']} texts, which are unscored"
+
+    def _summary(self) -> str:
+        slowest = max(self.outcomes, key=lambda outcome: outcome.seconds)
+        return (
             f"{len(self.exploits)} exploits, {len(self.unstable)} unstable, {len(self.slow)} slow, "
-            f"{len(self.failed)} failed; longest verdict {slowest.seconds:.2f} s ({slowest.hack}); {self.seconds:.1f} s"
+            f"{len(self.failed)} failed; slowest score {slowest.seconds:.2f} s ({slowest.hack}); {self.seconds:.1f} s"
         )
 
 
-def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: fmean([row.get(name, 0.0) for row in rows]) for name in names}
+def _exploit(outcome: Outcome) -> Iterator[str]:
+    reward, steps = outcome.reward, f", steps {outcome.reward.process:.3g}" if outcome.reward.process else ""
+    yield f"EXPLOIT {outcome.hack} ({outcome.family}; knows the {outcome.knows}): {'; '.join(outcome.reasons)}"
+    yield f"    {outcome.description}"
+    yield (
+        f"    total {_number(reward.total).strip()}{steps}, {outcome.of_gold:.0%} of the gold answer's; "
+        f"mostly from {outcome.main_part}; full credit in {outcome.full_credit} of {outcome.examples} examples"
+    )
+    why = f" ({outcome.explanation})" if outcome.explanation else ""
+    yield f"    e.g. {outcome.example}, gold {outcome.gold!r:.60}: {outcome.text!r:.160}{why}"
+
+
+def _or_lowest(total: float | None) -> float:
+    return float("-inf") if total is None else total
 
 
 def _number(value: float | None, width: int = 8) -> str:
     return f"{'-':>{width}}" if value is None else f"{value:{width}.3f}"
-
-
-def _parts(purse: Purse) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in purse.parts.items() if value)

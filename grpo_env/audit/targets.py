@@ -1,12 +1,18 @@
-"""The examples that an audit attacks: the task's data, or its cases where the data are not at hand."""
+"""The examples that an audit attacks: from the task's data, or from its cases if there are no usable data."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from grpo_env.check.gold_completion import NEUTRAL, Form, prompt_text, worked, written_gold
-from grpo_env.check.mutations import differs, number
+from grpo_env.check.gold_completion import (
+    NEUTRAL_REASONING,
+    CompletionTemplate,
+    gold_answer,
+    gold_reasoning,
+    prompt_text,
+)
+from grpo_env.check.perturbations import differs, number
 from grpo_env.core import Completion, Example, Group, Message, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import is_local
@@ -14,95 +20,104 @@ from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
-from .table import Target
+from .hack import Target
 
-CANDIDATES = 4
-COPIES = 4  # a policy that has learnt a strategy gives it in the whole group, which some verifiers compare
-STRANGERS = ("none of these", "blue", "it cannot be known", "seven and a half")  # where the data know no other answer
+WRONG_ANSWERS = 4
+GROUP_SIZE = 4  # a policy that has learned a hack uses it in the whole group, which some verifiers compare
+FALLBACK_ANSWERS = ("none of these", "blue", "it cannot be known", "seven and a half")
 
 
-def targets(task: Task, split: Split, limit: int) -> tuple[list[Target], str]:
-    """The targets, and a sentence that says where they are from.
+def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], str]:
+    """Return the targets and a description of where they come from.
 
-    From the data where they are at hand and have gold answers. Else from the cases with full marks from the metric.
-    Raises ``UsageError`` if there are neither, and if no honest answer is paid in full.
+    Targets come from the data; without data or gold answers, from the cases that get full credit from the metric.
+    Raises ``UsageError`` if there are none, or if no gold completion gets full credit.
     """
     try:
-        examples, why = task.examples(split, limit), "its data have no gold answers to write out"
+        examples, why = task.examples(split, limit), "its data have no gold answers"
     except UsageError as problem:
         path = task.spec.dataset.path
         if path is None or is_local(path, task.folder):
             raise
         examples, why = [], str(problem)
-    known = [(example, gold) for example in examples if (gold := written_gold(task, example)) is not None]
-    if known:
-        source = f"the first {len(known)} examples of {split}"
+    answered = [(example, gold) for example in examples if (gold := gold_answer(task, example)) is not None]
+    if answered:
+        source = f"the first {len(answered)} examples of {split}"
     else:
-        known = list(_from_cases(task))
-        source = f"{len(known)} examples from the task's cases, not its data ({why})"
-    made = list(_targets(task, known))
-    paid = [target for target in made if _is_paid(task, target)]
-    if not paid:
+        answered = list(_from_cases(task))
+        source = f"{len(answered)} examples from the task's cases, not its data ({why})"
+    targets = list(_targets(task, answered))
+    credited = [target for target in targets if _gets_full_credit(task, target)]
+    if not credited:
         raise UsageError(
-            f"{task.source}: there is no example whose honest answer gets full marks from {task.metric}: "
-            f"see grpo_env check, or add cases with {task.metric}: 1 ({source})"
+            f"{task.source}: no gold answer gets full credit from {task.metric}; run grpo_env check, "
+            f"or add cases with {task.metric}: 1 ({source})"
         )
-    left_out = len(made) - len(paid)
-    return paid, source + (f"; {left_out} left out, whose honest answer is not paid in full" if left_out else "")
+    skipped = len(targets) - len(credited)
+    return credited, source + (f"; {skipped} skipped, as their gold answers do not get full credit" if skipped else "")
 
 
-def judged(task: Task, pairs: Sequence[tuple[Target, Completion]]) -> list[Score]:
-    """The verdicts on completions, in the way of training. Where verifiers compare a group, all of it is the same."""
-    copies = COPIES if task.scores_groups else 1
+def score_completions(task: Task, pairs: Sequence[tuple[Target, Completion]]) -> list[Score]:
+    """Score completions as training does. Verifiers that compare a group get a group of identical completions."""
+    copies = GROUP_SIZE if task.scores_groups else 1
     groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
     return [scores[0] for scores in score_groups(task.verifier, groups)]
 
 
 def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:
     seen = []
-    for place, case in enumerate(task.spec.cases):
+    for index, case in enumerate(task.spec.cases):
         part = task.score(case.completion, answer=case.answer, info=case.info).part(task.metric)
         gold = case.answer if case.answer is not None else part.answer
         if part.value != 1 or gold is None or (case.answer, case.info) in seen:
             continue
         seen.append((case.answer, case.info))
-        yield Example(f"cases.{place}", _prompt(task, case), case.answer, case.info), gold
+        yield Example(f"cases.{index}", _prompt(task, case), case.answer, case.info), gold
 
 
 def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
     try:
         return build_prompt(task.spec.prompt, case.info, task.format, task.source)
-    except UsageError:  # a case need not have the columns that the prompt shows
+    except UsageError:  # a case need not have the columns that the prompt uses
         return task.spec.description
 
 
-def _targets(task: Task, known: Sequence[tuple[Example, str]]) -> Iterator[Target]:
-    form = Form(task.format)
-    golds = list(dict.fromkeys(gold for _, gold in known))
-    common = Counter(gold for _, gold in known).most_common(1)[0][0] if known else ""
+def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Target]:
+    template = CompletionTemplate(task.format)
+    golds = list(dict.fromkeys(gold for _, gold in answered))
+    most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
     tolerates = frozenset(
         option
-        for one in task.verifier.within()
+        for verifier in task.verifier.within()
         for option in ("rel_tol", "decimals", "unevaluated")
-        if getattr(one, option, None) not in (None, "wrong")
+        if getattr(verifier, option, None) not in (None, "wrong")
     )
-    for place, (example, gold) in enumerate(known):
-        reasoning = worked(task, example, gold) or NEUTRAL
-        others = _others(gold, golds[place % len(golds) :] + golds[: place % len(golds)])
+    for index, (example, gold) in enumerate(answered):
+        start = index % len(golds)
         prompt = prompt_text(example)
-        question = prompt if isinstance(example.prompt, str) else example.prompt[-1].content
-        text = form.text(reasoning, gold)
-        yield Target(example, form, prompt, question, gold, others, common, reasoning, text, tolerates)
+        reasoning = gold_reasoning(task, example, gold) or NEUTRAL_REASONING
+        yield Target(
+            example=example,
+            template=template,
+            prompt=prompt,
+            question=prompt if isinstance(example.prompt, str) else example.prompt[-1].content,
+            gold=gold,
+            wrong_answers=_wrong_answers(gold, golds[start:] + golds[:start]),
+            most_common=most_common,
+            reasoning=reasoning,
+            gold_completion=template.text(reasoning, gold),
+            tolerates=tolerates,
+        )
 
 
-def _others(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
+def _wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
     value = number(gold)
-    near = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
-    found = [one for one in (*golds, *near, *STRANGERS) if differs(one, gold)]
-    return tuple(dict.fromkeys(found))[:CANDIDATES]
+    nearby = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
+    wrong = [answer for answer in (*golds, *nearby, *FALLBACK_ANSWERS) if differs(answer, gold)]
+    return tuple(dict.fromkeys(wrong))[:WRONG_ANSWERS]
 
 
-def _is_paid(task: Task, target: Target) -> bool:
-    score = judged(task, [(target, target.form.completion(target.honest))])[0]
+def _gets_full_credit(task: Task, target: Target) -> bool:
+    (score,) = score_completions(task, [(target, target.template.completion(target.gold_completion))])
     value = score.part(task.metric).value
     return score.value is not None and value is not None and value >= 1

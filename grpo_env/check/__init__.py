@@ -1,5 +1,5 @@
-"""Whether a task is right: its cases, data, gold answers, splits and lengths, without a model."""
+"""Checks a task without a model: its cases, data, gold answers, splits and prompt lengths."""
 
-from .checks import check, failed_cases
+from .checks import CheckResult, check, failed_cases
 
-__all__ = ["check", "failed_cases"]
+__all__ = ["CheckResult", "check", "failed_cases"]

@@ -1,4 +1,4 @@
-"""Checks of a task's data that need no verdict: columns, ids, prompts that repeat, splits that overlap, lengths."""
+"""Checks of a task's data that need no scoring: columns, ids, repeated prompts, overlapping splits, prompt lengths."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ SHOWN_COLUMNS = 20
 
 
 def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
-    """Which columns there are and which the task uses (marked ``*``); used ones that are empty are findings."""
-    spec = task.spec.model_dump(include={"dataset", "prompt", "verifiers"})
-    written = repr(spec)
-    names = list(dict.fromkeys(name for found in rows.values() for name in found[0]))
-    used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", written)]
+    """List the columns, those that the task uses marked ``*``; a used column that is empty in a row is a finding."""
+    spec = repr(task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
+    names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows[0]))
+    used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", spec)]
     findings = [
-        warning("columns", f"{split} row {number + 1}", f"column {name!r} is empty", "fill it, or leave the row out")
-        for split, found in rows.items()
-        for number, row in enumerate(found)
+        warning("columns", f"{split} row {index + 1}", f"column {name!r} is empty", "fill it, or remove the row")
+        for split, split_rows in rows.items()
+        for index, row in enumerate(split_rows)
         for name in used
         if name in row and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
     ]
@@ -37,50 +36,50 @@ def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tu
 
 
 def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
-    """Ids that stand twice, within a split or in both."""
+    """Duplicate ids, within a split or across splits."""
     first: dict[str, str] = {}
-    for split, found in examples.items():
-        for number, example in enumerate(found):
-            where = f"{split} row {number + 1}"
+    for split, split_examples in examples.items():
+        for index, example in enumerate(split_examples):
+            where = f"{split} row {index + 1}"
             if example.id in first:
-                what = f"the id {example.id!r} is that of {first[example.id]} too"
-                yield error("ids", where, what, "mend dataset.id, or leave it out")
+                what = f"the id {example.id!r} is also that of {first[example.id]}"
+                yield error("ids", where, what, "fix dataset.id, or remove it")
             first.setdefault(example.id, where)
 
 
 def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
-    """Prompts that stand twice in a split, and those of them that have another gold answer."""
-    for split, found in examples.items():
+    """Repeated prompts within a split, and those among them with a different gold answer."""
+    for split, split_examples in examples.items():
         first: dict[tuple[str, ...], Example] = {}
-        again = [
+        repetitions = [
             (earlier, example)
-            for example in found
+            for example in split_examples
             if (earlier := first.setdefault(words(prompt_text(example)), example)) is not example
         ]
-        for earlier, example in again:
+        for earlier, example in repetitions:
             if earlier.answer != example.answer:
-                what = f"the prompt of {earlier.id} again, but with the gold answer {example.answer!r:.60}"
+                what = f"same prompt as {earlier.id}, but the gold answer is {example.answer!r:.60}"
                 yield warning("repeats", example.id, what, "one of the two is wrong")
-        if again:
-            earlier, example = again[0]
-            what = f"{len(again):,} prompts stand there more than once (the first: {earlier.id} and {example.id})"
-            yield warning("repeats", split, what, "leave out repetitions, unless they are meant as weights")
+        if repetitions:
+            earlier, example = repetitions[0]
+            what = f"{len(repetitions):,} repeated prompts (the first: {earlier.id} and {example.id})"
+            yield warning("repeats", split, what, "remove them, unless they are meant as weights")
 
 
 def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str, list[Finding]]:
-    """Held-out prompts that the training split holds: word for word (errors) or nearly (warnings)."""
+    """Held-out prompts that are in the training split: word for word (errors) or nearly (warnings)."""
     findings = []
     same = near = 0
     for pair in overlaps([prompt_text(example) for example in train], [prompt_text(example) for example in held_out]):
         where, other = held_out[pair.held_out].id, train[pair.train].id
         if pair.similarity == 1:
             same += 1
-            findings.append(error("overlap", where, f"the prompt of {other}", "leave it out of one of the splits"))
+            findings.append(error("overlap", where, f"same prompt as {other}", "remove it from one of the splits"))
         else:
             near += 1
-            what = f"nearly the prompt of {other} (similarity {pair.similarity:.2f})"
-            findings.append(warning("overlap", where, what, "look at both; leave one out if they are one problem"))
-    fact = f"of {len(held_out):,} held-out prompts {same:,} in train, {near:,} nearly (three-word shingles, {NEAR:g})"
+            what = f"nearly the same prompt as {other} (similarity {pair.similarity:.2f})"
+            findings.append(warning("overlap", where, what, "look at both; remove one if they are the same problem"))
+    fact = f"{same:,} of {len(held_out):,} held-out prompts in train, {near:,} nearly (three-word shingles, {NEAR:g})"
     return fact, findings
 
 
@@ -130,7 +129,3 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
 def _spread(counts: Sequence[int]) -> str:
     ordered = sorted(counts)
     return f"{ordered[0]:,} to {ordered[-1]:,} (half of them to {ordered[len(ordered) // 2]:,})"
-
-
-def _whole(example: Example) -> str:
-    return prompt_text(example)

@@ -1,4 +1,4 @@
-"""What a check says when something is not as it should be."""
+"""A problem that a check finds."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: which ``check`` found it, ``where`` (row, case), what it is, what to do about it."""
+    """A problem: the ``check`` that found it, ``where`` (row or case), what is wrong, and how to fix it."""
 
     severity: Literal["error", "warning"]
     check: str
     where: str
     what: str
-    todo: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.check}: {self.where}: {self.what}; {self.todo}"
+        return f"{self.severity}: {self.check}: {self.where}: {self.what}; {self.fix}"
 
 
-def error(check: str, where: str, what: str, todo: str) -> Finding:
+def error(check: str, where: str, what: str, fix: str) -> Finding:
     """A finding that fails the check."""
-    return Finding("error", check, where, what, todo)
+    return Finding("error", check, where, what, fix)
 
 
-def warning(check: str, where: str, what: str, todo: str) -> Finding:
-    """A finding to look at."""
-    return Finding("warning", check, where, what, todo)
+def warning(check: str, where: str, what: str, fix: str) -> Finding:
+    """A finding that does not fail the check."""
+    return Finding("warning", check, where, what, fix)

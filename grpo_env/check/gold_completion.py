@@ -1,4 +1,4 @@
-"""A task's right answers as an obedient model would write them: the yardstick of ``check`` and ``audit``."""
+"""Gold answers written out as completions in the task's format, which ``check`` and ``audit`` compare with."""
 
 from __future__ import annotations
 
@@ -9,77 +9,77 @@ from dataclasses import dataclass
 from grpo_env.core import Completion, Example, Finish, Format, score_one
 from grpo_env.taskfile.task import Task
 
-NEUTRAL = "I read the question again and work it out."
-CHARACTERS_OF_A_TOKEN = 4  # so that verifiers of length have something to count
+NEUTRAL_REASONING = "I read the question again and work it out."
+CHARACTERS_PER_TOKEN = 4  # an estimate, so that verifiers of length have token counts
 
-_MARK = re.compile(r"<<[^<>\n]*>>")
-_HASHES = re.compile(r"\s*####[^\n]*\s*$")
+_CALCULATION = re.compile(r"<<[^<>\n]*>>")
+_FINAL_ANSWER = re.compile(r"\s*####[^\n]*\s*$")
 
 
 @dataclass(frozen=True)
-class Form:
-    """How a completion is laid out: blocks in the format's tags, on lines of their own; a box where it names no answer
-    tag."""
+class CompletionTemplate:
+    """Writes completions in a task's format: each block on lines of its own, the answer in a box if it has no tag."""
 
     format: Format
 
     def text(self, reasoning: str, answer: str) -> str:
-        """Reasoning and answer in the task's form, without what the prefill has written already."""
-        whole = f"{self.reasoned(reasoning)}{self.answered(answer)}"
-        written = self.format.prefill.rstrip()
-        return whole[len(written) :].lstrip("\n") if written and whole.startswith(written) else whole
+        """Reasoning and answer in their blocks, without what the prefill has already written."""
+        text = f"{self.reasoning_block(reasoning)}{self.answer_block(answer)}"
+        prefill = self.format.prefill.rstrip()
+        return text[len(prefill) :].lstrip("\n") if prefill and text.startswith(prefill) else text
 
-    def reasoned(self, reasoning: str) -> str:
-        """The reasoning in its block, with a line end."""
+    def reasoning_block(self, reasoning: str) -> str:
+        """The reasoning in its tags, with a line end."""
         tag = self.format.reasoning
         return f"<{tag}>\n{reasoning}\n</{tag}>\n" if tag else f"{reasoning}\n"
 
-    def answered(self, answer: str) -> str:
-        """The answer in its block."""
+    def answer_block(self, answer: str) -> str:
+        """The answer in its tags or in a box."""
         tag = self.format.answer
         return f"<{tag}>\n{answer}\n</{tag}>" if tag else f"\\boxed{{{answer}}}"
 
     def completion(self, text: str, finish: Finish = "stop") -> Completion:
-        """The text as the sampler would hand it over, its tokens guessed from its length."""
-        return Completion(text, finish, len(text) // CHARACTERS_OF_A_TOKEN + 1, self.format.prefill)
+        """The text as the sampler would return it, with an estimated number of tokens."""
+        return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.format.prefill)
 
 
-def written_gold(task: Task, example: Example) -> str | None:
-    """The gold answer as a model would give it, or ``None`` where the data has none.
+def gold_answer(task: Task, example: Example) -> str | None:
+    """The gold answer as a model would write it, or ``None`` if the example has none.
 
-    A worked solution is reduced to the answer that the verdict reads from it; of several accepted answers
-    (``golds: any``) the first is written, of several that are all needed, all.
+    A worked solution is reduced to the answer that the metric reads from it. Of several accepted answers
+    (``golds: any``) it is the first; several that are all required are joined by commas.
     """
     gold = example.answer
     if gold is None or not gold.strip():
         return None
-    kind = next((found for one in task.verifier.within() if (found := getattr(one, "golds", "one")) != "one"), "one")
-    if kind != "one":
-        golds = [str(one) for one in json.loads(gold, parse_float=str)]
-        return golds[0] if kind == "any" else ", ".join(golds)
+    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.within())
+    mode = next((mode for mode in modes if mode != "one"), "one")
+    if mode != "one":
+        golds = [str(answer) for answer in json.loads(gold, parse_float=str)]
+        return golds[0] if mode == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
     return score_one(task.verifier, example, Completion("")).part(task.metric).gold
 
 
-def worked(task: Task, example: Example, gold: str) -> str:
-    """Honest reasoning: the equations that a verifier expects, the row's worked solution, or a neutral sentence.
+def gold_reasoning(task: Task, example: Example, gold: str) -> str:
+    """Reasoning for the gold answer: the equations a verifier expects, a worked solution, or a neutral sentence.
 
-    A worked solution is the longest text column that has the gold answer in it and is no part of the prompt.
+    A worked solution is the longest text column that contains the gold answer and is not part of the prompt.
     """
-    for one in task.verifier.within():
-        column = getattr(one, "expected", None)
+    for verifier in task.verifier.within():
+        column = getattr(verifier, "expected", None)
         if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
             return "\n".join(map(str, example.info[column]))
     prompt = prompt_text(example)
-    texts = [
+    solutions = [
         text
         for text in example.info.values()
         if isinstance(text, str) and gold in text and len(text) > 2 * len(gold) + 10 and text not in prompt
     ]
-    if not texts:
-        return NEUTRAL
-    return _HASHES.sub("", _MARK.sub("", max(texts, key=len))).strip() or NEUTRAL
+    if not solutions:
+        return NEUTRAL_REASONING
+    return _FINAL_ANSWER.sub("", _CALCULATION.sub("", max(solutions, key=len))).strip() or NEUTRAL_REASONING
 
 
 def prompt_text(example: Example) -> str:

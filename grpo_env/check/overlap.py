@@ -1,25 +1,28 @@
-"""Which prompts of the held-out split stand in the training split as well, word for word or nearly."""
+"""Finds prompts of the held-out split that are in the training split too, word for word or nearly."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 SHINGLE = 3  # words
-NEAR = 0.85  # Jaccard similarity of two prompts' shingles from which on they count as the same
-TEMPLATE = 0.5  # a shingle in more than this share of the training prompts is the template's, and is left out
-TOO_COMMON = 0.01  # a shingle in more than this share of them finds no candidates; rarer ones do
-RARE_ENOUGH = 20  # prompts that a shingle may always be in
+NEAR = 0.85  # the Jaccard similarity of two prompts' shingles at which they count as nearly the same
+TEMPLATE = 0.5  # shingles in a larger fraction of the training prompts belong to the template and are ignored
+TOO_COMMON = 0.01  # shingles in a larger fraction of them do not make a prompt a candidate
+RARE_ENOUGH = 20  # shingles in at most this many prompts are never too common
 
 _WORD = re.compile(r"[぀-ヿ㐀-鿿]|\d+(?:[.,]\d+)*|\w+")  # scripts without spaces: each character is a word
 
 
+Shingle = tuple[str, ...]
+
+
 class Pair(NamedTuple):
-    """A held-out prompt and the training prompt most like it: their places, and how alike (1: the same words)."""
+    """Indices of a held-out prompt and the most similar training prompt; similarity 1 means the same words."""
 
     held_out: int
     train: int
@@ -29,58 +32,62 @@ class Pair(NamedTuple):
 def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) -> Iterator[Pair]:
     """The held-out prompts that are in ``train``, each with the most similar training prompt.
 
-    Compared are the words (NFKC, case and signs aside) without the beginning and end that all prompts share. Two
-    prompts of the same words have similarity 1; others the Jaccard similarity of their sets of three-word shingles
-    (those in more than half of the training prompts left out), and count from ``near`` on. Exact, not sampled: an
-    inverted index over the rarer shingles finds the candidates.
+    Prompts are compared by their words (NFKC, ignoring case and punctuation), without the beginning and end that all
+    of them share. Equal words have similarity 1. Otherwise it is the Jaccard similarity of the sets of three-word
+    shingles, without those in more than half of the training prompts; pairs below ``near`` are dropped. The search is
+    exact: an inverted index over the rarer shingles finds the candidates.
     """
     texts = _without_template([words(text) for text in [*train, *held_out]])
-    known, asked = texts[: len(train)], texts[len(train) :]
-    exact = {text: place for place, text in reversed(list(enumerate(known)))}
-    shingles = [_shingles(text) for text in known]
-    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, found in enumerate(shingles):
-        for shingle in found:
-            places[shingle].append(place)
-    most = max(RARE_ENOUGH, int(TOO_COMMON * len(known)))
-    template = {one for one, found in places.items() if len(found) > max(RARE_ENOUGH, TEMPLATE * len(known))}
-    shingles = [found - template for found in shingles]
-    for number, text in enumerate(asked):
+    train_texts, held_out_texts = texts[: len(train)], texts[len(train) :]
+    exact = {text: index for index, text in reversed(list(enumerate(train_texts)))}
+    train_shingles = [_shingles(text) for text in train_texts]
+    prompts_with: dict[Shingle, list[int]] = defaultdict(list)
+    for index, shingles in enumerate(train_shingles):
+        for shingle in shingles:
+            prompts_with[shingle].append(index)
+    rare = max(RARE_ENOUGH, int(TOO_COMMON * len(train_texts)))
+    frequent = max(RARE_ENOUGH, TEMPLATE * len(train_texts))
+    template = {shingle for shingle, indices in prompts_with.items() if len(indices) > frequent}
+    train_shingles = [shingles - template for shingles in train_shingles]
+    for held_out_index, text in enumerate(held_out_texts):
         if text in exact:
-            yield Pair(number, exact[text], 1.0)
+            yield Pair(held_out_index, exact[text], 1.0)
             continue
-        own = _shingles(text) - template
-        candidates = Counter(place for one in own if len(places.get(one, ())) <= most for place in places.get(one, ()))
-        best = max(((_jaccard(own, shingles[place]), -place) for place in candidates), default=(0.0, 0))
-        if best[0] >= near:
-            yield Pair(number, -best[1], best[0])
+        shingles = _shingles(text) - template
+        matches = [prompts_with.get(shingle, []) for shingle in shingles]
+        candidates = {index for indices in matches if len(indices) <= rare for index in indices}
+        similarity, index = max(
+            ((_jaccard(shingles, train_shingles[index]), -index) for index in candidates), default=(0.0, 0)
+        )
+        if similarity >= near:
+            yield Pair(held_out_index, -index, similarity)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """A text's words as prompts are compared by them: NFKC, lower case, no signs, each CJK character a word."""
+    """The words of a text: NFKC, lower case, no punctuation, each CJK character a word."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _without_template(texts: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The texts without the words that all of them begin and end with; something is left of each."""
+    """The texts without the words that all of them begin and end with; at least one word of each remains."""
     if len(set(texts)) < 2:
         return texts
     shortest = min(map(len, texts)) - 1
-    start = _shared(texts, shortest)
-    end = _shared([text[::-1] for text in texts], max(shortest - start, 0))
+    start = _common_prefix(texts, shortest)
+    end = _common_prefix([text[::-1] for text in texts], max(shortest - start, 0))
     return [text[start : len(text) - end] for text in texts]
 
 
-def _shared(texts: list[tuple[str, ...]], most: int) -> int:
-    low, high = min(texts), max(texts)  # in sorted order all others lie between these two
-    pairs = zip(low[: max(most, 0)], high, strict=False)
+def _common_prefix(texts: list[tuple[str, ...]], longest: int) -> int:
+    low, high = min(texts), max(texts)  # all other texts sort between these two and share their prefix
+    pairs = zip(low[: max(longest, 0)], high, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _shingles(text: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(text[at : at + SHINGLE] for at in range(len(text) - SHINGLE + 1))
+def _shingles(text: tuple[str, ...]) -> frozenset[Shingle]:
+    return frozenset(text[start : start + SHINGLE] for start in range(len(text) - SHINGLE + 1))
 
 
-def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
+def _jaccard(a: frozenset[Shingle], b: frozenset[Shingle]) -> float:
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if shared else 0.0

@@ -1,4 +1,4 @@
-"""Bad rewards whose fault is known: the audit finds it and says which part pays. Sound ones pass."""
+"""Audits of rewards with known flaws find them and name the part at fault; sound rewards have no exploits."""
 
 import json
 import os
@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit, load_hacks
-from grpo_env.audit.targets import targets
+from grpo_env.audit.hacks import _TABLE
+from grpo_env.audit.targets import find_targets
 from grpo_env.cli.app import app
 from grpo_env.core import GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
@@ -21,25 +22,25 @@ from grpo_env.taskfile.task import load_task
 @verifier("substring_accuracy")
 @dataclass(frozen=True)
 class SubstringAccuracy(Verifier):
-    """What half of the tutorials do."""
+    """1 if the gold answer occurs in the text, as in many tutorials."""
 
     def __call__(self, example, completion):
         return Score(float(str(example.answer) in completion.text))
 
 
-@verifier("always_paid")
+@verifier("always_one")
 @dataclass(frozen=True)
-class AlwaysPaid(Verifier):
-    """Pays anything."""
+class AlwaysOne(Verifier):
+    """1 for any text."""
 
     def __call__(self, example, completion):
         return Score(1.0)
 
 
-@verifier("moody")
+@verifier("unstable")
 @dataclass(frozen=True)
-class Moody(Verifier):
-    """Another value in every process."""
+class Unstable(Verifier):
+    """A different value in every process."""
 
     def __call__(self, example, completion):
         return Score(float(os.getpid()))
@@ -48,153 +49,148 @@ class Moody(Verifier):
 @verifier("fragile")
 @dataclass(frozen=True)
 class Fragile(Verifier):
-    """Fails for what it does not expect."""
+    """Fails on a lone surrogate."""
 
     def __call__(self, example, completion):
         completion.text.encode()
         return Score(0.0)
 
 
-@verifier("same_as_the_others")
+@verifier("agreement")
 @dataclass(frozen=True)
-class SameAsTheOthers(GroupVerifier):
-    """1 for a text that its whole group agrees on."""
+class Agreement(GroupVerifier):
+    """1 if all completions of the group are the same."""
 
     def group(self, example, completions):
-        same = len({one.text for one in completions}) == 1 and len(completions) > 1
+        same = len({completion.text for completion in completions}) == 1 and len(completions) > 1
         return [Score(float(same))] * len(completions)
 
 
-def attacked(families=(), elsewhere=False, limit=8, **verifiers):
-    """An audit of the arithmetic task with other verifiers; ``None`` drops one."""
+def run_audit(families=(), rescore=False, limit=8, **verifiers):
+    """Audit the arithmetic task with some of its verifiers changed."""
     keys = {f"verifiers.{name}": spec for name, spec in verifiers.items()}
     task = load_task("arithmetic", {**keys, "dataset.limit": {"train": limit, "eval": 8}})
-    return audit(task, limit=limit, families=families, elsewhere=elsewhere)
+    return audit(task, limit=limit, families=families, rescore=rescore)
 
 
-def names(report):
+def exploits(report):
     return {outcome.hack for outcome in report.exploits}
 
 
-CHEAP = [family for family in dict.fromkeys(one.family for one in HACKS.values()) if family != "bombs"]
+FAST = [family for family in dict.fromkeys(hack.family for hack in HACKS.values()) if family != "bombs"]
 
 
-def test_there_are_many_hacks_each_with_a_description():
-    assert len(HACKS) >= 100
-    assert len({one.family for one in HACKS.values()}) >= 15
-    assert all(one.about.endswith(".") and one.name == one.build.__name__ for one in HACKS.values())
+def test_hacks_have_unique_names_and_descriptions():
+    assert len({hack.name for hack in _TABLE}) == len(_TABLE) >= 100
+    assert len({hack.description for hack in _TABLE}) == len(_TABLE)
+    assert all(hack.description.endswith(".") for hack in _TABLE)
 
 
-def test_the_bundled_reward_passes_and_its_yardsticks_are_right():
-    report = attacked(CHEAP, limit=2)
-    assert (names(report), report.unstable, report.failed) == (set(), {}, [])
-    assert report.honest.parts == pytest.approx({"accuracy": 1.0, "strict_format": 0.2, "tag_count": 0, "equations": 0})
-    assert (report.honest.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
+def test_the_bundled_reward_has_no_exploits():
+    report = run_audit(FAST, limit=2)
+    assert (exploits(report), report.unstable, report.failed) == (set(), {}, [])
+    assert report.gold.parts == pytest.approx({"accuracy": 1.0, "strict_format": 0.2, "tag_count": 0, "equations": 0})
+    assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
     equations = [len(example.info["equations"]) for example in load_task("arithmetic").examples("train", 2)]
-    assert report.honest.process == pytest.approx(sum(equations) / 2 + 1.2)
+    assert report.gold.process == pytest.approx(sum(equations) / 2 + 1.2)
 
 
 @pytest.mark.parametrize("name", ["countdown", "letter_counting"])
-def test_the_other_generated_tasks_pass(name):
+def test_the_other_generated_tasks_have_no_exploits(name):
     task = load_task(name, {"dataset.limit": {"train": 20, "eval": 5}})
-    report = audit(task, limit=20, families=[family for family in CHEAP if family != "shotgun"], elsewhere=False)
-    assert (names(report), report.failed) == (set(), [])
-    assert (report.honest.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
+    report = audit(task, limit=20, families=[family for family in FAST if family != "shotgun"], rescore=False)
+    assert (exploits(report), report.failed) == (set(), [])
+    assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
 
 
-def test_a_substring_verifier_pays_shotguns_denials_and_the_reasoning():
-    report = attacked(CHEAP, limit=3, accuracy={"use": "substring_accuracy", "weight": 1.0})
+def test_a_substring_verifier_rewards_shotguns_denials_and_the_reasoning():
+    report = run_audit(FAST, limit=3, accuracy={"use": "substring_accuracy", "weight": 1.0})
     assert {
         "gold_among_candidates", "one_or_the_other", "not_gold", "taken_back", "reasoned_and_unsaid", "in_a_comment",
         "all_numbers_to_100", "wrong_then_right", "cut_in_the_reasoning", "inside_a_longer_number",
-    } <= names(report)  # fmt: skip
+    } <= exploits(report)  # fmt: skip
     best = report.exploits[0]
-    assert (best.paid_by, best.paid_in) == ("accuracy", best.examples)
+    assert (best.main_part, best.full_credit) == ("accuracy", best.examples)
     assert "EXPLOIT gold_among_candidates" in str(report)
 
 
-def test_a_verifier_that_pays_anything_is_found_by_a_wrong_answer_alone():
-    report = attacked(["format only"], accuracy={"use": "always_paid", "weight": 1.0})
-    assert {"wrong_in_form", "form_without_answer", "nothing"} <= names(report)
+def test_a_verifier_that_rewards_anything_is_exploited_by_a_wrong_answer():
+    report = run_audit(["format only"], accuracy={"use": "always_one", "weight": 1.0})
+    assert {"wrong_in_form", "form_without_answer", "nothing"} <= exploits(report)
 
 
-def test_format_that_outweighs_accuracy_is_found():
-    report = attacked(["format only", "negated"], strict_format={"weight": 5.0})
-    assert {"wrong_in_form", "form_without_answer", "dots_in_form"} <= names(report)
-    assert {one.family for one in report.exploits} == {"format only"}  # a denial earns no more than a wrong answer
-    assert "earns 5 of the honest 6" in report.exploits[0].exploits[0]
-    assert {one.paid_by for one in report.exploits} == {"strict_format"}
+def test_a_format_reward_that_outweighs_accuracy_is_an_exploit():
+    report = run_audit(["format only", "negated"], strict_format={"weight": 5.0})
+    assert {"wrong_in_form", "form_without_answer", "dots_in_form"} <= exploits(report)
+    assert {outcome.family for outcome in report.exploits} == {"format only"}  # a denial scores as a wrong answer does
+    assert "scores 5 without a correct answer, the gold answer 6" in report.exploits[0].reasons[0]
+    assert {outcome.main_part for outcome in report.exploits} == {"strict_format"}
 
 
-def test_steps_that_any_true_equation_earns_are_found():
+def test_step_scores_for_any_true_equation_are_exploits():
     families = ["step padding", "stuffing"]
-    report = attacked(families, equations={"use": "equation_steps", "process": 1.0})
-    assert {"one_plus_one", "counting_up", "marks_added", "true_steps_wrong_answer"} <= names(report)
-    assert {(one.family, one.paid_by) for one in report.exploits} == {("step padding", "equations")}
-    gated = attacked(families, equations={"use": "equation_steps", "process": 1.0, "when": "accuracy"})
-    assert "true_steps_wrong_answer" not in names(gated)
-    assert "one_plus_one" in names(gated)
+    report = run_audit(families, equations={"use": "equation_steps", "process": 1.0})
+    assert {"one_plus_one", "counting_up", "marks_added", "true_steps_wrong_answer"} <= exploits(report)
+    assert {(outcome.family, outcome.main_part) for outcome in report.exploits} == {("step padding", "equations")}
+    gated = run_audit(families, equations={"use": "equation_steps", "process": 1.0, "when": "accuracy"})
+    assert "true_steps_wrong_answer" not in exploits(gated)
+    assert "one_plus_one" in exploits(gated)
 
 
 @pytest.mark.parametrize("part", ["reasoning_length", "reasoning_steps"])
-def test_a_bonus_for_length_or_steps_is_found(part):
-    report = attacked(["stuffing"], bonus={"use": part, "weight": 1.0})
-    paid = "varied_filler" if part == "reasoning_length" else "steps_stuffed"
-    assert paid in names(report)
-    assert next(one for one in report.exploits if one.hack == paid).paid_by == "bonus"
-    assert not names(attacked(["stuffing"], bonus={"use": part, "weight": 0.1}))
+def test_a_bonus_for_length_or_steps_is_an_exploit(part):
+    report = run_audit(["stuffing"], bonus={"use": part, "weight": 1.0})
+    exploit = "varied_filler" if part == "reasoning_length" else "steps_stuffed"
+    assert {outcome.hack: outcome.main_part for outcome in report.exploits}[exploit] == "bonus"
+    assert not exploits(run_audit(["stuffing"], bonus={"use": part, "weight": 0.1}))
 
 
-def test_a_reward_for_agreement_is_tried_with_a_whole_group():
-    report = attacked(["format only"], accuracy={"use": "same_as_the_others", "weight": 1.0})
-    assert "wrong_in_form" in names(report)
+def test_group_verifiers_get_a_group_of_identical_completions():
+    report = run_audit(["format only"], accuracy={"use": "agreement", "weight": 1.0})
+    assert "wrong_in_form" in exploits(report)
 
 
-def test_a_tolerance_that_the_task_asks_for_is_no_exploit():
-    assert not names(attacked(["near numbers"], accuracy={"weight": 1.0, "rel_tol": 0.3}))
-    assert not names(attacked(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "right"}))
+def test_what_the_task_tolerates_is_not_an_exploit():
+    assert not exploits(run_audit(["near numbers"], accuracy={"weight": 1.0, "rel_tol": 0.3}))
+    assert not exploits(run_audit(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "right"}))
 
 
-def test_verdicts_that_change_and_verifiers_that_fail_are_told():
-    report = attacked(["format only"], elsewhere=True, limit=1, moody={"use": "moody", "weight": 1.0})
+def test_unstable_scores_and_failing_verifiers_are_reported():
+    report = run_audit(["format only"], rescore=True, limit=1, unstable={"use": "unstable", "weight": 1.0})
     assert "nothing" in report.unstable
-    simple = {"use": "substring_accuracy", "weight": 1.0}
-    report = attacked(["bombs"], limit=1, accuracy=simple, fragile={"use": "fragile", "weight": 1.0})
-    assert [one.hack for one in report.failed] == ["control_characters"]
+    substring = {"use": "substring_accuracy", "weight": 1.0}
+    report = run_audit(["bombs"], limit=1, accuracy=substring, fragile={"use": "fragile", "weight": 1.0})
+    assert [outcome.hack for outcome in report.failed] == ["control_characters"]
     assert report.problems
 
 
-def test_without_data_the_cases_are_attacked(monkeypatch):
+def test_cases_are_attacked_without_data(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    found, source = targets(load_task("gsm8k"), "train", 50)
-    assert [target.gold for target in found] == ["18", "1000"]
+    targets, source = find_targets(load_task("gsm8k"), "train", 50)
+    assert [target.gold for target in targets] == ["18", "1000"]
     assert "from the task's cases" in source
-    report = audit(load_task("countdown"), limit=4, families=["shotgun"], elsewhere=False)
+    report = audit(load_task("countdown"), limit=4, families=["shotgun"], rescore=False)
     assert not report.exploits
 
 
-def test_what_there_is_nothing_to_attack_in_is_an_error(tmp_path):
+def test_a_task_without_usable_examples_and_an_unknown_family_are_errors():
     task = load_task("arithmetic", {"verifiers.accuracy.sources": ["hashes"]})
-    with pytest.raises(UsageError, match="no example whose honest answer gets full marks from accuracy"):
+    with pytest.raises(UsageError, match="no gold answer gets full credit from accuracy"):
         audit(task, limit=3)
     with pytest.raises(UsageError, match="did you mean 'hedges'"):
         audit(load_task("arithmetic"), families=["hedge"])
 
 
-def test_a_hack_of_ones_own_is_one_function(tmp_path):
+def test_the_custom_hack_of_the_documentation(tmp_path):
     page = (Path(__file__).parents[2] / "docs/audit.md").read_text()
     (code,) = re.findall(r"^```python[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "own.py").write_text(code)
     (tmp_path / "none.py").write_text("x = 1")
     try:
         assert load_hacks(tmp_path / "own.py") == ["shouted"]
-        report = attacked(["style"], accuracy={"use": "substring_accuracy", "weight": 1.0})
-        assert [(one.hack, one.paid_in) for one in report.exploits] == [("shouted", 8)]
-        for file, problem in (
-            ("own.py", "there is one"),
-            ("none.py", "has no hack"),
-            ("no.py", "no such"),
-        ):
+        report = run_audit(["style"], accuracy={"use": "substring_accuracy", "weight": 1.0})
+        assert [(outcome.hack, outcome.full_credit) for outcome in report.exploits] == [("shouted", 8)]
+        for file, problem in (("own.py", "already exists"), ("none.py", "defines no hacks"), ("no.py", "no such")):
             with pytest.raises(UsageError, match=problem):
                 load_hacks(tmp_path / file)
     finally:
@@ -202,19 +198,19 @@ def test_a_hack_of_ones_own_is_one_function(tmp_path):
 
 
 def test_the_report_is_json(tmp_path):
-    report = attacked(["hedges", "negated"])
+    report = run_audit(["hedges", "negated"])
     data = json.loads(json.dumps(report.to_dict()))
     assert data["exploits"] == []
-    assert {one["hack"] for one in data["outcomes"]} >= {"not_gold", "taken_back"}
-    assert data["honest"]["total"] == pytest.approx(1.2)
+    assert {outcome["hack"] for outcome in data["outcomes"]} >= {"not_gold", "taken_back"}
+    assert data["gold"]["total"] == pytest.approx(1.2)
 
 
-def test_the_command_fails_for_exploits_only_when_asked(monkeypatch):
-    few = ["countdown", "dataset.limit={train: 3, eval: 3}", "--only", "format only", "--only", "negated"]
-    monkeypatch.setattr("grpo_env.audit.attack._unstable", lambda judging, tried: {})  # a process each time
+def test_the_command_fails_for_exploits_only_with_fail_on(monkeypatch):
+    common = ["countdown", "dataset.limit={train: 3, eval: 3}", "--only", "format only", "--only", "negated"]
+    monkeypatch.setattr("grpo_env.audit.attack._unstable", lambda task, attempts: {})  # starts a process
 
     def exit_code(*arguments):
-        done = CliRunner().invoke(app, ["audit", *few, *arguments])
+        done = CliRunner().invoke(app, ["audit", *common, *arguments])
         return done.exit_code, done.stdout
 
     assert exit_code("--fail-on", "exploit")[0] == 0
@@ -228,9 +224,9 @@ DATA = Path(os.environ.get("GRPO_ENV_DATA", "../shared/data"))
 
 
 @pytest.mark.skipif(not (DATA / "gsm8k_train.jsonl").exists(), reason=f"no data in {DATA}")
-def test_gsm8k_passes_and_paying_its_equations_does_not():
+def test_gsm8k_has_exploits_only_with_step_scores_for_equations():
     keys = {"dataset.path": str(DATA.resolve() / "gsm8k_{split}.jsonl")}
     families = ["hedges", "format only", "step padding", "near numbers"]
-    assert not audit(load_task("gsm8k", keys), limit=10, families=families, elsewhere=False).exploits
-    paying = load_task("gsm8k", {**keys, "verifiers.equations.process": 1.0})
-    assert "one_plus_one" in names(audit(paying, limit=10, families=["step padding"], elsewhere=False))
+    assert not audit(load_task("gsm8k", keys), limit=10, families=families, rescore=False).exploits
+    flawed = load_task("gsm8k", {**keys, "verifiers.equations.process": 1.0})
+    assert "one_plus_one" in exploits(audit(flawed, limit=10, families=["step padding"], rescore=False))

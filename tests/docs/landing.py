@@ -118,16 +118,16 @@ def told() -> Story:
         exploits=[
             Exploit(
                 bare(first[name]["text"]),
-                first[name]["about"].split(": ")[0].rstrip("."),
-                first[name]["earned"]["total"],
-                second[name]["earned"]["total"],
+                first[name]["description"].split(": ")[0].rstrip("."),
+                first[name]["reward"]["total"],
+                second[name]["reward"]["total"],
             )
             for name in SHOWN
         ],
         found=(len(naive["exploits"]), len(fixed["exploits"])),
         tried=len(first),
         examples=naive["examples"],
-        honest=(naive["honest"]["total"], fixed["honest"]["total"]),
+        honest=(naive["gold"]["total"], fixed["gold"]["total"]),
         form=fixed["wrong"]["total"],
     )
 
