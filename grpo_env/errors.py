@@ -1,4 +1,4 @@
-"""The errors a user can meet. Each is one line that says where, what was expected and what to do."""
+"""Errors for users. Each message is one line: where the problem is, what was expected and how to fix it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ class GrpoEnvError(Exception):
     exit_code = 1
 
 
-class UsageError(GrpoEnvError):
-    """The input is wrong: a task file, an option, a column, a path. Exit code 2."""
+class UsageError(GrpoEnvError, ValueError):
+    """Invalid input: a task file, an option, a column, a path. Exit code 2."""
 
     exit_code = 2
 
 
-class RunError(GrpoEnvError):
-    """The work failed: a diverged run, a corrupt checkpoint, a full disk. Exit code 1."""
+class RunError(GrpoEnvError, RuntimeError):
+    """A failure at run time: a diverged run, a corrupt checkpoint, a full disk. Exit code 1."""
 
 
 class InterruptedRunError(RunError):
-    """Ctrl-C. The run is saved and can go on. Exit code 130, as of programs that a signal ends."""
+    """Ctrl-C. The run was saved and can be resumed. Exit code 130, as for programs ended by SIGINT."""
 
     exit_code = 130
 
 
 class DivergedError(RunError):
-    """The model's output is not finite: its weights are of no use any more."""
+    """The model's output is not finite; its weights are unusable."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that helps with an unknown name: the nearest known one, else all of them."""
+    """A hint for an unknown name: the most similar known one, else all known names."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
@@ -42,7 +42,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def memory_ran_out(error: BaseException) -> bool:
-    """Whether that is what an exception says, of this machine or of an accelerator."""
-    from accelerate.utils.memory import should_reduce_batch_size  # late: it brings torch, which scoring does without
+    """Whether an exception means that the machine or an accelerator ran out of memory."""
+    from accelerate.utils.memory import should_reduce_batch_size  # late: imports torch, which scoring does not need
 
     return isinstance(error, MemoryError) or bool(should_reduce_batch_size(error))

@@ -1,4 +1,4 @@
-"""Finds a verifier by name: registered in this process, built in, from an entry point, or ``module:Class``."""
+"""Looks up verifiers by name: registered in this process, built in, from an entry point, or ``module:Class``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ V = TypeVar("V", bound=type[Verifier])
 
 ENTRY_POINTS = "grpo_env.verifiers"
 
-# Built-in verifiers by name and home, so that looking one up imports only its own module.
+# The classes of the built-in verifiers, as strings so that a lookup imports only one module.
 BUILT_IN: dict[str, str] = {
     "accuracy": "grpo_env.verifiers.accuracy:Accuracy",
     "strict_format": "grpo_env.verifiers.format:StrictFormat",
@@ -51,7 +51,7 @@ _registered: dict[str, type[Verifier]] = {}
 
 
 def verifier(name: str) -> Callable[[V], V]:
-    """Class decorator: make a verifier known under ``name`` in this process. Raises ``UsageError`` if taken."""
+    """Class decorator: register a verifier as ``name`` in this process. Raises ``UsageError`` if the name is taken."""
 
     def register(cls: V) -> V:
         home = BUILT_IN.get(name)
@@ -67,7 +67,7 @@ def verifier(name: str) -> Callable[[V], V]:
 
 
 def find(name: str) -> type[Verifier]:
-    """The verifier class called ``name``. Raises ``UsageError`` with the nearest known name."""
+    """The verifier class called ``name``. Raises ``UsageError`` for an unknown name."""
     if name in _registered:
         return _registered[name]
     if name in BUILT_IN:
@@ -77,45 +77,45 @@ def find(name: str) -> type[Verifier]:
     if ":" in name:
         return _load(name)
     raise UsageError(
-        f"unknown verifier {name!r}; {nearest(name, names())} (one of yours: name its file by --verifiers)"
+        f"unknown verifier {name!r}; {nearest(name, names())} (load your own verifiers with --verifiers FILE)"
     )
 
 
 def load_file(file: Path) -> list[str]:
-    """Import a Python file of a user and tell the names of the verifiers that it registers. Raises ``UsageError``.
+    """Import a user's Python file and return the names of the verifiers that it registers. Raises ``UsageError``.
 
-    Its folder goes to the end of ``sys.path``, so that the processes of a scoring run find the module as well.
+    Its folder is appended to ``sys.path``, so that the worker processes of a scoring run can import it too.
     """
     module = file.stem
     if file.suffix != ".py" or not module.isidentifier() or not file.is_file():
         problem = "its name must be a Python name" if file.is_file() else "no such file"
         raise UsageError(f"{file}: {problem}; expected a Python file with verifiers, such as my_verifiers.py")
-    other = find_spec(module)
-    if other is not None and (other.origin is None or Path(other.origin).resolve() != file.resolve()):
+    spec = find_spec(module)
+    if spec is not None and (spec.origin is None or Path(spec.origin).resolve() != file.resolve()):
         raise UsageError(f"{file}: there is another module {module!r}; rename the file")
-    if other is None:
+    if spec is None:
         sys.path.append(str(file.resolve().parent))
     try:
         import_module(module)
     except Exception as error:
         raise UsageError(f"{file}: cannot be loaded: {type(error).__name__}: {error}") from error
-    own = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
-    if not own:
-        raise UsageError(f'{file}: registers no verifier; put @verifier("NAME") on a class of it')
-    return own
+    registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
+    if not registered:
+        raise UsageError(f'{file}: registers no verifier; decorate a class with @verifier("NAME")')
+    return registered
 
 
 def names() -> list[str]:
-    """All names that ``find`` knows, sorted."""
+    """All known names except ``module:Class``, sorted."""
     return sorted({*_registered, *BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
 
 
 def _load(home: str) -> type[Verifier]:
     module, _, attribute = home.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
+        cls = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"verifier {home!r} cannot be loaded: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Verifier)):
+    if not (isinstance(cls, type) and issubclass(cls, Verifier)):
         raise UsageError(f"verifier {home!r} is not a subclass of grpo_env.core.Verifier")
-    return found
+    return cls

@@ -1,4 +1,4 @@
-"""Score, judge and the registry: what every other part relies on."""
+"""Scores, verifiers, errors and the registry."""
 
 import json
 import pickle
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from grpo_env.core import (
-    FAULTS,
+    COMPLETION_FAULTS,
     UNSCORED,
     BatchVerifier,
     Completion,
@@ -20,7 +20,7 @@ from grpo_env.core import (
     score_groups,
     score_one,
 )
-from grpo_env.errors import UsageError
+from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError, UsageError
 from grpo_env.registry import BUILT_IN, find, names, verifier
 
 
@@ -31,20 +31,20 @@ class Explodes(Verifier):
 
 
 @pytest.mark.parametrize("status", UNSCORED)
-def test_an_unscored_status_never_carries_a_value(status):
+def test_an_unscored_status_never_has_a_value(status):
     assert not Score(None, status).scored
     with pytest.raises(ValueError, match=status):
         Score(0.0, status)
 
 
-@pytest.mark.parametrize("status", ["scored", *FAULTS])
-def test_a_verdict_always_carries_a_value(status):
+@pytest.mark.parametrize("status", ["scored", *COMPLETION_FAULTS])
+def test_any_other_status_always_has_a_value(status):
     assert Score(0.0, status).scored
     with pytest.raises(ValueError, match=status):
         Score(None, status)
 
 
-def test_what_a_verifier_raises_becomes_an_unscored_score():
+def test_an_exception_of_a_verifier_becomes_an_unscored_score():
     score = score_one(Explodes(), Example("1"), Completion("x"), name="part")
     assert (score.value, score.status, score.name) == (None, "error", "part")
     assert "ZeroDivisionError: boom" in score.explanation
@@ -66,8 +66,8 @@ class Number(BatchVerifier):
 
 
 def values(verifier, *groups):
-    asked = [Group(Example("1"), [Completion(text) for text in texts]) for texts in groups]
-    return [[score.value for score in scores] for scores in score_groups(verifier, asked)]
+    rows = score_groups(verifier, [Group(Example("1"), [Completion(text) for text in texts]) for texts in groups])
+    return [[score.value for score in scores] for scores in rows]
 
 
 def test_a_group_verifier_sees_one_group_at_a_time():
@@ -75,7 +75,7 @@ def test_a_group_verifier_sees_one_group_at_a_time():
     assert score_one(Longest(), Example("1"), Completion("a")).value == 1
 
 
-def test_a_group_that_fails_leaves_the_others_alone():
+def test_a_group_that_fails_does_not_affect_others():
     assert values(Longest(), ["a", "bbb"], ["123456", "1"]) == [[0, 1], [None, None]]
 
 
@@ -84,7 +84,7 @@ def test_a_batch_verifier_sees_all_pairs_at_once_and_keeps_the_shape():
     assert values(Number()) == []
 
 
-def test_too_few_scores_are_an_error_and_not_a_shift():
+def test_too_few_scores_leave_all_completions_unscored():
     assert values(Number(), ["a", "lost"], ["c"]) == [[None, None], [None]]
 
 
@@ -94,9 +94,9 @@ class Bare(Verifier):
         return 1.0
 
 
-def test_a_number_is_no_score():
+def test_a_number_is_not_accepted_as_a_score():
     score = score_one(Bare(), Example("1"), Completion("x"))
-    assert score.explanation == "TypeError: the verifier gave 1.0, not a Score"
+    assert score.explanation == "TypeError: the verifier returned 1.0, not a Score"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Careless(Bare):
         raise RuntimeError("no connection")
 
 
-def test_a_verifier_that_judges_groups_in_a_way_of_its_own_cannot_end_a_run():
+def test_an_exception_of_an_overridden_score_groups_leaves_all_completions_unscored():
     assert values(Careless(), ["a", "b"], ["c"]) == [[None, None], [None]]
 
 
@@ -116,18 +116,18 @@ def test_a_score_survives_json_and_pickle():
     assert pickle.loads(pickle.dumps(whole)) == whole
 
 
-def test_a_labelled_copy_is_that_of_dataclasses():
+def test_relabel_equals_dataclasses_replace():
     score = Score(0.5, "scored", "whole", answer="4", parts=(Score(None, "error", "part"),), seconds=1.0)
     label = {"name": "new", "weight": 2.0, "process": 0.5, "seconds": 3.0}
-    copy = score.labelled(**label)
+    copy = score.relabel(**label)
     assert copy == replace(score, **label)
     assert hash(copy) == hash(replace(score, **label))
     assert (score.name, score.weight, score.process, score.seconds) == ("whole", 1.0, 0.0, 1.0)
-    with pytest.raises(TypeError, match="found value"):
-        score.labelled(value=1.0)
+    with pytest.raises(TypeError, match="not value"):
+        score.relabel(value=1.0)
 
 
-def test_part_finds_at_any_depth_and_says_what_is_missing():
+def test_part_searches_all_depths_and_raises_for_an_unknown_name():
     inner = Score(1.0, name="inner")
     whole = Score(1.0, name="total", parts=(Score(1.0, name="outer", parts=(inner,)),))
     assert whole.part("inner") is inner
@@ -141,14 +141,30 @@ def test_a_score_prints_its_tree():
     assert lines == ["total: unscored [error]", "  accuracy: 1 x 2  18 = 18", "  other: unscored x 1 [error]"]
 
 
+@pytest.mark.parametrize(
+    ("error", "base", "exit_code"),
+    [
+        (UsageError, ValueError, 2),
+        (RunError, RuntimeError, 1),
+        (DivergedError, RuntimeError, 1),
+        (InterruptedRunError, RuntimeError, 130),
+    ],
+)
+def test_errors_have_a_standard_base_and_survive_pickling(error, base, exit_code):
+    copy = pickle.loads(pickle.dumps(error("why")))
+    assert isinstance(copy, GrpoEnvError)
+    assert isinstance(copy, base)
+    assert (type(copy), str(copy), copy.exit_code) == (error, "why", exit_code)
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_every_built_in_verifier_is_where_the_table_says(name):
+def test_every_built_in_verifier_can_be_looked_up(name):
     assert issubclass(find(name), Verifier)
     assert find(name) is find(BUILT_IN[name])
     assert name in names()
 
 
-def test_registering_finding_and_clashing():
+def test_registering_looking_up_and_name_clashes():
     @verifier("test_core_shout")
     @dataclass(frozen=True)
     class Shout(Verifier):
@@ -172,6 +188,6 @@ def test_registering_finding_and_clashing():
         ("grpo_env.core:Score", "not a subclass"),
     ],
 )
-def test_a_wrong_home_is_a_usage_error(home, reason):
+def test_a_wrong_location_is_a_usage_error(home, reason):
     with pytest.raises(UsageError, match=reason):
         find(home)

@@ -144,7 +144,7 @@ def evaluate(
 
 def _together(verifier: Verifier) -> bool:
     """Models and servers want many at once, and what a model says depends in its last bits on what is beside it."""
-    return any(isinstance(part, BatchVerifier) for part in verifier.within())
+    return any(isinstance(part, BatchVerifier) for part in verifier.walk())
 
 
 def metric_value(score: Score, metric: str) -> float | None:

@@ -15,7 +15,7 @@ from grpo_env.core import Case, Completion, Example, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .parts import Unweighted, composed, unscored
+from .parts import Unweighted, composite_score, unscored_composite
 
 UNKNOWN = "its number of tokens is not known: files need a column num_tokens"
 
@@ -110,7 +110,7 @@ class CosineLength(Unweighted):
         super().__post_init__()
         _check_max_tokens("cosine_length", self.max_tokens)
 
-    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         judged = _judged(scores, completion)
         if isinstance(judged, Score):
             return judged
@@ -120,7 +120,7 @@ class CosineLength(Unweighted):
         value = end + (start - end) * (1 + math.cos(math.pi * progress)) / 2
         if self.exceeded is not None and progress == 1.0:
             value = self.exceeded
-        return composed(value, scores, f"{'right' if right else 'wrong'} with {tokens} tokens")
+        return composite_score(value, scores, f"{'right' if right else 'wrong'} with {tokens} tokens")
 
 
 @verifier("length_rank")
@@ -148,15 +148,15 @@ class LengthRank(Unweighted):
         Case((_text("4", 10), _text("5", 30)), (None, None), "no gold: nothing is right or wrong", options=_OF),
     )  # fmt: skip
 
-    def wholes(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
+    def combine_group(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
         lengths = [completion.num_tokens for completion in completions if completion.num_tokens is not None]
         shortest, longest = min(lengths, default=0), max(lengths, default=0)
         return [
             _ranked(scores, completion, shortest, longest) for scores, completion in zip(rows, completions, strict=True)
         ]
 
-    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        return self.wholes([scores], [completion])[0]
+    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        return self.combine_group([scores], [completion])[0]
 
 
 def _ranked(scores: tuple[Score, ...], completion: Completion, shortest: int, longest: int) -> Score:
@@ -166,14 +166,14 @@ def _ranked(scores: tuple[Score, ...], completion: Completion, shortest: int, lo
     right, tokens = judged
     rank = 0.5 - (tokens - shortest) / (longest - shortest) if longest > shortest else 0.0
     why = f"{'right' if right else 'wrong'} with {tokens} tokens of {shortest} to {longest}"
-    return composed(rank if right else min(0.0, rank), scores, why)
+    return composite_score(rank if right else min(0.0, rank), scores, why)
 
 
 def _judged(scores: tuple[Score, ...], completion: Completion) -> tuple[bool, int] | Score:
     """Whether a completion is right and how many tokens it has, or the score of one of which that is not known."""
     missing = next((score for score in scores if not score.scored), None)
     if missing is not None:
-        return unscored(missing, scores)
+        return unscored_composite(missing, scores)
     if completion.num_tokens is None:
         return Score(None, "not_applicable", explanation=UNKNOWN, parts=scores)
     return _is_right(scores), completion.num_tokens

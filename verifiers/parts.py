@@ -1,6 +1,6 @@
-"""What composites are made of: named parts with weights, gates between them, and how their groups are judged.
+"""The base of verifiers composed of others: named parts with weights, and gates between them.
 
-Parts see whole groups: one that judges a group together sees, behind a gate, only the completions that pass.
+Parts score whole groups. Behind a gate, a part sees only the completions that pass it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
 
-from grpo_env.core import FAULTS, Completion, Example, Group, Score, StepScore, Verifier, unnamed
+from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, StepScore, Verifier, score_groups
 from grpo_env.errors import UsageError, nearest
 
 from .schedule import Schedule, number_at
@@ -19,11 +19,12 @@ from .schedule import Schedule, number_at
 
 @dataclass(frozen=True)
 class Part:
-    """One verifier in a composite.
+    """A verifier in a composite.
 
-    ``weight`` counts its value in the outcome, ``process`` counts its steps in the step scores. ``when`` names a
-    sibling whose value must be above 0: else this part is worth 0 and is not run. ``statuses`` gives the value for
-    a completion's fault (``no_answer``, ``over_limit``, ``timeout``) instead of 0; ``clip`` bounds the value.
+    ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
+    names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run. ``statuses``
+    replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
+    value.
     """
 
     name: str
@@ -36,25 +37,50 @@ class Part:
 
     def __post_init__(self) -> None:
         for status in self.statuses:
-            if status not in FAULTS:
-                raise UsageError(f"verifier {self.name!r}: statuses: {status!r}; {nearest(status, FAULTS)}")
-        if self.clip is not None and self.clip[0] > self.clip[1]:
-            raise UsageError(f"verifier {self.name!r}: clip: {self.clip[0]:g} is above {self.clip[1]:g}")
+            if status not in COMPLETION_FAULTS:
+                hint = nearest(status, COMPLETION_FAULTS)
+                raise UsageError(f"verifier {self.name!r}: statuses: {status!r}; {hint}")
+        if self.clip is not None:
+            check_bounds(f"verifier {self.name!r}: clip", self.clip)
 
     @property
     def counts(self) -> bool:
-        """Whether the part can ever change the whole."""
+        """Whether the part can contribute to the total."""
         return self.weight != 0 or self.process != 0
 
     def at(self, step: int) -> Part:
-        """The part with its numbers as they stand at a training step."""
+        """The part at a training step, with constant weights."""
         weight, process = number_at(self.weight, step), number_at(self.process, step)
         return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
+
+    def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
+        """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
+        if gates is None:
+            rows = score_groups(self.verifier, groups, name=None)
+            return [[self._label(self._adjust(score)) for score in scores] for scores in rows]
+        passed = [
+            Group(example, [text for text, gate in zip(completions, row, strict=True) if _is_open(gate)])
+            for (example, completions), row in zip(groups, gates, strict=True)
+        ]
+        rows = score_groups(self.verifier, [group for group in passed if group.completions], name=None)
+        scores = chain.from_iterable(rows)
+        return [
+            [self._label(self._adjust(next(scores)) if _is_open(gate) else _closed(gate)) for gate in row]
+            for row in gates
+        ]
+
+    def _adjust(self, score: Score) -> Score:
+        if score.status in self.statuses:
+            score = replace(score, value=self.statuses[score.status])
+        return score if self.clip is None else clip(score, self.clip)
+
+    def _label(self, score: Score) -> Score:
+        return score.relabel(name=self.name, weight=number_at(self.weight, 0), process=number_at(self.process, 0))
 
 
 @dataclass(frozen=True)
 class Composite(Verifier):
-    """What all composites share: named parts, gates between them, schedules. Schedules start at step 0."""
+    """A verifier made of named parts, with gates between them. Schedules start at step 0."""
 
     parts: tuple[Part, ...]
 
@@ -62,22 +88,17 @@ class Composite(Verifier):
         if not self.parts:
             raise UsageError("of: at least one part is needed")
         names = [part.name for part in self.parts]
-        for number, part in enumerate(self.parts):
-            if part.name in names[:number]:
-                raise UsageError(f"verifier {part.name!r} is named twice")
-            seen, gate = {part.name}, part.when
-            while gate is not None:
-                if gate not in names:
-                    raise UsageError(f"verifier {part.name!r}: when: unknown part {gate!r}; {nearest(gate, names)}")
-                if gate in seen:
-                    raise UsageError(f"verifier {part.name!r}: when: the gate waits for itself")
-                seen.add(gate)
-                gate = self.parts[names.index(gate)].when
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise UsageError(f"verifier {name!r} is named twice")
+        gates = {part.name: part.when for part in self.parts}
+        for name in names:
+            _check_gate(name, gates)
 
-    def within(self) -> Iterator[Verifier]:
+    def walk(self) -> Iterator[Verifier]:
         yield self
         for part in self.parts:
-            yield from part.verifier.within()
+            yield from part.verifier.walk()
 
     def at(self, step: int) -> Self:
         return replace(self, parts=tuple(part.at(step) for part in self.parts))
@@ -93,44 +114,42 @@ class Composite(Verifier):
         return self.score_groups([Group(example, (completion,))])[0][0]
 
     def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
-        known = {part.name: part for part in self.parts}
-        judged: dict[str, list[list[Score]]] = {}
+        parts = {part.name: part for part in self.parts}
+        tables: dict[str, list[list[Score]]] = {}
 
-        def scores_of(part: Part) -> list[list[Score]]:
-            if part.name not in judged:
-                gates = scores_of(known[part.when]) if part.when else None
-                judged[part.name] = _judge_part(part, gates, groups)
-            return judged[part.name]
+        def table(part: Part) -> list[list[Score]]:
+            if part.name not in tables:
+                gates = table(parts[part.when]) if part.when else None
+                tables[part.name] = part.score(groups, gates)
+            return tables[part.name]
 
-        tables = [scores_of(part) for part in self.parts]
+        columns = [table(part) for part in self.parts]
         return [
-            [_timed(score) for score in self.wholes(list(zip(*rows, strict=True)), group.completions)]
-            for group, *rows in zip(groups, *tables, strict=True)
+            [_timed(score) for score in self.combine_group(list(zip(*rows, strict=True)), group.completions)]
+            for group, *rows in zip(groups, *columns, strict=True)
         ]
 
-    def wholes(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
-        """The scores of a group's completions, each from its parts' scores, which are in the order of the parts."""
-        return [self.whole(scores, completion) for scores, completion in zip(rows, completions, strict=True)]
+    def combine_group(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
+        """The scores of a group's completions. A row holds the scores of a completion's parts, in their order."""
+        return [self.combine(scores, completion) for scores, completion in zip(rows, completions, strict=True)]
 
     @abstractmethod
-    def whole(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        """The score of one completion from its parts' scores, in the order of the parts."""
+    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        """The score of a completion from the scores of its parts, in their order."""
 
 
 @dataclass(frozen=True)
 class Unweighted(Composite):
-    """Composites that do not add up their parts, which therefore have no weights."""
+    """A composite that does not add up its parts, which therefore have no weights."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for part in self.parts:
             if part.weight != 1.0 or part.process != 0.0:
-                raise UsageError(
-                    f"verifier {part.name!r}: only parts of a sum are weighted; give the weight to the whole"
-                )
+                raise UsageError(f"verifier {part.name!r}: only parts of a sum have weights; weight the composite")
 
 
-def composed(
+def composite_score(
     value: float, scores: tuple[Score, ...], explanation: str = "", steps: tuple[StepScore, ...] = ()
 ) -> Score:
     """A composite's score, with the scores of its parts."""
@@ -144,52 +163,49 @@ def composed(
     )
 
 
-def unscored(part: Score, scores: tuple[Score, ...]) -> Score:
-    """The score of a composite that cannot do without ``part``, which is unscored."""
+def unscored_composite(part: Score, scores: tuple[Score, ...]) -> Score:
+    """The score of a composite that needs ``part``, which is unscored."""
     why = f"{part.name}: {part.explanation or part.status}"
     return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
 
 
-def _judge_part(part: Part, gates: list[list[Score]] | None, groups: Sequence[Group]) -> list[list[Score]]:
-    """A part's scores in the shape of ``groups``. It sees only the completions that its gate lets through."""
-    if gates is None:
-        rows = unnamed(part.verifier, groups)
-        return [[_labelled(part, _bounded(part, score)) for score in scores] for scores in rows]
-    passed = [
-        Group(example, [text for text, gate in zip(texts, row, strict=True) if _is_open(gate)])
-        for (example, texts), row in zip(groups, gates, strict=True)
-    ]
-    scores = chain.from_iterable(unnamed(part.verifier, [group for group in passed if group.completions]))
-    return [
-        [_labelled(part, _bounded(part, next(scores)) if _is_open(gate) else _shut(gate)) for gate in row]
-        for row in gates
-    ]
+def clip(score: Score, bounds: tuple[float, float]) -> Score:
+    """The score with its value bounded to ``[low, high]``."""
+    low, high = bounds
+    return score if score.value is None else replace(score, value=min(max(score.value, low), high))
+
+
+def check_bounds(where: str, bounds: tuple[float, float]) -> None:
+    """Raise ``UsageError`` unless low is at most high."""
+    low, high = bounds
+    if low > high:
+        raise UsageError(f"{where}: low {low:g} is above high {high:g}")
+
+
+def _check_gate(name: str, gates: Mapping[str, str | None]) -> None:
+    """Raise ``UsageError`` unless following the gates from a part ends at a part without one."""
+    seen, gate = {name}, gates[name]
+    while gate is not None:
+        if gate not in gates:
+            raise UsageError(f"verifier {name!r}: when: unknown part {gate!r}; {nearest(gate, gates)}")
+        if gate in seen:
+            raise UsageError(f"verifier {name!r}: when: the gate depends on itself")
+        seen.add(gate)
+        gate = gates[gate]
 
 
 def _is_open(gate: Score) -> bool:
     return gate.value is not None and gate.value > 0
 
 
-def _shut(gate: Score) -> Score:
+def _closed(gate: Score) -> Score:
     if gate.scored:
         return Score(0.0, explanation=f"the gate {gate.name} is closed")
     return Score(None, "not_applicable", explanation=f"the gate {gate.name} is unscored")
 
 
-def _bounded(part: Part, score: Score) -> Score:
-    if score.status in part.statuses:
-        score = replace(score, value=part.statuses[score.status])
-    if part.clip is not None and score.value is not None:
-        score = replace(score, value=min(max(score.value, part.clip[0]), part.clip[1]))
-    return score
-
-
-def _labelled(part: Part, score: Score) -> Score:
-    return score.labelled(name=part.name, weight=number_at(part.weight, 0), process=number_at(part.process, 0))
-
-
-def _timed(whole: Score) -> Score:
-    return whole.labelled(seconds=sum(score.seconds for score in whole.parts))
+def _timed(score: Score) -> Score:
+    return score.relabel(seconds=sum(part.seconds for part in score.parts))
 
 
 def _first(texts: Iterable[str | None]) -> str | None:

@@ -1,4 +1,4 @@
-"""Numbers that change over training: a weight that fades in or out."""
+"""Numbers that change during training, such as a weight that is annealed to 0."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ Schedule: TypeAlias = Linear | Cosine
 
 
 def number_at(number: float | Schedule, step: int) -> float:
-    """A number, or what a schedule says at a training step (0-based)."""
+    """A constant, or the value of a schedule at a training step (0-based)."""
     return number.at(step) if isinstance(number, Linear) else number

@@ -88,7 +88,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
     tolerates = frozenset(
         option
-        for verifier in task.verifier.within()
+        for verifier in task.verifier.walk()
         for option in ("rel_tol", "decimals", "unevaluated")
         if getattr(verifier, option, None) not in (None, "wrong")
     )

@@ -52,7 +52,7 @@ def gold_answer(task: Task, example: Example) -> str | None:
     gold = example.answer
     if gold is None or not gold.strip():
         return None
-    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.within())
+    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.walk())
     mode = next((mode for mode in modes if mode != "one"), "one")
     if mode != "one":
         golds = [str(answer) for answer in json.loads(gold, parse_float=str)]
@@ -67,7 +67,7 @@ def gold_reasoning(task: Task, example: Example, gold: str) -> str:
 
     A worked solution is the longest text column that contains the gold answer and is not part of the prompt.
     """
-    for verifier in task.verifier.within():
+    for verifier in task.verifier.walk():
         column = getattr(verifier, "expected", None)
         if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
             return "\n".join(map(str, example.info[column]))

@@ -49,6 +49,8 @@ class Layout:
                 raise UsageError(f"no column {column!r}, which every row of a file of {self.name} has")
         try:
             return self.shape(row)
+        except UsageError:
+            raise
         except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
             raise UsageError(f"the row is not as {self.name} have it ({type(error).__name__}: {error})") from error
 

@@ -36,7 +36,7 @@ def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
 def with_parts(task: Task, score: Score) -> Score:
     """The score with the parts that callers ask for by name, of which one that failed as a whole has none."""
     names = {**dict.fromkeys(task.spec.verifiers), task.metric: None}
-    return score if score.parts else replace(score, parts=tuple(score.labelled(name=name) for name in names))
+    return score if score.parts else replace(score, parts=tuple(score.relabel(name=name) for name in names))
 
 
 def number(score: Score, unscored: float | None, where: str, caller: str, option: str) -> float:

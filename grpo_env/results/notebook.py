@@ -1,4 +1,7 @@
-"""Scores and groups as HTML for notebooks: a table of parts, and the text with its steps and answer marked."""
+"""Scores and groups as HTML for notebooks: a table of parts, and the text with its steps and answer highlighted.
+
+``%load_ext grpo_env.results.notebook`` makes a notebook show every score and group that way.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .report.spans import find_answer, marked, steps_of
 
 
 class Html(str):
-    """HTML that a notebook shows as it is."""
+    """A string that a notebook displays as HTML."""
 
     __slots__ = ()
 
@@ -25,9 +28,9 @@ class Html(str):
 
 
 def show(score: Score, completion: Completion | str | None = None, metric: str | None = None) -> Html:
-    """A score as a table of its parts; with its completion, the text beside it, steps coloured and answer marked.
+    """A score as a table of its parts; with its completion, also the text, steps colored and answer highlighted.
 
-    ``metric`` names the part whose answer is marked: by default the first that has one.
+    ``metric`` names the part whose answer is highlighted, by default the first part that has one.
     """
     text = completion.text if isinstance(completion, Completion) else completion
     parts = list(_parts(score))
@@ -37,9 +40,9 @@ def show(score: Score, completion: Completion | str | None = None, metric: str |
 
 
 def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
-    """A group as a table: one line for each completion, with its reward and the values of its parts if given.
+    """A group as a table: one row per completion, with its reward and the values of its parts if given.
 
-    Raises ``ValueError`` unless there is one score for each completion.
+    Raises ``ValueError`` unless there is one score per completion.
     """
     texts = [completion.text for completion in group.completions]
     if scores is not None and len(scores) != len(texts):
@@ -47,6 +50,13 @@ def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
     names = list(dict.fromkeys(part.name for score in scores or () for part in score.parts))
     values = [{part.name: part.value for part in score.parts} for score in scores or ()]
     return _render("group", group=group, texts=texts, scores=scores, names=names, values=values)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Called by ``%load_ext grpo_env.results.notebook``: registers HTML formatters for ``Score`` and ``Group``."""
+    formatter = ipython.display_formatter.formatters["text/html"]
+    formatter.for_type(Score, show)
+    formatter.for_type(Group, show_group)
 
 
 def _parts(score: Score, above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -110,5 +110,5 @@ class _Carried:
 
 def _own_modules(job: Job) -> list[ModuleType]:
     """The modules of ``--verifiers``; those of packages are to be installed on the cluster."""
-    names = {type(one).__module__ for one in job.task.verifier.within()}
+    names = {type(one).__module__ for one in job.task.verifier.walk()}
     return [sys.modules[name] for name in names if "." not in name and name != "__main__"]

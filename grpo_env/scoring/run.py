@@ -152,7 +152,7 @@ def _identity(task: Task, inputs: Sequence[Input], options: Options, examples: S
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {_name(type(one)): _code(type(one)) for one in task.verifier.within()},
+        "code": {_name(type(one)): _code(type(one)) for one in task.verifier.walk()},
         "options": asdict(options),
         "examples": _fingerprint(repr([(one.id, one.answer) for one in examples]).encode()) if examples else "",
         "inputs": {one.name: one.identity() for one in inputs},

@@ -51,12 +51,12 @@ class Task:
     @property
     def scores_groups(self) -> bool:
         """Whether a verifier compares the completions of a group with each other."""
-        return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.within())
+        return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.walk())
 
     @property
     def needs_prompt(self) -> bool:
         """Whether a verifier reads the prompt."""
-        return any(verifier.needs_prompt for verifier in self.verifier.within())
+        return any(verifier.needs_prompt for verifier in self.verifier.walk())
 
     @property
     def format(self) -> Format:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import get_args
 
-from grpo_env.core import FAULTS, Completion, Example, Group, Score, Status, Verifier, score_groups
+from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, Status, Verifier, score_groups
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
@@ -74,7 +74,7 @@ def judged(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
         raise FindingError("status", f"{name}: {score.status}: {score.explanation}", **texts)
     if score.value is not None and not math.isfinite(score.value):
         raise FindingError("value", f"{name}: {score.value}", **texts)
-    if score.value and name == "accuracy" and score.status in FAULTS:
+    if score.value and name == "accuracy" and score.status in COMPLETION_FAULTS:
         raise FindingError("value", f"{name}: {score.value} with status {score.status}", **texts)
     if any(not 0 <= step.start <= step.end <= len(text) for step in score.steps):
         raise FindingError("steps", f"{name}: {score.steps}"[:300], **texts)

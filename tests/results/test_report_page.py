@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
 from grpo_env.core import Completion, Example, Group, Score, StepScore
-from grpo_env.results.notebook import show, show_group
+from grpo_env.results.notebook import load_ipython_extension, show, show_group
 from grpo_env.results.report import make_report
 from grpo_env.results.report.spans import Step, find_answer, level, marked, visible
 
@@ -178,21 +179,29 @@ def test_levels_and_codes():
 # Notebooks
 
 
-def test_scores_groups_and_reports_show_themselves(rows):
+class Formatter(dict):
+    """IPython's HTML formatter, as far as an extension uses it."""
+
+    for_type = dict.__setitem__
+
+
+def test_scores_groups_and_reports_as_html(rows):
+    html = Formatter()
+    load_ipython_extension(SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": html})))
     steps = (StepScore(0, 5, 1.0, HOSTILE),)
     score = Score(0.5, name="total", parts=(Score(0.5, name="accuracy", answer="2", steps=steps),))
     completion = Completion("1+1=2 <b>")
-    assert "accuracy" in score._repr_html_()
+    assert "accuracy" in html[Score](score)
     assert '<mark>2</mark></span><sup class="v4">1</sup> &lt;b&gt;' in show(score, completion)
     group = Group(Example("q<b>", answer="2"), [completion, Completion(HOSTILE)])
     unscored = Score(None, "bad_gold", name="total")
-    for html in (
+    for page in (
         show(score, completion),
-        group._repr_html_(),
+        html[Group](group),
         show_group(group, [score, unscored]),
-        unscored._repr_html_(),
+        html[Score](unscored),
     ):
-        assert "script" not in Page(html).tags
+        assert "script" not in Page(page).tags
     with pytest.raises(ValueError, match="1 scores for 2 completions"):
         show_group(group, [score])
     assert make_report(rows)._repr_html_().startswith("<iframe srcdoc=")
