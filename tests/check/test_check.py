@@ -117,7 +117,7 @@ def test_prompts_too_long_for_the_model_are_errors(tmp_path):
     result = check(make_task(tmp_path), model="bundled")
     assert "tokens of bundled" in result.facts["lengths"]
     assert result.ok
-    task = load_task(tmp_path / "sums.yaml", {"train.max_new_tokens": 100_000})
+    task = load_task(tmp_path / "sums.yaml", {"train.sampling.max_new_tokens": 100_000})
     assert kinds(check(task, model="bundled")) == {("error", "lengths")}
 
 

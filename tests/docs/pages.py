@@ -33,7 +33,7 @@ EXIT_CODE = re.compile(r"# exit code (\d+)$")
 NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
 # What differs in every run: seconds and rates, the slowest score, clocks, the date in a run's name.
 PASSING = re.compile(
-    r"(?<=longest verdict )[\d.]+ s \(\w+\)"
+    r"(?<=slowest score )[\d.]+ s \(\w+\)"
     r"|\d[\d,.]*(?= (?:s|ms|seconds|min)\b)|\d[\d,.]*(?=/s\b)|(?<=left )\d+:\d+|(?<=elapsed )\d+:\d+"
     r"|(?<=tokens_per_second )[\d,]+|(?<=_seconds\": )[\d.e-]+|(?<=\"seconds\": )[\d.e-]+|(?<=-)\d{8}-\d+"
 )
