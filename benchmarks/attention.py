@@ -15,7 +15,7 @@ from unittest.mock import patch
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from grpo_env.trainer.engine.attention import attend
+from grpo_env.trainer.engine.attention import attention_forward
 
 # rows, heads, key and value heads, queries, keys, size, type: the bundled model, then SmolLM2-135M
 CASES = [
@@ -54,8 +54,8 @@ def main() -> None:
             if found.requires_grad:
                 found.sum().backward()
 
-        with patch("grpo_env.trainer.engine.attention._fused", lambda *_: False):
-            fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attend))
+        with patch("grpo_env.trainer.engine.attention._prefers_fused", lambda *_: False):
+            fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attention_forward))
         what = "forward" if queries == 1 else "forward, backward"
         print(f"| {rows} | {heads}/{held} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")
         print(f"| {fused:.2f} | {products:.2f} | {fused / products:.1f} x |")

@@ -78,11 +78,11 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         return [one.ids for one in made]
 
     def by_modules(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.engine.sampler.decoder_of", lambda policy: Decoder):
+        with patch("grpo_env.trainer.engine.stepwise_decoding.decoder_for", lambda policy: Decoder):
             return ours(seed, temperature)
 
     def copied(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.engine.cache.can_share", lambda policy: False):
+        with patch("grpo_env.trainer.engine.cache.can_share_prompts", lambda policy: False):
             return by_modules(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:
@@ -92,14 +92,8 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         ids = torch.tensor([[0] * (width - len(row)) + row for row in rows], device=policy.device)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=policy.device)
         ends = policy.model.generation_config.eos_token_id
-        options = {
-            "do_sample": True,
-            "temperature": temperature,
-            "top_k": 0,
-            "top_p": 1.0,
-            "eos_token_id": ends,
-        }
-        with torch.no_grad(), policy.computing():
+        options = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0, "eos_token_id": ends}
+        with torch.no_grad(), policy.autocast_context():
             made = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=longest, pad_token_id=0, **options)
         return [_cut(row, set(ends or [])) for row in made[:, width:].tolist()]
 

@@ -144,7 +144,7 @@ def ours(work: Work, listener: Listener) -> None:
     import torch
 
     from grpo_env.trainer import loop
-    from grpo_env.trainer.engine.bf16_adamw import RoundingAdamW
+    from grpo_env.trainer.engine.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
@@ -171,7 +171,7 @@ def ours(work: Work, listener: Listener) -> None:
     listener.watch.put_on(type(task.verifier), "score_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")
-    for optimizer in (torch.optim.AdamW, RoundingAdamW):
+    for optimizer in (torch.optim.AdamW, StochasticRoundingAdamW):
         listener.watch.put_on(optimizer, "step", "optimiser")
     alone = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
     with tempfile.TemporaryDirectory() as folder, suppress(EnoughError):

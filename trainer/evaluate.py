@@ -50,7 +50,7 @@ def run_eval(
     """
     from .config import TrainConfig, flatten
     from .engine.policy import load_policy
-    from .engine.sampler import with_cuda_graphs
+    from .engine.stepwise_decoding import with_cuda_graphs
     from .rollout import evaluate
 
     task = load_task(task) if isinstance(task, str) else task

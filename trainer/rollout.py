@@ -99,7 +99,7 @@ def roll_out(
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             seeds=[f"{seed}/{prompt.example.id}" for prompt in own],
-            ended=ended,
+            on_group=ended,
         )
         judgements = {number: future.result()[0] for number, future in scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in own}.values():

@@ -18,10 +18,10 @@ from grpo_env.errors import RunError, UsageError, memory_ran_out
 
 from .batch import Batch, MicroBatch, pad_micro_batches
 from .config import TrainConfig
-from .engine.bf16_adamw import RoundingAdamW
+from .engine.bf16_adamw import StochasticRoundingAdamW
 from .engine.forward import completion_states, logits_of
 from .engine.policy import Policy
-from .engine.sharding.fsdp import advance, backward, is_sharded
+from .engine.sharding.weights import backward, is_sharded, optimizer_step
 from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, tis_weight, token_logp
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
         "weight_decay": config.optimizer.weight_decay,
     }
     if config.optimizer.name == "adamw_bf16":
-        return RoundingAdamW(policy.trained.values(), config.seed, **settings)
+        return StochasticRoundingAdamW(policy.trained.values(), config.seed, **settings)
     if config.optimizer.name == "adamw":
         return torch.optim.AdamW(policy.trained.values(), **settings, fused=policy.device.type in ("cpu", "cuda"))
     try:
@@ -112,7 +112,9 @@ def update(
         sums = with_oom_retry(policy, batch, lambda: add_gradients(policy, optimizer, batch, config, denominator))
         sums = policy.accelerator.reduce(sums.to(policy.device, torch.float32), "sum").double()
         loss_value, *totals, tokens = sums.tolist()
-        norm = advance(policy, optimizer, config.optimizer.max_grad_norm) if math.isfinite(loss_value) else math.nan
+        norm = (
+            optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if math.isfinite(loss_value) else math.nan
+        )
         if not math.isfinite(norm):
             raise RunError(
                 f"step {step}: the loss ({loss_value:g}) or its gradient (norm {norm:g}) is not finite; the weights "
@@ -172,7 +174,7 @@ def add_reference(
     policy: Policy, reference: Mapping[str, Tensor], micro_batches: Sequence[MicroBatch], config: TrainConfig
 ) -> None:
     """The reference's log-probabilities of all completion tokens, into the micro-batches."""
-    with torch.no_grad(), policy.holding(reference):
+    with torch.no_grad(), policy.swapped_weights(reference):
         for micro in micro_batches:
             micro.ref_logp, _ = _row_logp(policy, micro, config)
 
@@ -218,7 +220,7 @@ def _row_logp(policy: Policy, micro: MicroBatch, config: TrainConfig) -> tuple[T
     for states, where in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
         wanted = micro.ids[where]
         flat = token_logp(
-            states, head, wanted, policy.vocabulary, config.sampling.temperature, config.loss.entropy_coef != 0
+            states, head, wanted, policy.vocab_size, config.sampling.temperature, config.loss.entropy_coef != 0
         )
         logp, entropy = logp.index_put(where, flat[0]), entropy.index_put(where, flat[1])
     return logp, entropy

@@ -8,6 +8,7 @@ from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.prompt import prompt_ids
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -94,7 +95,7 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
     from grpo_env.trainer.config import TrainConfig
 
     tokenizer, most = _tokenizer(model)
-    counts = [len(tokenizer.prompt_ids(example, task.format)) for example in examples]
+    counts = [len(prompt_ids(tokenizer, example, task.format, model)) for example in examples]
     new = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").sampling.max_new_tokens
     fact = f"prompts {_spread(counts)} tokens of {model}, and sampling.max_new_tokens {new:,}"
     if most is None:
@@ -109,21 +110,19 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
 
 
 def _tokenizer(model: str) -> tuple[Any, int | None]:
-    """Something that turns examples into ids, and the model's positions; no weights are loaded."""
+    """The model's tokenizer and its limit of positions; no weights are loaded."""
     from transformers import AutoConfig, AutoTokenizer
 
-    from grpo_env.trainer.engine.policy import BUNDLED, Policy
+    from grpo_env.trainer.engine.bundled import BUNDLED
 
-    where = str(BUNDLED) if model == "bundled" else model
+    source = str(BUNDLED) if model == "bundled" else model
     try:
-        tokenizer = AutoTokenizer.from_pretrained(where, model_max_length=10**9)  # it would warn; here it is counted
-        config = AutoConfig.from_pretrained(where)
+        tokenizer = AutoTokenizer.from_pretrained(source, model_max_length=10**9)  # or it warns about long prompts
+        config = AutoConfig.from_pretrained(source)
     except (OSError, ValueError) as problem:
         reason = next(iter(str(problem).splitlines()), type(problem).__name__)
         raise UsageError(f"--model {model}: cannot be loaded: {reason}") from problem
-    most = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
-    nothing: Any = None
-    return Policy(model, nothing, tokenizer, nothing), most
+    return tokenizer, getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
 
 
 def _spread(counts: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""Templates: a row's columns become prompt messages, the gold answer and the id. Jinja2, sandboxed and strict."""
+"""Prompts: a row's columns become messages by sandboxed Jinja2 templates, and messages become text and token ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from grpo_env.core import Format, Message
+from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError, nearest
 
 from .schema import PromptSpec
@@ -65,3 +65,31 @@ def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where
     assert spec.user is not None
     messages.append(Message("user", render(spec.user, row, format, f"{where}: prompt.user")))
     return tuple(messages)
+
+
+def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
+    """The prompt as a model reads it: a string as it is, a chat through the chat template, then the format's prefill.
+
+    Without a chat template the messages are joined by blank lines and the completion starts on a new line.
+    """
+    if isinstance(example.prompt, str):
+        return example.prompt + format.prefill
+    messages = [message._asdict() for message in example.prompt]
+    if tokenizer.chat_template is None:
+        text = "\n\n".join(message["content"] for message in messages) + "\n"
+    else:
+        text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
+    return text + format.prefill
+
+
+def prompt_ids(tokenizer: Any, example: Example, format: Format, model: str) -> list[int]:
+    """The prompt as token ids. The tokenizer adds its special tokens, except to a chat template, which writes its own.
+
+    Raises ``UsageError``, which names the ``model``, for a prompt without any token.
+    """
+    uses_template = not isinstance(example.prompt, str) and tokenizer.chat_template is not None
+    text = prompt_text(tokenizer, example, format)
+    ids: list[int] = tokenizer(text, add_special_tokens=not uses_template)["input_ids"]
+    if not ids:
+        raise UsageError(f"example {example.id}: the prompt is empty, and {model} has no start token to add")
+    return ids

@@ -44,7 +44,7 @@ ROWS = [
 
 @pytest.fixture(params=[False, True], ids=["plain", "fast"])
 def policy(policy: Policy, request: pytest.FixtureRequest) -> Policy:
-    return replace(policy, shares_prompts=request.param, has_head_apart=request.param)
+    return replace(policy, shares_prompts=request.param, has_separate_head=request.param)
 
 
 def sampler_logp(token: int) -> float:

@@ -1,1 +1,21 @@
-"""The policy and what runs it: sampling, forward passes, caches, adapters and sharding."""
+"""The engine: everything that runs the policy. The algorithm (``trainer/*.py``) uses only the calls in this table.
+
+==============================================  =====================================================================
+``policy.load_policy``, ``policy.Policy``       the model with its tokenizer and device; snapshots and swapped weights
+``forward.with_fast_paths``,                    the policy with the faster ways of computing that its model supports
+``stepwise_decoding.with_cuda_graphs``
+``lora.prepare_adapter``                        the policy with only an adapter to train
+``sampler.sample``                              token ids to rollouts: text, ids and their log-probabilities
+``forward.completion_states``, ``logits_of``    states that predict completion tokens, and their logits, with gradients
+``sharding.weights.backward``,                  gradients, and a clipped step of the optimizer, over all processes
+``optimizer_step``
+``bf16_adamw.StochasticRoundingAdamW``          an optimizer for weights in bfloat16
+``sharding.fsdp.with_fsdp``,                    the policy with sharded weights
+``sharding.deepspeed.with_deepspeed``
+``sharding.weights.unsharded``,                 all weights for a while; full tensors for a checkpoint, and back to
+``full_state``, ``shard_state``                 shards
+==============================================  =====================================================================
+
+Another rollout engine is a ``rollout_engine.RolloutEngine`` beside ``stepwise_decoding`` and ``continuous_batching``,
+with its name in ``sampler.ENGINES``.
+"""

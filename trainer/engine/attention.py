@@ -1,9 +1,9 @@
-"""Attention where torch's own does not do: of packed rows, and by plain matrix products where those are faster.
+"""Attention that torch's kernels lack or compute slowly: packed rows, shared prompts, and plain matrix products.
 
-The fused kernel for a CPU is made for long sequences. The one query of a decoding step takes it several times as long
-as products do, and so do short sequences in bfloat16. Products keep every weight for the backward pass, though, so long
-sequences stay with it, and so does float32, where it is as fast. On a GPU one masked query would have its keys copied
-for every head that shares them.
+On a CPU the fused kernel of torch is made for long sequences. For the single query of a decoding step it takes several
+times as long as matrix products do, and for short sequences in bfloat16 too. Products keep every attention weight for
+the backward pass, though, so long sequences stay with the fused kernel, and so does float32, where it is as fast. On a
+GPU the fused kernel would, for one masked query, copy its keys for every head that shares them.
 """
 
 from __future__ import annotations
@@ -19,202 +19,251 @@ from transformers.masking_utils import sdpa_mask
 
 NAME = "grpo_env"
 
-# Keys up to which all weights are kept, in bfloat16: those of a token are then fewer than what its MLP keeps.
+# In bfloat16 on a CPU, products are used up to this many keys: a token's weights then take less than its MLP saves.
 SHORT = 256
 
-# Parts in which a batch's completions attend. More hold less padding, and are more calls.
+# Number of parts in which a micro-batch's completions attend: more parts hold less padding, and are more calls.
 CHUNKS = 4
 
 
 class Layout:
     """One row that holds P prompts and then R completions, one after the other, without padding between them.
 
-    ``own`` (R,) is each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True where they have a
-    token. They are taken out of the row in parts (r, t), padded on the right: the prompts, and completions in
-    ``CHUNKS`` that are as wide as their longest, so those of like length should follow one another.
+    ``prompt_of`` (R,) is the index of each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True
+    where there is a token. To attend, the row is split into padded parts (r, t): the prompts, and ``CHUNKS`` of
+    completions, each as wide as its longest, so completions should come sorted by length.
     """
 
-    def __init__(self, own: Tensor, prompts: Tensor, completions: Tensor) -> None:
+    def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
         widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
-        chunks = zip(own.chunk(CHUNKS), completions.chunk(CHUNKS), widths, strict=True)
-        held = [(mine, given[:, :width]) for mine, given, width in chunks if width]
-        self._own = [mine for mine, _ in held]
-        self._real = [prompts, *(given for _, given in held)]
-        self._places = [real.flatten().nonzero()[:, 0] for real in self._real]
-        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[mine] for mine in self._own)]
-        steps = [torch.arange(real.shape[1], device=own.device) for real in self._real]
-        self._steps = [start[:, None] + step for start, step in zip(starts, steps, strict=True)]
+        chunks = [
+            (indices, mask[:, :width])
+            for indices, mask, width in zip(prompt_of.chunk(CHUNKS), completions.chunk(CHUNKS), widths, strict=True)
+            if width
+        ]
+        self._prompt_of = [indices for indices, _ in chunks]
+        self._token_masks = [prompts, *(mask for _, mask in chunks)]
+        self._token_places = [mask.flatten().nonzero()[:, 0] for mask in self._token_masks]
+        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
+        columns = [torch.arange(mask.shape[1], device=prompt_of.device) for mask in self._token_masks]
+        self._positions = [start[:, None] + column for start, column in zip(starts, columns, strict=True)]
         self._masks: dict[int | None, list[Tensor]] = {}
 
     @property
     def positions(self) -> Tensor:
-        """(N,) each token's position behind the start of its prompt."""
-        return torch.cat([step.expand_as(real)[real] for step, real in zip(self._steps, self._real, strict=True)])
+        """(N,) each token's position, counted from the start of its prompt."""
+        parts = zip(self._positions, self._token_masks, strict=True)
+        return torch.cat([positions.expand_as(mask)[mask] for positions, mask in parts])
 
     def masks(self, window: int | None) -> list[Tensor]:
-        """(1, 1, Lp, Lp) and (r, 1, t, Lp + t): what each token sees, at most the last ``window`` positions."""
+        """(P, 1, Lp, Lp) and (r, 1, t, Lp + t): which keys a query sees, at most the last ``window`` positions."""
         if window not in self._masks:
-            prompts, *chunks = self._steps
-            shown = prompts.masked_fill(~self._real[0], torch.iinfo(torch.int).max)  # padding is behind every token
-            keys = [prompts, *(torch.cat([shown[own], step], 1) for own, step in zip(self._own, chunks, strict=True))]
-            back = [step[:, :, None] - key[:, None] for step, key in zip(self._steps, keys, strict=True)]
-            self._masks[window] = [((each >= 0) & (each < (window or torch.inf)))[:, None] for each in back]
+            prompts, *chunks = self._positions
+            # Padding is put after every token, where causal attention does not look.
+            padded = prompts.masked_fill(~self._token_masks[0], torch.iinfo(torch.int).max)
+            both = zip(self._prompt_of, chunks, strict=True)
+            keys = [prompts, *(torch.cat([padded[indices], chunk], 1) for indices, chunk in both)]
+            distances = [q[:, :, None] - k[:, None] for q, k in zip(self._positions, keys, strict=True)]
+            self._masks[window] = [((d >= 0) & (d < (window or torch.inf)))[:, None] for d in distances]
         return self._masks[window]
 
-    def parted(self, states: Tensor) -> list[Tensor]:
+    def split(self, states: Tensor) -> list[Tensor]:
         """(P, heads, Lp, size) and (r, heads, t, size) of (1, heads, N, size), 0 where there is no token."""
-        flat, parts = torch.split(states[0].transpose(0, 1), [len(places) for places in self._places]), []
-        for own, real, places in zip(flat, self._real, self._places, strict=True):
-            padded = own.new_zeros(real.numel(), *own.shape[1:]).index_copy_(0, places, own)
-            parts.append(padded.view(*real.shape, *own.shape[1:]).transpose(1, 2))
+        rows, parts = torch.split(states[0].transpose(0, 1), [len(places) for places in self._token_places]), []
+        for row, mask, places in zip(rows, self._token_masks, self._token_places, strict=True):
+            padded = row.new_zeros(mask.numel(), *row.shape[1:]).index_copy_(0, places, row)
+            parts.append(padded.view(*mask.shape, *row.shape[1:]).transpose(1, 2))
         return parts
 
-    def seen(self, states: Tensor) -> list[Tensor]:
-        """The same of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
-        prompts, *chunks = self.parted(states)
-        both = zip(self._own, chunks, strict=True)
-        return [prompts, *(torch.cat([prompts.index_select(0, own), chunk], 2) for own, chunk in both)]
+    def split_with_prompts(self, states: Tensor) -> list[Tensor]:
+        """``split`` of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
+        prompts, *chunks = self.split(states)
+        both = zip(self._prompt_of, chunks, strict=True)
+        return [prompts, *(torch.cat([prompts.index_select(0, indices), chunk], 2) for indices, chunk in both)]
 
-    def joined(self, parts: Sequence[Tensor]) -> Tensor:
+    def join(self, parts: Sequence[Tensor]) -> Tensor:
         """(1, N, heads, size) of (P, Lp, heads, size) and (r, t, heads, size)."""
-        both = zip(parts, self._places, strict=True)
+        both = zip(parts, self._token_places, strict=True)
         return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])[None]
 
 
-class Prompts:
-    """Keys and values of P prompts, for R rows that go on behind them: every row sees its own prompt first.
+class SharedPrompts:
+    """Keys and values of P prompts, which R rows continue: every row sees its own prompt before its own tokens.
 
-    ``held`` has (P, KV heads, Lp, size) of both for each layer; ``seen`` (P, Lp) is True where a prompt, padded on the
-    left, has a token; ``own`` (R,) is each row's prompt, in order.
+    ``layers`` holds keys and values (P, KV heads, Lp, size) for each layer; ``mask`` (P, Lp) is True where a prompt,
+    padded on the left, has a token; ``prompt_of`` (R,) is the index of each row's prompt, in ascending order.
     """
 
-    def __init__(self, held: list[tuple[Tensor, Tensor]], seen: Tensor, own: Tensor) -> None:
-        self.held, self._seen = held, seen
-        self._bias: Tensor | None = None
-        if not seen.all():
-            key = held[0][0]
-            self._bias = key.new_zeros(key.shape[:3]).masked_fill(~seen[:, None], torch.finfo(key.dtype).min)
-        self._give(own)
+    def __init__(self, layers: list[tuple[Tensor, Tensor]], mask: Tensor, prompt_of: Tensor) -> None:
+        self.layers, self._mask = layers, mask
+        self._padding_bias: Tensor | None = None
+        if not mask.all():
+            key = layers[0][0]
+            self._padding_bias = key.new_zeros(key.shape[:3]).masked_fill(~mask[:, None], torch.finfo(key.dtype).min)
+        self._assign_rows(prompt_of)
 
-    def _give(self, own: Tensor) -> None:
-        """Rows stand in a table (P, M), so that one product serves all rows of a prompt."""
-        most, number = int(torch.bincount(own).max()), torch.arange(len(own), device=own.device)
-        place = own * most + number % most  # a prompt's rows follow one another
-        rows = torch.zeros(len(self._seen) * most, dtype=torch.long, device=own.device)
+    def _assign_rows(self, prompt_of: Tensor) -> None:
+        """Put the rows into a table (P, M), so that one product serves all rows of a prompt."""
+        most, number = int(torch.bincount(prompt_of).max()), torch.arange(len(prompt_of), device=prompt_of.device)
+        place = prompt_of * most + number % most  # the rows of a prompt are adjacent
+        rows = torch.zeros(len(self._mask) * most, dtype=torch.long, device=prompt_of.device)
         rows[place] = number
-        self._own, self._most = own, most
-        self._table = None if len(own) == len(rows) else (rows, place)
-        self._masks: dict[tuple[int | None, int], Tensor | None] = {}
+        self._prompt_of, self._most = prompt_of, most
+        self._table = None if len(prompt_of) == len(rows) else (rows, place)
+        self._row_masks: dict[tuple[int | None, int], Tensor | None] = {}
 
-    def select(self, kept: Tensor) -> None:
-        """Go on with some of the rows."""
-        self._give(self._own[kept])
+    def select(self, rows: Tensor) -> None:
+        """Keep only some of the rows."""
+        self._assign_rows(self._prompt_of[rows])
 
-    def scores(self, rows: Tensor, layer: int, hides: bool) -> Tensor:
-        """(R, heads, n, Lp): each row's queries (R, heads, n, size) on its prompt's keys; ``hides`` padding."""
-        return self._times(rows, self.held[layer][0].mT, self._bias if hides else None)
+    def scores(self, queries: Tensor, layer: int, hide_padding: bool) -> Tensor:
+        """(R, heads, n, Lp) products of each row's queries (R, heads, n, size) with the keys of its prompt."""
+        return self._matmul(queries, self.layers[layer][0].mT, self._padding_bias if hide_padding else None)
 
     def values(self, weights: Tensor, layer: int) -> Tensor:
-        """(R, heads, n, size): its prompt's values, by weights (R, heads, n, Lp)."""
-        return self._times(weights, self.held[layer][1])
+        """(R, heads, n, size) sums of the values of each row's prompt by weights (R, heads, n, Lp)."""
+        return self._matmul(weights, self.layers[layer][1])
 
-    def _times(self, rows: Tensor, held: Tensor, bias: Tensor | None = None) -> Tensor:
-        """(R, heads, n, m): products of each row's (R, heads, n, k) with its prompt's (P, heads, k, m)."""
+    def _matmul(self, rows: Tensor, prompts: Tensor, bias: Tensor | None = None) -> Tensor:
+        """(R, heads, n, m) products of each row's (R, heads, n, k) with its prompt's (P, heads, k, m)."""
         heads, count, inner = rows.shape[1:]
         table = rows if self._table is None else rows.index_select(0, self._table[0])
         table = table.view(-1, self._most, heads, count, inner).transpose(1, 2)
-        stacked, each = table.reshape(-1, self._most * count, inner), held.flatten(0, 1)
-        found = stacked @ each if bias is None else torch.baddbmm(bias.flatten(0, 1)[:, None], stacked, each)
-        found = found.view(-1, heads, self._most, count, held.shape[-1]).transpose(1, 2).flatten(0, 1)
-        return found if self._table is None else found.index_select(0, self._table[1])
+        stacked, right = table.reshape(-1, self._most * count, inner), prompts.flatten(0, 1)
+        product = stacked @ right if bias is None else torch.baddbmm(bias.flatten(0, 1)[:, None], stacked, right)
+        product = product.view(-1, heads, self._most, count, prompts.shape[-1]).transpose(1, 2).flatten(0, 1)
+        return product if self._table is None else product.index_select(0, self._table[1])
 
-    def mask(self, window: int | None, keys: int) -> Tensor | None:
+    def row_mask(self, window: int | None, keys: int) -> Tensor | None:
         """(R, 1, 1, Lp + keys): what the newest of ``keys`` tokens sees, at most the last ``window`` positions."""
-        if self._bias is None and window is None:
+        if self._padding_bias is None and window is None:
             return None
-        if (window, keys) not in self._masks:
-            real = self._seen[self._own]
-            real = torch.cat([real, real.new_ones(len(real), keys)], 1)
-            back = real.flip(1).cumsum(1).flip(1)  # 1 for itself
-            self._masks = {(window, keys): (real & (back <= (window or torch.inf)))[:, None, None]}
-        return self._masks[window, keys]
+        if (window, keys) not in self._row_masks:
+            mask = self._mask[self._prompt_of]
+            mask = torch.cat([mask, mask.new_ones(len(mask), keys)], 1)
+            distance = mask.flip(1).cumsum(1).flip(1)  # 1 for the newest token itself
+            self._row_masks = {(window, keys): (mask & (distance <= (window or torch.inf)))[:, None, None]}
+        return self._row_masks[window, keys]
 
 
-def attend(
+def attention_forward(
     module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    is_causal: bool | None = None,
+    *,
     layout: Layout | None = None,
-    prompts: Prompts | None = None,
-    softcap: float | None = None,
-    **others: Any,
+    prompts: SharedPrompts | None = None,
+    **options: Any,
 ) -> tuple[Tensor, None]:
-    """(rows, L, heads, size) of queries (rows, heads, L, size) on keys and values (rows, KV heads, K, size).
+    """Attention as transformers calls it: from queries (rows, heads, L, size), and keys and values (rows, KV heads, K,
+    size), to (rows, L, heads, size).
 
-    One query a row sees its ``prompts`` too; the tokens of a ``layout`` see what that says.
+    ``layout`` and ``prompts`` pass through the model's forward from this package; ``options`` are those of
+    transformers (dropout, scaling, softcap, is_causal, sliding_window, ...).
     """
+    scaling, softcap, window = (options.get(name) for name in ("scaling", "softcap", "sliding_window"))
     if layout is not None:
-        how = {"dropout": dropout, "scaling": scaling, "softcap": softcap}
-        return attend_packed(module, (query, key, value), layout, others.get("sliding_window"), how), None
-    rows, heads, length, size = query.shape
-    held, keys = key.shape[1:3]
-    unknown = dropout or any(others.get(name) is not None for name in ("position_bias", "cache"))
-    if softcap is None and prompts is None and (unknown or _fused(query, keys)):
-        whole: tuple[Tensor, None] = sdpa_attention_forward(
-            module, query, key, value, attention_mask, dropout, scaling, is_causal, **others
-        )
-        return whole
-    scaled = query * (size**-0.5 if scaling is None else scaling)
-    stacked = heads // held * length  # all queries of one key and value head
-    scaled = scaled.reshape(rows, held, stacked, size)
-    scores = scaled @ key.mT
+        dropout = options.get("dropout", 0.0)
+        return packed_attention(
+            module, (query, key, value), layout, window, dropout=dropout, scaling=scaling, softcap=softcap
+        ), None
     if prompts is not None:
-        window = others.get("sliding_window")
-        plain = softcap is None and window is None  # then all of its own keys are seen, and padding as if far away
-        scores = torch.cat([prompts.scores(scaled, module.layer_idx, hides=plain), scores], -1)
-        attention_mask = None if plain else prompts.mask(window, keys)
-    scores = scores.view(rows, held, heads // held, length, scores.shape[-1])
-    if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    if attention_mask is None and length > 1 and (module.is_causal if is_causal is None else is_causal):
-        attention_mask = torch.ones(1, 1, length, keys, dtype=torch.bool, device=key.device).tril()
-    if attention_mask is not None:
-        mask = attention_mask[:, :, None]
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
-    weights = torch.softmax(scores, -1).view(rows, held, stacked, scores.shape[-1])
-    found = weights[..., -keys:] @ value
-    if prompts is not None:
-        found = found + prompts.values(weights[..., :-keys], module.layer_idx)
-    return found.view(rows, heads, length, size).transpose(1, 2), None
+        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, softcap, window), None
+    needs_fused = options.get("dropout") or any(options.get(name) is not None for name in ("position_bias", "cache"))
+    if softcap is None and (needs_fused or _prefers_fused(query, key.shape[2])):
+        fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+        return fused
+    is_causal = options.get("is_causal")
+    if attention_mask is None and query.shape[2] > 1 and (module.is_causal if is_causal is None else is_causal):
+        attention_mask = torch.ones(1, 1, query.shape[2], key.shape[2], dtype=torch.bool, device=key.device).tril()
+    return matmul_attention(query, key, value, attention_mask, scaling, softcap), None
 
 
-def attend_packed(
-    module: Any, states: Sequence[Tensor], layout: Layout, window: int | None, how: dict[str, Any]
+def packed_attention(
+    module: Any, states: Sequence[Tensor], layout: Layout, window: int | None, **options: Any
 ) -> Tensor:
-    """(1, N, heads, size) of queries, keys and values (1, heads, N, size): each prompt on itself, each completion on
-    its prompt and itself.
+    """(1, N, heads, size) of queries, keys and values (1, heads, N, size): each prompt attends to itself, each
+    completion to its prompt and itself. ``options`` are those of ``attention_forward``.
     """
     query, key, value = states
-    parts = zip(layout.parted(query), layout.seen(key), layout.seen(value), layout.masks(window), strict=True)
-    return layout.joined([attend(module, *part, **how)[0] for part in parts])
+    parts = zip(
+        layout.split(query),
+        layout.split_with_prompts(key),
+        layout.split_with_prompts(value),
+        layout.masks(window),
+        strict=True,
+    )
+    return layout.join([attention_forward(module, *part, **options)[0] for part in parts])
 
 
-def _fused(query: Tensor, keys: int) -> bool:
+def matmul_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float | None, softcap: float | None
+) -> Tensor:
+    """Attention by matrix products, in the shapes of ``attention_forward``."""
+    scores = _stack_queries(query, key.shape[1], scaling) @ key.mT
+    weights = _attention_weights(scores, query.shape[2], mask, softcap)
+    return _unstack(weights @ value, query)
+
+
+def shared_prompt_attention(
+    layer: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    prompts: SharedPrompts,
+    scaling: float | None,
+    softcap: float | None,
+    window: int | None,
+) -> Tensor:
+    """The same for a single query per row, which sees the row's prompt and all of its ``key`` and ``value``."""
+    keys = key.shape[2]
+    queries = _stack_queries(query, key.shape[1], scaling)
+    # Without a soft cap or a window, padding can be hidden by a bias on the scores, and no mask is needed.
+    use_bias = softcap is None and window is None
+    scores = torch.cat([prompts.scores(queries, layer, hide_padding=use_bias), queries @ key.mT], -1)
+    mask = None if use_bias else prompts.row_mask(window, keys)
+    weights = _attention_weights(scores, 1, mask, softcap)
+    return _unstack(weights[..., -keys:] @ value + prompts.values(weights[..., :-keys], layer), query)
+
+
+def _stack_queries(query: Tensor, kv_heads: int, scaling: float | None) -> Tensor:
+    """(rows, KV heads, heads / KV heads * L, size): the scaled queries of all heads that share keys and values."""
+    rows, heads, length, size = query.shape
+    scaled = query * (size**-0.5 if scaling is None else scaling)
+    return scaled.reshape(rows, kv_heads, heads // kv_heads * length, size)
+
+
+def _unstack(attended: Tensor, query: Tensor) -> Tensor:
+    """(rows, L, heads, size) of (rows, KV heads, heads / KV heads * L, size)."""
+    return attended.view(query.shape).transpose(1, 2)
+
+
+def _attention_weights(scores: Tensor, length: int, mask: Tensor | None, softcap: float | None) -> Tensor:
+    """Softmax of scores (rows, KV heads, heads / KV heads * L, K) under a mask (rows or 1, 1, L, K)."""
+    rows, kv_heads, stacked, keys = scores.shape
+    scores = scores.view(rows, kv_heads, stacked // length, length, keys)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask[:, :, None], torch.finfo(scores.dtype).min)
+    elif mask is not None:
+        scores = scores + mask[:, :, None]
+    return torch.softmax(scores, -1).view(rows, kv_heads, stacked, keys)
+
+
+def _prefers_fused(query: Tensor, keys: int) -> bool:
     exact = query.dtype == torch.float32 and not torch.is_autocast_enabled(query.device.type)
     return query.shape[2] > 1 and (query.device.type != "cpu" or exact or keys > SHORT)
 
 
-AttentionInterface.register(NAME, attend)
+AttentionInterface.register(NAME, attention_forward)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def install_attention(model: Any) -> None:
-    """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), none."""
+    """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), eager code."""
     capped = getattr(model.config.get_text_config(decoder=True), "attn_logit_softcapping", None) is not None
     if model.config._attn_implementation == "sdpa" or (capped and model.config._attn_implementation == "eager"):
         model.set_attn_implementation(NAME)

@@ -1,8 +1,8 @@
-"""AdamW in half the memory: weights, gradients and moments in bfloat16, whose updates are rounded at random.
+"""AdamW in half the memory: weights, gradients and moments in bfloat16, with stochastic rounding.
 
-A bfloat16 has eight significant bits, so an update of less than a 512th of a weight would always be rounded away, and
-at GRPO's learning rates all are. Rounded up as often as it is near, the update is right on average (Gupta et al. 2015,
-section 3).
+A bfloat16 has eight significant bits, so round-to-nearest would discard every update of less than a 512th of a weight,
+and at GRPO's learning rates that is all of them. Stochastic rounding is right on average (Gupta et al. 2015, section
+3).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
-# Weights that are in float32 at the same time: the five tensors of an update then take 80 MB, whatever the model.
+# Weights that are converted to float32 at a time: the five tensors of an update then take 80 MB, whatever the model.
 CHUNK = 2**22
 
 
-def rounded(values: Tensor, draws: Tensor) -> Tensor:
-    """Float32 values as one of their two neighbours in bfloat16, the nearer one more often.
+def stochastic_round(values: Tensor, random_bits: Tensor) -> Tensor:
+    """Float32 values as one of their two neighbors in bfloat16, the nearer one more often.
 
-    ``draws``, of the values' shape, are whole numbers of 0 to 2**16 - 1, all equally likely.
+    ``random_bits``, of the values' shape, are integers that are uniform on [0, 2**16).
     """
-    return (values.view(torch.int32) + draws).bitwise_and_(-(2**16)).view(torch.float32).bfloat16()
+    return (values.view(torch.int32) + random_bits).bitwise_and_(-(2**16)).view(torch.float32).bfloat16()
 
 
-class RoundingAdamW(torch.optim.AdamW):
-    """AdamW that computes each update in float32 and keeps the outcome in bfloat16.
+class StochasticRoundingAdamW(torch.optim.AdamW):
+    """AdamW that computes each update in float32 and stores the result in bfloat16.
 
-    The draws depend on ``seed`` and on the number of updates alone, so a run that is resumed needs no state of theirs.
-    The first moment is rounded to the nearest: it forgets faster than such errors add up.
+    The random bits depend only on ``seed`` and the number of updates, so resuming needs no generator state. The first
+    moment is rounded to nearest: it decays faster than such errors accumulate.
     """
 
     def __init__(self, weights: Any, seed: int, **settings: Any) -> None:
@@ -38,7 +38,7 @@ class RoundingAdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """One update of all weights that have a gradient."""
+        """Update all weights that have a gradient."""
         generator = None
         for group in self.param_groups:
             settings = {name: group[name] for name in ("lr", "weight_decay", "eps", "amsgrad", "maximize")}
@@ -53,12 +53,12 @@ class RoundingAdamW(torch.optim.AdamW):
                 if generator is None:
                     number = self._seed * 2**32 + int(state["step"])
                     generator = torch.Generator(weight.device).manual_seed(number % 2**63)
-                kept = weight, state["exp_avg"], state["exp_avg_sq"], weight.grad.contiguous()
-                for part in zip(*(held.view(-1).split(CHUNK) for held in kept), strict=True):
-                    value, first, second, grad = (held.float() for held in part)
+                tensors = weight, state["exp_avg"], state["exp_avg_sq"], weight.grad.contiguous()
+                for chunk in zip(*(tensor.view(-1).split(CHUNK) for tensor in tensors), strict=True):
+                    value, first, second, grad = (tensor.float() for tensor in chunk)
                     adamw([value], [grad], [first], [second], [], [state["step"].clone()], fused=True, **settings)
-                    draws = torch.empty_like(value, dtype=torch.int32).random_(-(2**31), 2**31 - 1, generator=generator)
-                    part[0].copy_(rounded(value, draws.bitwise_and(2**16 - 1)))
-                    part[1].copy_(first)
-                    part[2].copy_(rounded(second, draws.bitwise_right_shift_(16).bitwise_and_(2**16 - 1)))
+                    bits = torch.empty_like(value, dtype=torch.int32).random_(-(2**31), 2**31 - 1, generator=generator)
+                    chunk[0].copy_(stochastic_round(value, bits.bitwise_and(2**16 - 1)))
+                    chunk[1].copy_(first)
+                    chunk[2].copy_(stochastic_round(second, bits.bitwise_right_shift_(16).bitwise_and_(2**16 - 1)))
                 state["step"] += 1

@@ -1,4 +1,4 @@
-"""Keys and values of a decoding batch: a prompt's once for all its completions, theirs written in place."""
+"""Keys and values of a decoding batch: stored once per prompt, and appended in place for completions."""
 
 from __future__ import annotations
 
@@ -9,88 +9,91 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-from .attention import NAME, Prompts
+from .attention import NAME, SharedPrompts
 from .policy import Policy
 
-# Tokens between two copies. With more room a small cache is read more slowly than copying it costs (in strides, from
-# memory instead of the processor's own cache); a large one costs an eighth of what a copy at every token does.
-ROOM = 8
+# Tokens between two copies. With more spare room a small cache is read more slowly than copying it costs (in strides,
+# from memory instead of the processor's cache); for a large one this is an eighth of the cost of a copy at every token.
+SPARE_TOKENS = 8
 
 
-class _Layer(DynamicLayer):  # type: ignore[misc]
-    """A layer with room for some tokens to come: ``DynamicLayer`` copies everything it holds at every token.
+class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
+    """A cache layer with spare room: ``DynamicLayer`` copies all that it stores at every token.
 
-    Stored in the type that attention computes in: under autocast rotated keys come in float32, and all of them would be
-    rounded anew at every token.
+    Stored in the dtype that attention computes in: under autocast rotated keys are float32, and all of them would be
+    rounded again at every token.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._stores: list[Tensor] = []
+        self._buffers: list[Tensor] = []
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append keys and values (rows, heads, L, size) and return all of them."""
-        new = [_as_computed(states) for states in (key_states, value_states)]
+        new = [_to_autocast_dtype(states) for states in (key_states, value_states)]
         if not self.is_initialized:
             self.lazy_initialization(*new)
             self.keys, self.values = (states[:, :, :0] for states in new)
         start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
-        if not self._in_store() or end > self._stores[0].shape[2]:
-            self._stores = [_with_room(held, end + ROOM) for held in (self.keys, self.values)]
-        for store, states in zip(self._stores, new, strict=True):
-            store[:, :, start:end] = states
-        return self._show(end)
+        if not self._is_buffered() or end > self._buffers[0].shape[2]:
+            self._buffers = [_extended(states, end + SPARE_TOKENS) for states in (self.keys, self.values)]
+        for buffer, states in zip(self._buffers, new, strict=True):
+            buffer[:, :, start:end] = states
+        return self._set_length(end)
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Go on with some of the rows."""
-        if self._in_store():
-            self._stores = [store.index_select(0, indices) for store in self._stores]
-            self._show(self.keys.shape[2])
+        """Keep only some of the rows."""
+        if self._is_buffered():
+            self._buffers = [buffer.index_select(0, indices) for buffer in self._buffers]
+            self._set_length(self.keys.shape[2])
         else:
             super().batch_select_indices(indices)
 
-    def _in_store(self) -> bool:
-        """Not before the first tokens, nor after rows were repeated."""
-        return bool(self._stores) and self.keys.data_ptr() == self._stores[0].data_ptr()
+    def _is_buffered(self) -> bool:
+        """Whether keys and values are views of the buffers: not before the first tokens, nor after repeating rows."""
+        return bool(self._buffers) and self.keys.data_ptr() == self._buffers[0].data_ptr()
 
-    def _show(self, end: int) -> tuple[Tensor, Tensor]:
-        self.keys, self.values = (store[:, :, :end] for store in self._stores)
+    def _set_length(self, length: int) -> tuple[Tensor, Tensor]:
+        self.keys, self.values = (buffer[:, :, :length] for buffer in self._buffers)
         return self.keys, self.values
 
 
 def decoding_cache(policy: Policy) -> DynamicCache:
-    """A cache that copies itself now and then only, and keeps what is outside of a sliding window, to be shared."""
+    """A cache with spare room, which keeps what is outside of a sliding window where prompts can be shared."""
     cache = DynamicCache(config=policy.model.config)
-    ours = (DynamicLayer, DynamicSlidingWindowLayer) if can_share(policy) else (DynamicLayer,)
-    cache.layers = [_Layer() if type(layer) in ours else layer for layer in cache.layers]
+    replaced = (DynamicLayer, DynamicSlidingWindowLayer) if can_share_prompts(policy) else (DynamicLayer,)
+    cache.layers = [_PreallocatedLayer() if type(layer) in replaced else layer for layer in cache.layers]
     return cache
 
 
-def behind(policy: Policy, cache: DynamicCache, seen: Tensor, group_size: int) -> tuple[DynamicCache, Prompts | None]:
-    """A cache for ``group_size`` rows behind each prompt that ``cache`` holds, and the prompts where rows share them.
+def expand_prefix(
+    policy: Policy, cache: DynamicCache, prompt_mask: Tensor, group_size: int
+) -> tuple[DynamicCache, SharedPrompts | None]:
+    """From a cache of P prompts to an empty one of P * ``group_size`` rows, and the prompts that these rows share.
 
-    ``seen`` (P, Lp) masks the prompts' padding. A model that does not attend by ``attention`` gets copies.
+    ``prompt_mask`` (P, Lp) is True where a prompt has a token. For a model that cannot share prompts the cache itself
+    holds a copy of the prompt for every row, and there are no shared prompts.
     """
-    if not can_share(policy) or not all(type(layer) is _Layer for layer in cache.layers):
+    if not can_share_prompts(policy) or not all(type(layer) is _PreallocatedLayer for layer in cache.layers):
         cache.batch_repeat_interleave(group_size)
         return cache, None
-    own = torch.arange(len(seen), device=seen.device).repeat_interleave(group_size)
-    held = [(layer.keys, layer.values) for layer in cache.layers]
-    return decoding_cache(policy), Prompts(held, seen.bool(), own)
+    prompt_of = torch.arange(len(prompt_mask), device=prompt_mask.device).repeat_interleave(group_size)
+    layers = [(layer.keys, layer.values) for layer in cache.layers]
+    return decoding_cache(policy), SharedPrompts(layers, prompt_mask.bool(), prompt_of)
 
 
-def can_share(policy: Policy) -> bool:
-    """Whether rows can see a prompt's keys and values without a copy of their own."""
-    return policy.takes_positions and policy.model.config._attn_implementation == NAME
+def can_share_prompts(policy: Policy) -> bool:
+    """Whether rows can attend to the keys and values of a prompt without their own copy of them."""
+    return policy.takes_position_ids and policy.model.config._attn_implementation == NAME
 
 
-def _with_room(held: Tensor, length: int) -> Tensor:
-    rows, heads, filled, size = held.shape
-    store = held.new_empty(rows, heads, length, size)
-    store[:, :, :filled] = held
-    return store
+def _extended(states: Tensor, length: int) -> Tensor:
+    rows, heads, filled, size = states.shape
+    buffer = states.new_empty(rows, heads, length, size)
+    buffer[:, :, :filled] = states
+    return buffer
 
 
-def _as_computed(states: Tensor) -> Tensor:
-    kind = states.device.type
-    return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
+def _to_autocast_dtype(states: Tensor) -> Tensor:
+    device = states.device.type
+    return states.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else states

@@ -1,10 +1,10 @@
-"""Another sampler: transformers' continuous batching, with keys and values in pages, where rows may end at any time."""
+"""transformers' continuous batching as a rollout engine: keys and values in pages, and rows may end at any time."""
 
 from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from transformers import GenerationConfig
@@ -13,45 +13,22 @@ from transformers.generation import ContinuousBatchingConfig
 from grpo_env.errors import DivergedError, RunError
 
 from .policy import Policy
+from .rollout_engine import OnGroupTokens, SamplingRequest
+
+TOKENS_PER_PAGE = 256
 
 
-def decode_in_pages(
-    policy: Policy,
-    prompts: Sequence[list[int]],
-    group_size: int,
-    max_new_tokens: int,
-    temperature: float,
-    seeds: Sequence[str],
-    ended: Callable[[int, list[list[int]], list[list[float]]], None],
-) -> None:
-    """Calls ``ended`` for every group: its number, and each row's tokens and their log-probabilities.
+def decode_with_continuous_batching(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+    """Sample a request, see ``RolloutEngine``, from a copy of the weights in the dtype that the policy computes in.
 
-    One generator, which starts from all ``seeds``, draws for all rows: the same call gives the same rows. It works on
-    a copy of the weights in the type that the policy computes in. Raises ``RunError``.
+    One generator, seeded by all ``seeds`` together, draws for all rows.
     """
-    rows, pages = len(prompts) * group_size, -(-(max(map(len, prompts)) + max_new_tokens) // 256)
-    sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
-    copies = group_size if temperature else 1  # it makes no copies of a greedy row
-    settings = GenerationConfig(eos_token_id=policy.end_ids or -1, num_return_sequences=copies, **sampling)
-    batching = ContinuousBatchingConfig(
-        num_blocks=rows * pages,  # or it would take most of the memory
-        max_requests_per_batch=rows,
-        max_batch_tokens=min(8192, rows + sum(map(len, prompts))),
-        auto_switch_to_flash=policy.autocast is not None,  # where it is installed; it does not know float32
-        return_logprobs=True,
-        seed=random.Random("/".join(seeds)).getrandbits(31),
-    )
-    groups: list[list[tuple[str, list[int], list[float]]]] = [[] for _ in prompts]
-    try:
-        model = copy.deepcopy(policy.model).to(policy.autocast or torch.float32)
-        model.set_attn_implementation("sdpa")
-        manager = model.init_continuous_batching(settings, batching)
-    except Exception as error:  # every family that it does not know says so in a way of its own
-        raise RunError(
-            f"sampling.engine=transformers cannot sample from {policy.name} ({error}); use sampling.engine=own"
-        ) from error
-    # Before the start, or it would be a matter of time which rows are in the first batch.
-    numbers = {name: number for number, name in enumerate(manager.add_requests(list(prompts), max_new_tokens))}
+    copies = request.group_size if request.temperature else 1  # transformers makes no copies of a greedy row
+    manager = _make_manager(policy, request, copies)
+    # Requests are added before the start, or the first batch would depend on timing.
+    request_ids = manager.add_requests(list(request.prompts), request.max_new_tokens)
+    numbers = {request_id: number for number, request_id in enumerate(request_ids)}
+    groups: list[list[tuple[str, list[int], list[float]]]] = [[] for _ in request.prompts]
     manager.start()
     try:
         while any(len(group) < copies for group in groups):
@@ -59,18 +36,47 @@ def decode_in_pages(
             if result is None and manager.is_running():
                 continue
             if result is None or result.error:
-                why = str(result.error if result else "its thread has ended")
-                # What torch.multinomial says of logits that are not finite, on a CPU and on CUDA.
-                kind = DivergedError if "`nan`" in why or "device-side assert" in why else RunError
-                raise kind(
-                    f"sampling.engine=transformers has stopped ({why}); try a lower optimizer.learning_rate, or "
-                    "sampling.engine=own"
-                )
+                raise _failure(result.error if result else "its thread has ended")
             number = numbers[result.request_id.partition("__child#")[0]]
             groups[number].append((result.request_id, result.generated_tokens, result.logprobs))
             if len(groups[number]) == copies:
-                _, tokens, logps = zip(*sorted(groups[number]) * (group_size // copies), strict=True)
-                ended(number, list(tokens), list(logps))
+                _, tokens, logps = zip(*sorted(groups[number]) * (request.group_size // copies), strict=True)
+                on_group(number, list(tokens), list(logps))
     finally:
         manager.stop(hard_stop=True)
         manager.destroy()
+
+
+def _make_manager(policy: Policy, request: SamplingRequest, copies: int) -> Any:
+    rows = len(request.prompts) * request.group_size
+    pages = -(-(max(map(len, request.prompts)) + request.max_new_tokens) // TOKENS_PER_PAGE)
+    sampling: dict[str, Any] = {}
+    if request.temperature:
+        sampling = {"do_sample": True, "temperature": request.temperature, "top_k": 0, "top_p": 1.0}
+    generation = GenerationConfig(eos_token_id=policy.end_ids or -1, num_return_sequences=copies, **sampling)
+    batching = ContinuousBatchingConfig(
+        num_blocks=rows * pages,  # the default would take most of the memory
+        max_requests_per_batch=rows,
+        max_batch_tokens=min(8192, rows + sum(map(len, request.prompts))),
+        auto_switch_to_flash=policy.autocast is not None,  # if installed; flash attention does not support float32
+        return_logprobs=True,
+        seed=random.Random("/".join(request.seeds)).getrandbits(31),
+    )
+    try:
+        model = copy.deepcopy(policy.model).to(policy.autocast or torch.float32)
+        model.set_attn_implementation("sdpa")
+        return model.init_continuous_batching(generation, batching)
+    except Exception as error:  # model families that are not supported fail in many ways
+        raise RunError(
+            f"sampling.engine=transformers cannot sample from {policy.name} ({error}); use sampling.engine=own"
+        ) from error
+
+
+def _failure(error: object) -> RunError:
+    reason = str(error)
+    # How torch.multinomial reports logits that are not finite, on a CPU and on CUDA.
+    kind = DivergedError if "`nan`" in reason or "device-side assert" in reason else RunError
+    return kind(
+        f"sampling.engine=transformers has stopped ({reason}); try a lower optimizer.learning_rate, or "
+        "sampling.engine=own"
+    )

@@ -1,8 +1,12 @@
-"""Decoding steps as a CUDA graph: all kernels of a step are started at once, at the addresses they were recorded with.
+"""Decoding steps as CUDA graphs: all kernels of a step are launched at once, with the addresses they were recorded at.
 
-A step of a small model is hundreds of kernels of a few microseconds, and starting one from Python takes longer than it
-runs. So that nothing moves, keys and values have a place for every token to come. What is not there yet is masked, and
-zeros, as it is still multiplied by 0.
+A step of a small model is hundreds of kernels of a few microseconds each, and launching one from Python takes longer
+than it runs. So that no tensor moves, keys and values have room for every token to come; places that are not yet filled
+are masked, and zero, since they are still multiplied by 0.
+
+This has never run on a GPU. On a CPU, the same step without the graph is tested against plain forward passes. At the
+start of every run on CUDA, ``stepwise_decoding.with_cuda_graphs`` compares recorded with plain steps, and if they
+differ or recording fails, decoding goes on without graphs and a message says so.
 """
 
 from __future__ import annotations
@@ -14,62 +18,64 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from .attention import attend
+from .attention import attention_forward
 from .decoder import FusedDecoder
 from .layers import hidden_states
 from .policy import Policy
 
 
 class CudaGraphDecoder(FusedDecoder):
-    """``FusedDecoder`` with each row's prompt beside its own tokens. Off CUDA its steps are not recorded.
+    """``FusedDecoder`` with a copy of its prompt in each row. Without CUDA the step runs, but is not recorded.
 
-    Fewer rows are another graph, so finished ones stay until they are half of all.
+    Another number of rows is another graph, so finished rows stay until they are half of all.
     """
 
     drop_at = 0.5
 
     def __init__(self, policy: Policy, prompts: Sequence[list[int]], group_size: int, max_new_tokens: int) -> None:
         super().__init__(policy, prompts, group_size, max_new_tokens)
-        assert self.shared is not None
-        self.held = [
+        assert self.prompts is not None
+        self.key_values = [
             [pad(states.repeat_interleave(group_size, 0), (0, 0, 0, max_new_tokens)) for states in layer]
-            for layer in self.shared.held
+            for layer in self.prompts.layers
         ]
-        self.shared = None
-        self.seen = self.seen.bool()
-        self.columns = torch.arange(self.seen.shape[1], device=policy.device)
-        self.place = self.columns[:1].clone()
-        self.given = torch.zeros_like(self.positions)
+        self.prompts = None
+        self.attention_mask = self.attention_mask.bool()
+        self.columns = torch.arange(self.attention_mask.shape[1], device=policy.device)
+        self.write_column = self.columns[:1].clone()
+        self.input_ids = torch.zeros_like(self.positions)
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.found = self.logits
+        self.graph_logits = self.logits
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Logits behind ``tokens``, until the next step."""
-        self.given.copy_(tokens)
-        self.place.fill_(self.width - 1)
+        """(rows, V) logits after ``tokens``; the next step overwrites them."""
+        self.input_ids.copy_(tokens)
+        self.write_column.fill_(self.width - 1)
         if self.policy.device.type != "cuda":
             return self._forward()
         if self.graph is None:
-            self.graph = self._captured()
+            self.graph = self._record()
         self.graph.replay()
-        return self.found
+        return self.graph_logits
 
-    def select(self, kept: Tensor) -> None:
-        """Go on with some of the rows."""
-        self.held = [[states.index_select(0, kept) for states in layer] for layer in self.held]
-        self.seen, self.positions, self.given = self.seen[kept], self.positions[kept], self.given[kept]
+    def select(self, rows: Tensor) -> None:
+        """Keep only some of the rows."""
+        self.key_values = [[states.index_select(0, rows) for states in layer] for layer in self.key_values]
+        self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
+        self.input_ids = self.input_ids[rows]
         self.graph = None
 
-    def _captured(self) -> torch.cuda.CUDAGraph:
-        # What libraries set up at their first call must not be in the graph. The call writes what the graph will.
-        aside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
+    def _record(self) -> torch.cuda.CUDAGraph:
+        # A first call, since what libraries set up at their first call must not be in the graph. It writes what the
+        # graph will write again.
+        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
             self._forward()
-        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            self.found = self._forward()
+            self.graph_logits = self._forward()
         return graph
 
     def _forward(self) -> Tensor:
@@ -77,14 +83,14 @@ class CudaGraphDecoder(FusedDecoder):
 
         def mask(window: int | None) -> Tensor:
             if window not in masks:
-                near = self.columns > self.place - (window or len(self.columns))
-                masks[window] = (self.seen & near & (self.columns <= self.place))[:, None, None]
+                near = self.columns > self.write_column - (window or len(self.columns))
+                masks[window] = (self.attention_mask & near & (self.columns <= self.write_column))[:, None, None]
             return masks[window]
 
-        def mix(attention: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
-            keys, values = self.held[attention.layer_idx]
-            for store, states in ((keys, key), (values, value)):
-                store.index_copy_(2, self.place, states.unsqueeze(2).to(store.dtype))
-            return attend(attention, query.unsqueeze(2), keys, values, mask(window), scaling=attention.scaling)[0]
+        def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
+            keys, values = self.key_values[module.layer_idx]
+            for cached, states in ((keys, key), (values, value)):
+                cached.index_copy_(2, self.write_column, states.unsqueeze(2).to(cached.dtype))
+            return attention_forward(module, query.unsqueeze(2), keys, values, mask(window), scaling=module.scaling)[0]
 
-        return self.head(hidden_states(self.policy.model, self.given, self.positions, mix))
+        return self.head(hidden_states(self.policy.model, self.input_ids, self.positions, attention_fn))

@@ -1,13 +1,12 @@
-"""The layers of Llama and its kin, written out: the same numbers by fewer operations, which keep less for the gradient.
+"""The layers of Llama and similar models, with hand-written gradients that need fewer operations and less memory.
 
-Every token is a row of its own here; which of them see each other is the business of whoever calls. Linear layers stay
-the model's, so that adapters are in place.
+States hold one row per token, without batch or sequence dimensions; the caller's ``attention_fn`` decides which tokens
+see each other. Linear layers are the model's own modules, so adapters apply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -21,11 +20,12 @@ from .attention import NAME
 # Their layers differ in biases, in norms of queries and keys, and in sliding windows only.
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
-Mix = Callable[[Any, Tensor, Tensor, Tensor, int | None], Tensor]
+# From a layer's attention module, queries, keys and values (N, heads, size) and the sliding window to (N, heads, size).
+AttentionFn = Callable[[Any, Tensor, Tensor, Tensor, int | None], Tensor]
 
 
 def is_supported(model: Any) -> bool:
-    """Whether a model's layers are these. FSDP2's want to be called as a whole."""
+    """Whether this module can compute a model's layers. FSDP2 must call its modules as a whole."""
     config = model.config
     return (
         config.model_type in FAMILIES
@@ -35,12 +35,8 @@ def is_supported(model: Any) -> bool:
     )
 
 
-def hidden_states(model: Any, tokens: Tensor, positions: Tensor, mix: Mix) -> Tensor:
-    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), as the model's modules compute them.
-
-    ``mix`` attends: of a layer's attention module, its queries, keys and values (N, heads, size) and its window it
-    makes (N, heads, size).
-    """
+def hidden_states(model: Any, tokens: Tensor, positions: Tensor, attention_fn: AttentionFn) -> Tensor:
+    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), equal to those of the model itself."""
     decoder, config = model.get_decoder(), model.config
     states = decoder.embed_tokens(tokens)
     cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size), both halves the same
@@ -49,93 +45,124 @@ def hidden_states(model: Any, tokens: Tensor, positions: Tensor, mix: Mix) -> Te
     window = config.sliding_window if config.model_type == "mistral" else None
     eps = torch.full((), config.rms_norm_eps, device=states.device)
     for layer in decoder.layers:
-        own, mlp, given = layer.self_attn, layer.mlp, _by(Normed, states, layer.input_layernorm.weight, eps)
+        attention, mlp = layer.self_attn, layer.mlp
+        normed = rms_norm(states, layer.input_layernorm.weight, eps)
         query, key, value = (
-            part(given).view(len(tokens), -1, 2 * half) for part in (own.q_proj, own.k_proj, own.v_proj)
+            projection(normed).view(len(tokens), -1, 2 * half)
+            for projection in (attention.q_proj, attention.k_proj, attention.v_proj)
         )
         if config.model_type == "qwen3":
-            query, key = _by(Normed, query, own.q_norm.weight, eps), _by(Normed, key, own.k_norm.weight, eps)
-        both = _by(Turned, torch.cat([query, key], 1), cos, sin)
-        query, key = torch.split(both, [query.shape[1], key.shape[1]], 1)
-        mixed = mix(own, query, key, value, getattr(own, "sliding_window", window))
-        states = states + own.o_proj(mixed.flatten(1))
-        given = _by(Normed, states, layer.post_attention_layernorm.weight, eps)
-        states = states + mlp.down_proj(_by(Gated, mlp.gate_proj(given), mlp.up_proj(given)))
-    return _by(Normed, states, decoder.norm.weight, eps)
+            query = rms_norm(query, attention.q_norm.weight, eps)
+            key = rms_norm(key, attention.k_norm.weight, eps)
+        rotated = rotary(torch.cat([query, key], 1), cos, sin)
+        query, key = torch.split(rotated, [query.shape[1], key.shape[1]], 1)
+        attended = attention_fn(attention, query, key, value, getattr(attention, "sliding_window", window))
+        states = states + attention.o_proj(attended.flatten(1))
+        normed = rms_norm(states, layer.post_attention_layernorm.weight, eps)
+        states = states + mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
+    return rms_norm(states, decoder.norm.weight, eps)
 
 
-def _by(function: type[Function], *given: Tensor) -> Tensor:
-    """A function's value. Readying it for a gradient takes small tensors longer than what it computes."""
-    found: Tensor = function.apply(*given) if torch.is_grad_enabled() else function.forward(_KEEPS_NOTHING, *given)  # type: ignore[no-untyped-call]
-    return found
+# Each of the three functions below skips ``Function.apply`` where no gradient is needed: on the small tensors of a
+# decoding step it takes longer than the computation itself.
 
 
-_KEEPS_NOTHING = SimpleNamespace(save_for_backward=lambda *states: None)
-
-
-class Normed(Function):
+def rms_norm(states: Tensor, weight: Tensor, eps: Tensor) -> Tensor:
     """RMSNorm (Zhang and Sennrich 2019, equation 4) of states (..., D): x / sqrt(mean(x^2) + eps) times a weight (D,).
 
-    Beside the states it keeps one number a row.
+    Computed in float32 at least, up to the weight.
     """
+    if torch.is_grad_enabled():
+        normed: Tensor = RMSNorm.apply(states, weight, eps)  # type: ignore[no-untyped-call]
+        return normed
+    return _scaled(states, _rms_scale(states, eps), weight)
+
+
+class RMSNorm(Function):
+    """The gradient of ``rms_norm``. Beside the states it saves one number per row."""
 
     @staticmethod
     def forward(context: Any, states: Tensor, weight: Tensor, eps: Tensor) -> Tensor:
-        """In float32 at least, up to the weight."""
-        exact = torch.promote_types(states.dtype, torch.float32)
-        length = torch.linalg.vector_norm(states, dim=-1, keepdim=True, dtype=exact)
-        scale = torch.addcmul(eps, length, length, value=1 / states.shape[-1]).rsqrt_()
+        """See ``rms_norm``."""
+        scale = _rms_scale(states, eps)
         context.save_for_backward(states, weight, scale)
-        return (states * scale).to(states.dtype) * weight
+        return _scaled(states, scale, weight)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        """With u = x / rms, of x: (g w - u mean(g w u)) / rms; of the weight: the sum of g u."""
+        """With u = x / rms: (g w - u mean(g w u)) / rms for x, and the sum of g u for the weight."""
         states, weight, scale = context.saved_tensors
         unit, size = states * scale, states.shape[-1]
-        both = (grad * unit).view(-1, size)
-        mean = (both @ weight.to(both.dtype)).view(scale.shape).div_(size)
-        inner = unit.mul_(mean.neg_()).addcmul_(grad, weight).mul_(scale)
-        return inner.to(states.dtype), both.sum(0).to(weight.dtype), None
+        grad_unit = (grad * unit).view(-1, size)
+        mean = (grad_unit @ weight.to(grad_unit.dtype)).view(scale.shape).div_(size)
+        grad_states = unit.mul_(mean.neg_()).addcmul_(grad, weight).mul_(scale)
+        return grad_states.to(states.dtype), grad_unit.sum(0).to(weight.dtype), None
 
 
-class Turned(Function):
-    """Rotary embedding (Su et al. 2021, equation 34): heads (N, heads, size), their halves turned by an angle.
+def _rms_scale(states: Tensor, eps: Tensor) -> Tensor:
+    """(..., 1) 1 / rms of states (..., D)."""
+    dtype = torch.promote_types(states.dtype, torch.float32)
+    length = torch.linalg.vector_norm(states, dim=-1, keepdim=True, dtype=dtype)
+    return torch.addcmul(eps, length, length, value=1 / states.shape[-1]).rsqrt_()
 
-    By cosines (N, 1, size) and sines (N, 1, size / 2). Nothing is kept but these.
+
+def _scaled(states: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
+    return (states * scale).to(states.dtype) * weight
+
+
+def rotary(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding (Su et al. 2021, equation 34) of heads (N, heads, size), whose two halves form the pairs.
+
+    ``cos`` is (N, 1, size) and ``sin`` (N, 1, size / 2).
     """
+    if torch.is_grad_enabled():
+        rotated: Tensor = Rotary.apply(states, cos, sin)  # type: ignore[no-untyped-call]
+        return rotated
+    return _rotate(states, cos, sin)
+
+
+class Rotary(Function):
+    """The gradient of ``rotary``, which is the rotation by the opposite angle. Saves only the cosines and sines."""
 
     @staticmethod
     def forward(context: Any, states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Every pair of numbers turned."""
+        """See ``rotary``."""
         context.save_for_backward(cos, sin)
-        return _turned(states, cos, sin)
+        return _rotate(states, cos, sin)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        """Turned back."""
+        """Rotated back."""
         cos, sin = context.saved_tensors
-        return _turned(grad, cos, -sin), None, None
+        return _rotate(grad, cos, -sin), None, None
 
 
-def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    half, turned = sin.shape[-1], states * cos
-    turned[..., :half].addcmul_(states[..., half:], sin, value=-1)
-    turned[..., half:].addcmul_(states[..., :half], sin)
-    return turned
+def _rotate(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half, rotated = sin.shape[-1], states * cos
+    rotated[..., :half].addcmul_(states[..., half:], sin, value=-1)
+    rotated[..., half:].addcmul_(states[..., :half], sin)
+    return rotated
 
 
-class Gated(Function):
-    """silu(gate) * up (Shazeer 2020, equation 5). Nothing is kept but the two."""
+def swiglu(gate: Tensor, up: Tensor) -> Tensor:
+    """silu(gate) * up (Shazeer 2020, equation 5)."""
+    if torch.is_grad_enabled():
+        product: Tensor = SwiGLU.apply(gate, up)  # type: ignore[no-untyped-call]
+        return product
+    return silu(gate).mul_(up)
+
+
+class SwiGLU(Function):
+    """The gradient of ``swiglu``. Saves only its two inputs."""
 
     @staticmethod
     def forward(context: Any, gate: Tensor, up: Tensor) -> Tensor:
-        """Of tensors of one shape."""
+        """See ``swiglu``."""
         context.save_for_backward(gate, up)
         return silu(gate).mul_(up)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        """The gate opens again."""
+        """Gradients of gate and up."""
         gate, up = context.saved_tensors
         return torch.ops.aten.silu_backward(grad * up, gate), silu(gate).mul_(grad)

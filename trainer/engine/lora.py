@@ -1,4 +1,4 @@
-"""LoRA (Hu et al. 2021) by peft: a small adapter is trained, and the weights below it stay as they are."""
+"""LoRA (Hu et al. 2021) by peft: a small adapter is trained, and the base weights stay frozen."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .policy import Policy
 
 
 def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
-    """Let an adapter be all that is trained: the one that the model came with, or a new one of ``lora.rank``.
+    """Train only an adapter: the one that the model was loaded with, or a new one of ``lora.rank``.
 
-    A new one begins at zero (section 4.1 there), so the policy begins as the model; the seed fixes its other half.
-    Raises ``UsageError`` without peft, and for target layers that the model does not have.
+    A new adapter starts at zero (Hu et al., section 4.1), so the policy starts as the model; the seed fixes the random
+    one of its two matrices. Raises ``UsageError`` without peft, and for target layers that the model does not have.
     """
     model, name = policy.model, policy.name
     if getattr(model, "_hf_peft_config_loaded", False):
         if config.lora.rank:
             raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora.rank out")
-        model.set_adapter(model.active_adapters())  # loaded, it is frozen
+        model.set_adapter(model.active_adapters())  # a loaded adapter is frozen
     elif config.lora.rank:
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             model.add_adapter(_lora(policy, config))
     else:
         return
-    if policy.autocast:  # which would round them at every use
+    if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use
         head = model.get_output_embeddings()
         for layer in model.modules():
             if type(layer) is torch.nn.Linear and layer is not head and not layer.weight.requires_grad:

@@ -1,4 +1,4 @@
-"""The model that is trained: loading it, where and in which precision it runs, and prompts as its tokens."""
+"""The policy: the model being trained with its tokenizer, device and precision, and how to load it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ from transformers.utils import logging as transformers_logging
 
 from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
+from grpo_env.taskfile import prompt as prompts
 
 from .attention import install_attention
-
-BUNDLED = Path(__file__).parent.parent / "bundled"
+from .bundled import BUNDLED
 
 
 @dataclass(frozen=True)
 class Policy:
     """A causal language model with its tokenizer, on its device.
 
-    ``name`` is what the user called it; ``autocast`` the type to compute in, ``None`` for the weights' own.
-    Fast paths of the loss that this model has (see ``forward``): ``shares_prompts``, a group's prompt goes through
-    the model once; ``has_head_apart``, the LM head is applied to a few tokens at a time; and of sampling: ``captures``,
-    decoding steps are CUDA graphs (see ``captured``). ``paged`` samples are
-    transformers' own (see ``paged``); ``engine`` is DeepSpeed's, where it trains the model (see ``sharding.zero``).
+    Attributes:
+        name: what the user called the model: ``bundled``, a folder or a hub id.
+        autocast: the dtype to compute in; ``None`` for that of the weights.
+        shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
+        has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
+        uses_cuda_graphs: decoding steps are CUDA graphs (see ``cuda_graph``).
+        rollout_engine: which engine of ``sampler.ENGINES`` samples.
+        deepspeed_engine: DeepSpeed's engine, where it trains the model (see ``sharding.deepspeed``).
     """
 
     name: str
@@ -43,10 +46,10 @@ class Policy:
     accelerator: Accelerator
     autocast: torch.dtype | None = None
     shares_prompts: bool = False
-    has_head_apart: bool = False
-    captures: bool = False
-    paged: bool = False
-    engine: Any = None
+    has_separate_head: bool = False
+    uses_cuda_graphs: bool = False
+    rollout_engine: str = "own"
+    deepspeed_engine: Any = None
 
     @property
     def device(self) -> torch.device:
@@ -55,122 +58,114 @@ class Policy:
 
     @property
     def parameters(self) -> int:
-        """Number of weights; shared ones count once."""
-        return size(self.model.parameters())
+        """Number of weights; tied ones count once."""
+        return count_weights(self.model.parameters())
 
     @cached_property
     def end_ids(self) -> list[int]:
-        """Ids that end a completion: the generation config's, which may be several, and the tokenizer's."""
+        """Ids that end a completion: those of the generation config and that of the tokenizer."""
         ends = self.model.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
 
     @property
-    def vocabulary(self) -> int:
+    def vocab_size(self) -> int:
         """Number of logits."""
         return int(self.model.config.get_text_config(decoder=True).vocab_size)
 
     @cached_property
-    def takes_positions(self) -> bool:
-        """Whether the model wants position ids; others work positions out from the attention mask."""
+    def takes_position_ids(self) -> bool:
+        """Whether the model accepts position ids; others derive positions from the attention mask."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
     @cached_property
     def max_positions(self) -> int | None:
-        """Longest prompt and completion together, where the model has such a limit."""
+        """Limit on the length of prompt plus completion, if the model has one."""
         return getattr(self.model.config.get_text_config(decoder=True), "max_position_embeddings", None)
 
     @property
     def trained(self) -> dict[str, Tensor]:
-        """The weights that training changes: all, or an adapter's. Weights that layers share come once."""
+        """The weights that training changes: all, or an adapter's. Tied weights are listed once."""
         return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
 
     def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the trained weights: all that a reference model or a checkpoint needs beside what was loaded."""
-        return {name: held(weight).detach().clone() for name, weight in self.trained.items()}
+        """A copy of the trained weights (with DeepSpeed's stage 3, of this process's shards)."""
+        return {name: local_shard(weight).detach().clone() for name, weight in self.trained.items()}
 
     def restore(self, weights: Mapping[str, Tensor]) -> None:
-        """Give the trained weights the values of a snapshot. Raises ``KeyError`` for one that is missing."""
+        """Copy a snapshot into the trained weights. Raises ``KeyError`` if one is missing."""
         for name, weight in self.trained.items():
-            held(weight).data.copy_(weights[name])
+            local_shard(weight).data.copy_(weights[name])
 
     @contextmanager
-    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
-        """Compute with the values of a snapshot, then with one's own again; they are exchanged one by one."""
+    def swapped_weights(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """Compute with the weights of a snapshot inside the block.
+
+        The two are exchanged in place, one tensor at a time, so no third copy of the model is needed. ``weights`` holds
+        the policy's own weights meanwhile.
+        """
         try:
-            self._exchange(weights)
+            self._swap(weights)
             yield
         finally:
-            self._exchange(weights)
+            self._swap(weights)
 
-    def _exchange(self, weights: Mapping[str, Tensor]) -> None:
-        if self.engine is not None:
-            self.engine.empty_partition_cache()  # what was gathered of the values that go
+    def _swap(self, weights: Mapping[str, Tensor]) -> None:
+        if self.deepspeed_engine is not None:
+            self.deepspeed_engine.empty_partition_cache()  # it may hold gathered copies of the current weights
         for name, weight in self.trained.items():
-            own = held(weight).detach().clone()
-            held(weight).data.copy_(weights[name])
-            weights[name].copy_(own)
+            current = local_shard(weight).detach().clone()
+            local_shard(weight).data.copy_(weights[name])
+            weights[name].copy_(current)
 
-    def computing(self) -> AbstractContextManager[Any]:
+    def autocast_context(self) -> AbstractContextManager[Any]:
         """The context for every forward pass."""
         return torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None)
 
     def decode(self, ids: Any) -> str:
-        """Text of token ids, without special tokens and with its spaces as they are."""
+        """Text of token ids, without special tokens and with spaces unchanged."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     def prompt_text(self, example: Example, format: Format) -> str:
-        """The prompt as text: a string verbatim, a chat through the model's template, then the format's prefill.
-
-        Without a template the messages are joined by blank lines and the completion starts on a new line.
-        """
-        if isinstance(example.prompt, str):
-            return example.prompt + format.prefill
-        messages = [message._asdict() for message in example.prompt]
-        if self.tokenizer.chat_template is None:
-            text = "\n\n".join(message["content"] for message in messages) + "\n"
-        else:
-            text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        return text + format.prefill
+        """The prompt as text, see ``taskfile.prompt.prompt_text``."""
+        return prompts.prompt_text(self.tokenizer, example, format)
 
     def prompt_ids(self, example: Example, format: Format) -> list[int]:
-        """The prompt as token ids. A chat template writes its own special tokens; other text gets the tokenizer's."""
-        templated = not isinstance(example.prompt, str) and self.tokenizer.chat_template is not None
-        text = self.prompt_text(example, format)
-        ids: list[int] = self.tokenizer(text, add_special_tokens=not templated)["input_ids"]
-        if not ids:
-            raise UsageError(f"example {example.id}: the prompt is empty, and {self.name} has no start token to add")
-        return ids
+        """The prompt as token ids, see ``taskfile.prompt.prompt_ids``."""
+        return prompts.prompt_ids(self.tokenizer, example, format, self.name)
 
 
-def held(weight: Tensor) -> Tensor:
-    """What this process keeps of a weight: all of it or, with DeepSpeed's stage 3, a flat share."""
+def local_shard(weight: Tensor) -> Tensor:
+    """The part of a weight that this process stores: all of it or, with DeepSpeed's stage 3, a flat shard."""
     return getattr(weight, "ds_tensor", weight)
 
 
-def size(weights: Iterable[Tensor]) -> int:
-    """Number of weights in tensors, whole or in shares."""
+def count_weights(weights: Iterable[Tensor]) -> int:
+    """Number of weights in tensors, whether whole or sharded by DeepSpeed."""
     return sum(getattr(weight, "ds_numel", weight.numel()) for weight in weights)
 
 
 def load_policy(
     name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
 ) -> Policy:
-    """Load a model: ``bundled``, a folder, or a hub id.
+    """Load a policy from ``bundled``, a folder, or a hub id.
 
     Weights are float32 whatever the file holds, so that small updates are not rounded away. Dropout stays off (eval
-    mode), or the ratio of the first update would not be 1. Raises ``UsageError`` for a model that does not load
-    and for a device or precision that is not there.
+    mode), or the importance ratio of the first update would not be 1.
+
+    Raises:
+        UsageError: the model does not load, or the device or the precision is not available.
     """
-    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.zero``
+    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.deepspeed``
         accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
-    disable_fsdp_ram_efficient_loading()  # every process reads the file: transformers would give weights to one only
-    found = accelerator.device.type
-    if device not in ("auto", found):
-        raise UsageError(f"device {device!r} is not available here; found {found!r}")
-    if precision == "bf16" and found == "cuda" and not torch.cuda.is_bf16_supported():
+    disable_fsdp_ram_efficient_loading()  # it would give weights to one process only; here every process loads them
+    available = accelerator.device.type
+    if device not in ("auto", available):
+        raise UsageError(f"device {device!r} is not available here; found {available!r}")
+    supports_bf16 = available == "cuda" and torch.cuda.is_bf16_supported()
+    if precision == "bf16" and available == "cuda" and not supports_bf16:
         raise UsageError("precision 'bf16' is not supported by this GPU; use precision=fp32")
-    use_bf16 = precision == "bf16" or (precision == "auto" and found == "cuda" and torch.cuda.is_bf16_supported())
+    use_bf16 = precision == "bf16" or (precision == "auto" and supports_bf16)
     model, tokenizer = load_model(name)
     model.to(accelerator.device)
     install_attention(model)
@@ -181,23 +176,23 @@ def load_policy(
 
 
 def load_model(name: str | Path) -> tuple[Any, Any]:
-    """Model and tokenizer as transformers loads them, float32; an adapter's folder gives the model that it is for.
+    """Model and tokenizer as transformers loads them, in float32. An adapter's folder gives its base model with it.
 
     Raises ``UsageError``.
     """
     transformers_logging.disable_progress_bar()
-    place = BUNDLED if name == "bundled" else Path(name)
-    if place.is_absolute() and not place.is_dir():
+    source = BUNDLED if name == "bundled" else Path(name)
+    if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
-    place = place.resolve() if place.is_dir() else place  # it goes into the files of an adapter
-    is_adapter = (place / "adapter_config.json").is_file()
+    source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file
+    is_adapter = (source / "adapter_config.json").is_file()
     if is_adapter and find_spec("peft") is None:
         raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
     try:
-        model = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
-        own = not is_adapter or (place / "tokenizer_config.json").is_file()
-        tokenizer = AutoTokenizer.from_pretrained(place if own else model.name_or_path)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
+        has_tokenizer = not is_adapter or (source / "tokenizer_config.json").is_file()
+        tokenizer = AutoTokenizer.from_pretrained(source if has_tokenizer else model.name_or_path)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        why = str(error).strip().split("\n")[0]
-        raise UsageError(f"model {str(name)!r} cannot be loaded ({why}); give a hub id or a folder") from error
+        reason = str(error).strip().split("\n")[0]
+        raise UsageError(f"model {str(name)!r} cannot be loaded ({reason}); give a hub id or a folder") from error
     return model, tokenizer

@@ -15,7 +15,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
-from ..engine.sharding.fsdp import is_sharded, load_optimizer, shares, whole_model, whole_state
+from ..engine.sharding.weights import full_model_state, full_state, is_sharded, load_optimizer, shard_state
 from ..prompts import PromptSampler
 from .folder import MODEL, RunFiles, read_config, replace, sync, writing
 
@@ -50,7 +50,7 @@ class RunFolder(RunFiles):
         ``reference`` holds the weights of a reference that moves, ``None`` where it stays as it was.
         """
         state = {"step": step, "rates": [pool.rates for pool in pools]}
-        state |= whole_state(policy, optimizer, reference, self.writes)
+        state |= full_state(policy, optimizer, reference, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -94,7 +94,7 @@ class RunFolder(RunFiles):
                     raise ValueError("its checksum does not match")
                 # A device has no room for a second copy, and of a share each process reads what is its own.
                 state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
-                state = shares(policy, state)
+                state = shard_state(policy, state)
                 policy.restore(state["weights"])
                 load_optimizer(policy, optimizer, state["optimizer"])
                 if reference is not None:
@@ -116,7 +116,7 @@ class RunFolder(RunFiles):
 
     def save_model(self, policy: Policy) -> None:
         """Write the model and tokenizer to ``model/``, as transformers loads them."""
-        weights = whole_model(policy, self.writes)
+        weights = full_model_state(policy, self.writes)
         if self.writes:
             draft = self.path / f".{MODEL}.tmp"
             with writing(self.path / MODEL):

@@ -20,10 +20,11 @@ from ..config import TrainConfig, flatten
 from ..engine.forward import with_fast_paths
 from ..engine.layers import is_supported
 from ..engine.lora import prepare_adapter
-from ..engine.policy import Policy, load_policy, size
-from ..engine.sampler import with_cuda_graphs
-from ..engine.sharding.deepspeed import with_engine
-from ..engine.sharding.fsdp import is_sharded, shard
+from ..engine.policy import Policy, count_weights, load_policy
+from ..engine.sharding.deepspeed import with_deepspeed
+from ..engine.sharding.fsdp import with_fsdp
+from ..engine.sharding.weights import is_sharded
+from ..engine.stepwise_decoding import with_cuda_graphs
 from ..evaluate import accuracy_interval, summarise
 from ..prompts import PromptSampler, check_task
 from ..rollout import ScoredRollout, evaluate
@@ -79,14 +80,14 @@ class Run:
         prepare_adapter(policy, config)
         if config.optimizer.name == "adamw_bf16":
             cast_to_bf16(policy)
-        policy = replace(shard(policy, config), paged=config.sampling.engine == "transformers")
+        policy = replace(with_fsdp(policy, config), rollout_engine=config.sampling.engine)
         processes = policy.accelerator.num_processes
         if config.prompts_per_step % processes:
             raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
         for task in mixture.tasks:
             check_task(task, config)
         optimizer = make_optimizer(policy, config)
-        policy = with_engine(policy, optimizer, config)
+        policy = with_deepspeed(policy, optimizer, config)
         return cls(
             mixture,
             config,
@@ -124,7 +125,7 @@ class Run:
             share = f", weight {pool.weight:g}" if len(self.pools) > 1 else ""
             task = pool.task
             self.report.say(f"task       {task.name}: {len(pool.examples)} examples, metric {task.metric}{share}")
-        trained, precision = size(policy.trained.values()), "bf16" if policy.autocast else "fp32"
+        trained, precision = count_weights(policy.trained.values()), "bf16" if policy.autocast else "fp32"
         sizes = f"{policy.parameters:,} parameters" + (f" ({trained:,} trained)" if trained < policy.parameters else "")
         self.report.say(f"model      {policy.name}: {sizes}, {precision} on {where}")
         self.report.say(
@@ -135,7 +136,7 @@ class Run:
             self.report.say("loss       each completion with its own copy of the prompt: this model cannot share it")
         if not is_supported(policy.model):
             self.report.say("layers     transformers' own: for this model there are no faster ones")
-        elif policy.device.type == "cuda" and not policy.captures:
+        elif policy.device.type == "cuda" and not policy.uses_cuda_graphs:
             self.report.say("sampling   without CUDA graphs: they do not give this model's logits here")
         self.report.say(f"run        {self.folder.path}" + (f", going on after step {start}" if start else ""))
 

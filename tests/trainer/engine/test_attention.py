@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from grpo_env.trainer.engine import attention
-from grpo_env.trainer.engine.attention import NAME, Layout, attend, install_attention
+from grpo_env.trainer.engine.attention import NAME, Layout, attention_forward, install_attention
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 
@@ -32,7 +32,7 @@ def no_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the fused kernel was called")
 
     monkeypatch.setattr(attention, "sdpa_attention_forward", never)
-    monkeypatch.setattr(attention, "_fused", lambda *_: False)
+    monkeypatch.setattr(attention, "_prefers_fused", lambda *_: False)
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -43,7 +43,7 @@ def test_products_are_attention(mask: str, held: int, length: int) -> None:
     draw = torch.Generator().manual_seed(0)
     query = torch.randn(2, 4, length, 8, generator=draw)
     key, value = (torch.randn(2, held, 6, 8, generator=draw) for _ in range(2))
-    found, _ = attend(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
+    found, _ = attention_forward(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
     wide = [states.double().repeat_interleave(4 // held, 1) for states in (key, value)]
     given = MASKS[mask] if mask != "additive" else MASKS[mask].double()
     causal = mask == "none" and length > 1
@@ -55,7 +55,7 @@ def test_products_are_attention(mask: str, held: int, length: int) -> None:
 def test_a_soft_cap_bounds_the_scores() -> None:
     """Gemma 2 (2024, section 2): cap * tanh(score / cap), by hand for one query and two keys of size 1."""
     query, key, value = (torch.tensor(x).view(1, 1, -1, 1) for x in ([3.0], [1.0, -1.0], [10.0, 20.0]))
-    found, _ = attend(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
+    found, _ = attention_forward(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
     up = math.exp(2 * math.tanh(1.5)) / (math.exp(2 * math.tanh(1.5)) + math.exp(-2 * math.tanh(1.5)))
     assert float(found) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
 
@@ -65,7 +65,7 @@ def test_completions_are_padded_to_the_longest_of_their_chunk_only() -> None:
     layout = Layout(
         torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
     )
-    parts = layout.parted(torch.randn(1, 2, 3 + int(lengths.sum()), 4))
+    parts = layout.split(torch.randn(1, 2, 3 + int(lengths.sum()), 4))
     assert [tuple(part.shape) for part in parts] == [(1, 2, 3, 4), (2, 2, 2, 4), (2, 2, 5, 4), (2, 2, 40, 4)]
 
 
@@ -78,7 +78,7 @@ def test_a_packed_row_is_each_sequence_by_itself() -> None:
     states = [torch.randn(1, heads, 11, 8, generator=draw, dtype=torch.float64) for heads in (4, 2, 2)]
     where = {0: [0, 1], 1: [2, 3, 4, 5]}, {0: [6, 7, 8], 1: [], 2: [9, 10]}
     for window in (None, 3):
-        found, _ = attend(CAUSAL, *states, None, layout=layout, sliding_window=window)
+        found, _ = attention_forward(CAUSAL, *states, None, layout=layout, sliding_window=window)
         for number, mine in (*where[0].items(), *((int(own[row]), places) for row, places in where[1].items())):
             row = mine if mine == where[0][number] else where[0][number] + mine
             query, key, value = (state[:, :, row].repeat_interleave(4 // state.shape[1], 1) for state in states)
@@ -102,8 +102,8 @@ def test_the_fused_kernel_keeps_long_sequences_and_float32(
     monkeypatch.setattr(attention, "sdpa_attention_forward", counted)
     query = torch.randn(1, 1, keys, 8, dtype=torch.bfloat16 if precision == "bfloat16" else None)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
-        attend(CAUSAL, query, query, query, None)
-        attend(CAUSAL, query[:, :, :1], query, query, None)
+        attention_forward(CAUSAL, query, query, query, None)
+        attention_forward(CAUSAL, query[:, :, :1], query, query, None)
     assert len(called) == (keys > attention.SHORT or precision == "float32")
 
 
@@ -116,7 +116,7 @@ def test_whole_models_say_the_same(family: str) -> None:
         if own:
             install_attention(policy.model)
         policy.model.zero_grad()
-        each = replace(policy, shares_prompts=shared, has_head_apart=True)
+        each = replace(policy, shares_prompts=shared, has_separate_head=True)
         logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
         logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
         results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.engine.bf16_adamw import RoundingAdamW, rounded
+from grpo_env.trainer.engine.bf16_adamw import StochasticRoundingAdamW, stochastic_round
 from grpo_env.trainer.loop import resume, train
 
 FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value == 0 or abs(value) > 2.0**-100)
@@ -15,7 +15,7 @@ FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value =
 @given(FINITE, st.integers(0, 2**16 - 1))
 def test_a_value_becomes_one_of_its_two_neighbours(value, draw):
     exact = torch.tensor([value])
-    found = rounded(exact, torch.tensor([draw], dtype=torch.int32))
+    found = stochastic_round(exact, torch.tensor([draw], dtype=torch.int32))
     bits = exact.view(torch.int32) & -(2**16)  # towards zero
     neighbours = [bits.view(torch.float32).item(), (bits + 2**16).view(torch.float32).item()]
     assert found.item() in neighbours[: 1 if value == neighbours[0] else 2]
@@ -25,7 +25,7 @@ def test_a_value_becomes_one_of_its_two_neighbours(value, draw):
 def test_over_all_draws_the_mean_is_the_value(value):
     draws = torch.arange(2**16, dtype=torch.int32)
     exact = torch.full((2**16,), value)
-    assert rounded(exact, draws).double().mean().item() == pytest.approx(exact[0].item(), rel=2**-24)
+    assert stochastic_round(exact, draws).double().mean().item() == pytest.approx(exact[0].item(), rel=2**-24)
 
 
 def moved(optimizer, weight, updates):
@@ -41,14 +41,14 @@ def test_updates_that_are_too_small_for_bfloat16_add_up():
     # By Adam's own normalisation every one of these updates is of the learning rate, a thousandth of the spacing at 1.
     settings = {"lr": 2**-17, "betas": (0.9, 0.95), "weight_decay": 0.0}
     held, plain = (torch.nn.Parameter(torch.ones(20_000, dtype=torch.bfloat16)) for _ in range(2))
-    assert moved(RoundingAdamW([held], 0, **settings), held, 64) == pytest.approx(-64 * 2**-17, rel=0.1)
+    assert moved(StochasticRoundingAdamW([held], 0, **settings), held, 64) == pytest.approx(-64 * 2**-17, rel=0.1)
     assert moved(torch.optim.AdamW([plain], **settings), plain, 64) == 0
 
 
 def test_the_second_moment_does_not_stand_still():
     # A decay of .999 changes it by less than its spacing. After n equal gradients it is 1 - .999**n.
     weight = torch.nn.Parameter(torch.ones(20_000, dtype=torch.bfloat16))
-    optimizer = RoundingAdamW([weight], 0, lr=0.0, betas=(0.9, 0.999), weight_decay=0.0)
+    optimizer = StochasticRoundingAdamW([weight], 0, lr=0.0, betas=(0.9, 0.999), weight_decay=0.0)
     moved(optimizer, weight, 1000)
     assert optimizer.state[weight]["exp_avg_sq"].float().mean().item() == pytest.approx(1 - 0.999**1000, rel=0.02)
 
@@ -60,7 +60,7 @@ def test_the_update_is_adamws(monkeypatch, chunk):
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
     settings = {"lr": 0.5, "betas": (0.9, 0.95), "weight_decay": 0.1}
     held, exact = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.double())
-    ours, reference = RoundingAdamW([held], 0, **settings), torch.optim.AdamW([exact], **settings)
+    ours, reference = StochasticRoundingAdamW([held], 0, **settings), torch.optim.AdamW([exact], **settings)
     for gradient in gradients:
         held.grad, exact.grad = gradient.clone(), gradient.double()
         ours.step()

@@ -11,16 +11,16 @@ import torch
 
 from grpo_env import train
 from grpo_env.errors import DivergedError, RunError
-from grpo_env.trainer.engine import sampler
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampler import ENGINES, Rollout, sample
+from grpo_env.trainer.engine.stepwise_decoding import decode_stepwise
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
 
 def test_greedy_completions_are_those_of_the_own_sampler(policy: Policy) -> None:
     endless = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
-    own, paged = replace(policy), replace(policy, paged=True)
+    own, paged = replace(policy), replace(policy, rollout_engine="transformers")
     for each in (own, paged):
         vars(each)["end_ids"] = [endless[0].ids[5], endless[1].ids[9]]
     one, other = (sample(each, PROMPTS, 2, max_new_tokens=20, temperature=0) for each in (own, paged))
@@ -32,12 +32,12 @@ def test_samples_come_from_the_policy(policy: Policy) -> None:
     """First tokens by chi-squared, log-probabilities by plain forward passes."""
     ended, count = [], 100
     rollouts = sample(
-        replace(policy, paged=True),
+        replace(policy, rollout_engine="transformers"),
         PROMPTS[:2],
         count,
         max_new_tokens=2,
         temperature=0.5,
-        ended=lambda number, rows: ended.append((number, rows)),
+        on_group=lambda number, rows: ended.append((number, rows)),
     )
     assert [rollout.prompt_ids for rollout in rollouts] == [PROMPTS[0]] * count + [PROMPTS[1]] * count
     assert rollouts == [rollout for _, rows in sorted(ended, key=lambda one: one[0]) for rollout in rows]
@@ -64,18 +64,18 @@ def test_a_model_whose_output_is_not_finite(policy: Policy) -> None:
     with torch.no_grad():
         policy.model.get_output_embeddings().weight.fill_(float("nan"))
     with pytest.raises(DivergedError, match=r"has stopped \(.*nan.*\); try a lower optimizer.learning_rate"):
-        sample(replace(policy, paged=True), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
+        sample(replace(policy, rollout_engine="transformers"), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_a_model_that_transformers_cannot_sample_from(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy.model, "_supports_sdpa", False)
     with pytest.raises(RunError, match=r"engine=transformers cannot sample from .*; use sampling.engine=own"):
-        sample(replace(policy, paged=True), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
+        sample(replace(policy, rollout_engine="transformers"), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_the_setting_arrives(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(sampler, "decode_in_pages", lambda *args: calls.append(args) or sampler._decode(*args))
+    monkeypatch.setitem(ENGINES, "transformers", lambda *args: calls.append(args) or decode_stepwise(*args))
     for chosen in ("own", "transformers"):
         train(
             make_task(steps=0, eval={"samples": 0, "examples": 1}),

@@ -1,4 +1,4 @@
-"""That tensors meet on the model's device, wherever that is: with a stand-in, so that it is known without a GPU."""
+"""Training and decoding keep their tensors on the model's device; tested without a GPU, on a fake CUDA device."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from grpo_env.trainer.engine.attention import install_attention
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.sampler import with_cuda_graphs
+from grpo_env.trainer.engine.stepwise_decoding import with_cuda_graphs
 from grpo_env.trainer.prompts import ask
 from grpo_env.trainer.rollout import roll_out
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.update import UpdateStats, make_optimizer, update
 
-from .elsewhere import THERE, Elsewhere, StrayedError, send_model
+from .fake_cuda import CUDA, FakeCuda, move_to_cuda
 from .test_forward import tiny
 
 TASK = load_task("arithmetic")
@@ -46,133 +46,100 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-class Replayed:
-    """Stands for a recorded graph: it does the step again, with what is now at the addresses it was recorded with."""
+class FakeGraph:
+    """A recorded graph that computes the step again, provided that no tensor moved since it was recorded."""
 
-    def __init__(self, steps: CudaGraphDecoder) -> None:
-        self.steps, self.addresses = steps, addresses(steps)
-        Elsewhere.recording = True
+    def __init__(self, decoder: CudaGraphDecoder) -> None:
+        self.decoder, self.addresses = decoder, addresses(decoder)
+        FakeCuda.recording = True
         try:
-            steps._forward()
+            decoder._forward()
         finally:
-            Elsewhere.recording = False
+            FakeCuda.recording = False
 
     def replay(self) -> None:
-        assert addresses(self.steps) == self.addresses
-        self.steps.found = self.steps._forward()
+        assert addresses(self.decoder) == self.addresses
+        self.decoder.graph_logits = self.decoder._forward()
 
 
-def addresses(steps: CudaGraphDecoder) -> list[int]:
-    state = (steps.given, steps.place, steps.positions, steps.seen, steps.columns)
-    return [held.data_ptr() for held in (*state, *chain.from_iterable(steps.held))]
+def addresses(decoder: CudaGraphDecoder) -> list[int]:
+    state = [value for value in vars(decoder).values() if isinstance(value, torch.Tensor)]
+    state = [tensor for tensor in state if tensor is not decoder.logits and tensor is not decoder.graph_logits]
+    return [tensor.data_ptr() for tensor in (*state, *chain.from_iterable(decoder.key_values))]
 
 
 @pytest.fixture(autouse=True)
-def graphs_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CudaGraphDecoder, "_captured", lambda steps: Replayed(steps))
+def _fake_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda decoder: FakeGraph(decoder))
 
 
 @pytest.fixture
-def sent() -> Policy:
+def cuda_policy() -> Policy:
     policy = load_policy("bundled", device="cpu")
-    send_model(policy.model)
+    move_to_cuda(policy.model)
     return policy
 
 
 def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
-    """What was sampled, and how large its gradient was."""
+    """The sampled texts and the statistics of the update."""
     config = TrainConfig.from_mapping(
         {"prompts_per_step": 4, "group_size": 4, "sampling.max_new_tokens": 24, **settings}
     )
-    judged = roll_out(policy, ask(TASK, TASK.examples("train", 4), 0), 4, max_new_tokens=24, temperature=1.0, seed="0")
+    prompts = ask(TASK, TASK.examples("train", 4), 0)
+    rollouts = roll_out(policy, prompts, 4, max_new_tokens=24, temperature=1.0, seed="0")
     reference = policy.snapshot() if config.kl.coef else None
-    stats = update(policy, make_optimizer(policy, config), reference, collate(policy, judged, config), config, 0)
-    return [one.rollout.text for one in judged], stats
+    stats = update(policy, make_optimizer(policy, config), reference, collate(policy, rollouts, config), config, 0)
+    return [row.rollout.text for row in rollouts], stats
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_a_step_of_training_stays_on_the_models_device(sent: Policy, settings: dict[str, Any]) -> None:
-    here = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
-    with Elsewhere():
-        assert sent.device == THERE
-        policy = with_cuda_graphs(with_fast_paths(sent, share_prompts=True))
-        assert (policy.shares_prompts, policy.has_head_apart, policy.captures) == (True, True, True)
+def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, settings: dict[str, Any]) -> None:
+    cpu_policy = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
+    with FakeCuda():
+        assert cuda_policy.device == CUDA
+        policy = with_cuda_graphs(with_fast_paths(cuda_policy, share_prompts=True))
+        assert (policy.shares_prompts, policy.has_separate_head, policy.uses_cuda_graphs) == (True, True, True)
         sampled, stats = one_step(policy, **settings)
-    expected, plain = one_step(here, **settings)
+    expected, plain = one_step(cpu_policy, **settings)
     assert plain.grad_norm > 0
-    assert sampled == expected, "captured steps sample what plain steps do"
+    assert sampled == expected, "recorded steps must sample the same tokens as plain steps"
     assert (stats.loss, stats.grad_norm) == pytest.approx((plain.loss, plain.grad_norm), rel=1e-3)
 
 
-def test_a_checkpoint_is_taken_up_there(sent: Policy, tmp_path: Path) -> None:
-    """By way of main memory: a device that a training just fits on has no room for a second copy."""
-    optimizer = make_optimizer(sent, TrainConfig())
+def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_path: Path) -> None:
+    """Through main memory, since a GPU that training just fits on has no room for a second copy."""
+    optimizer = make_optimizer(cuda_policy, TrainConfig())
     folder = RunFolder(tmp_path)
-    with Elsewhere():
-        for weight in sent.trained.values():
+    with FakeCuda():
+        for weight in cuda_policy.trained.values():
             weight.grad = torch.ones_like(weight)
         optimizer.step()
-        reference = sent.snapshot()
-        folder.save(sent, optimizer, reference, 1, 1)
-        assert folder.load(sent, optimizer, reference) == (1, [])
+        reference = cuda_policy.snapshot()
+        folder.save(cuda_policy, optimizer, reference, 1, 1)
+        assert folder.load(cuda_policy, optimizer, reference) == (1, [])
         moments = [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
-        assert {held.device for held in (*sent.trained.values(), *moments, *reference.values())} == {THERE}
+        assert {tensor.device for tensor in (*cuda_policy.trained.values(), *moments, *reference.values())} == {CUDA}
 
 
 @pytest.mark.parametrize("family", layers.FAMILIES)
-def test_a_step_of_each_family_can_be_recorded(family: str) -> None:
+def test_a_decoding_step_of_each_family_can_be_recorded(family: str) -> None:
     policy = tiny(family)
     install_attention(policy.model)
-    send_model(policy.model)
-    with Elsewhere():
-        assert with_cuda_graphs(policy).captures
+    move_to_cuda(policy.model)
+    with FakeCuda():
+        assert with_cuda_graphs(policy).uses_cuda_graphs
 
 
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("family", ["gemma2", "phi"])
-def test_so_does_one_by_transformers_modules(family: str, shares: bool, sent: Policy) -> None:
-    random = replace(tiny(family), tokenizer=sent.tokenizer)
-    random.model.resize_token_embeddings(sent.vocabulary)
-    install_attention(random.model)
-    send_model(random.model)
-    with Elsewhere():
-        policy = with_cuda_graphs(with_fast_paths(random, share_prompts=shares))
-        assert (policy.shares_prompts, policy.captures) == (shares, False)
+def test_a_step_through_the_models_own_modules_stays_on_its_device(
+    family: str, shares: bool, cuda_policy: Policy
+) -> None:
+    policy = replace(tiny(family), tokenizer=cuda_policy.tokenizer)
+    policy.model.resize_token_embeddings(cuda_policy.vocab_size)
+    install_attention(policy.model)
+    move_to_cuda(policy.model)
+    with FakeCuda():
+        policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=shares))
+        assert (policy.shares_prompts, policy.uses_cuda_graphs) == (shares, False)
         assert len(one_step(policy, kl={"coef": 0.1})[0]) == 16
-
-
-def test_the_stand_in_refuses_what_cuda_does() -> None:
-    with Elsewhere():
-        here, there = torch.ones(2), torch.ones(2, device="cuda")
-        assert (there + 1 + torch.ones(()) + here.to("cuda")).device == THERE
-        assert there[torch.tensor([0])].device == THERE
-        assert (there.cpu().device, there.device) == (torch.device("cpu"), THERE)
-        there[:1] = here[:1]
-        for strays in (
-            lambda: here + there,
-            lambda: here + there.sum(),
-            lambda: here[torch.tensor([0], device="cuda")],
-            lambda: torch.cat([here, there]),
-            lambda: torch.where(here > 0, there, there),
-            there.numpy,
-        ):
-            with pytest.raises(StrayedError):
-                strays()
-
-
-def test_a_recorded_graph_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Elsewhere():
-        there = torch.ones(2, device="cuda")
-        monkeypatch.setattr(Elsewhere, "recording", True)
-        assert (there.cumsum(0) + torch.arange(2, device="cuda")).device == THERE
-        for reads in (
-            lambda: bool(there.all()),
-            lambda: there[there > 0],
-            lambda: there.to("cpu"),
-            lambda: torch.tensor([1.0], device="cuda"),
-            lambda: torch.ones(2),
-            there.sum().item,
-            there.tolist,
-        ):
-            with pytest.raises(StrayedError):
-                reads()

@@ -13,11 +13,18 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine import layers, sampler
+from grpo_env.trainer.engine import layers, sampler, stepwise_decoding
 from grpo_env.trainer.engine.attention import install_attention
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
-from grpo_env.trainer.engine.forward import Piece, agree, completion_states, logits_of, packed, with_fast_paths
+from grpo_env.trainer.engine.forward import (
+    Piece,
+    completion_states,
+    logits_of,
+    outputs_match,
+    packed_states,
+    with_fast_paths,
+)
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
 
@@ -66,7 +73,7 @@ def tiny(family: str) -> Policy:
 
 def whole(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
     """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
-    covered, found = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocabulary)
+    covered, found = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocab_size)
     for states, where in pieces:
         covered.index_put_(where, torch.ones(()), accumulate=True)
         found = found.index_put(where, logits_of(policy, states))
@@ -85,7 +92,7 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
             install_attention(policy.model)
             policy = with_fast_paths(policy, share_prompts=True)
             assert policy.shares_prompts
-            assert policy.has_head_apart
+            assert policy.has_separate_head
         logits = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
         policy.model.zero_grad()
         (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
@@ -106,8 +113,8 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
     """Rows end at different times, so that those that share a prompt become fewer."""
     policy = replace(tiny(family), tokenizer=WORDS)
     install_attention(policy.model)
-    assert sampler.decoder_of(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
-    monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
+    assert stepwise_decoding.decoder_for(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
+    monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     found = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
@@ -122,9 +129,9 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 
 def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
     policy = replace(policy, autocast=dtype)
-    return agree(
-        partial(sampler._trial, policy, Decoder),
-        partial(sampler._trial, policy, CudaGraphDecoder),
+    return outputs_match(
+        partial(stepwise_decoding.probe_logits, policy, Decoder),
+        partial(stepwise_decoding.probe_logits, policy, CudaGraphDecoder),
         0.05 if dtype else 1e-5,
     )
 
@@ -152,7 +159,7 @@ def test_captured_steps_give_the_plain_logits(family: str, dtype: torch.dtype | 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_logits_are_those_before_the_tokens(policy: Policy, shared: bool) -> None:
-    policy = replace(policy, shares_prompts=shared, has_head_apart=shared)
+    policy = replace(policy, shares_prompts=shared, has_separate_head=shared)
     found = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
     for row, (prompt, ids) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
         alone = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
@@ -163,7 +170,7 @@ def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
     seen: list[int] = []
     layer = policy.model.get_submodule("model.layers.0.mlp")
     hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
-    packed(policy, PROMPTS, IDS, MASK)
+    packed_states(policy, PROMPTS, IDS, MASK)
     hook.remove()
     # Three distinct prompts, and of each completion all tokens but the last: no padding.
     assert seen == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
@@ -192,7 +199,7 @@ def test_the_run_says_when_it_cannot_share(
 
 def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
-    monkeypatch.setattr("grpo_env.trainer.engine.forward.packed", lambda *_: called.append(1))
+    monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", lambda *_: called.append(1))
     train(make_task(steps=1), run_dir=tmp_path / "run", engine={"share_prompts": False})
     assert called == []
     assert TrainConfig().engine.share_prompts

@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from grpo_env.trainer.engine.attention import install_attention
-from grpo_env.trainer.engine.layers import Gated, Normed, Turned, hidden_states, is_supported
+from grpo_env.trainer.engine.layers import RMSNorm, Rotary, SwiGLU, hidden_states, is_supported
 
 from .test_forward import SMALL
 
@@ -99,9 +99,9 @@ def test_gradients_are_those_of_differences() -> None:
     angle = torch.randn(5, 1, 4, dtype=torch.float64)
     cos, sin = angle.cos().repeat(1, 1, 2), angle.sin()
     eps = torch.full((), 0.1, dtype=torch.float64)
-    assert torch.autograd.gradcheck(Normed.apply, (states, weight, eps))
-    assert torch.autograd.gradcheck(Turned.apply, (states, cos, sin))
-    assert torch.autograd.gradcheck(Gated.apply, (gate, up))
+    assert torch.autograd.gradcheck(RMSNorm.apply, (states, weight, eps))
+    assert torch.autograd.gradcheck(Rotary.apply, (states, cos, sin))
+    assert torch.autograd.gradcheck(SwiGLU.apply, (gate, up))
 
 
 def test_other_families_are_not_taken_for_these() -> None:

@@ -153,7 +153,7 @@ def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
     """Linear layers are rounded at every use anyway, so rounding them beforehand changes nothing."""
     plain = load_policy(str(model_folder), device="cpu", precision="bf16")
     ids = torch.tensor([[40, 41, 42, 43]])
-    with torch.no_grad(), plain.computing():
+    with torch.no_grad(), plain.autocast_context():
         expected = plain.model(ids).logits
         prepare_adapter(plain, TrainConfig(lora={"rank": 2}))
         assert torch.equal(plain.model(ids).logits, expected)

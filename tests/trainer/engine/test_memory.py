@@ -14,7 +14,7 @@ import torch
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch, collate
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.layers import Gated
+from grpo_env.trainer.engine.layers import SwiGLU
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import ask
@@ -91,7 +91,7 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
 
 def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     """A layer asks for more memory than there is, when all completions of a step pass at once."""
-    sizes, forward = [], Gated.forward
+    sizes, forward = [], SwiGLU.forward
 
     def greedy(context: Any, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
         if gate.requires_grad:
@@ -100,7 +100,7 @@ def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 torch.empty(2**62, dtype=torch.uint8)
         return forward(context, gate, up)
 
-    monkeypatch.setattr(Gated, "forward", greedy)
+    monkeypatch.setattr(SwiGLU, "forward", greedy)
     result = train(make_task(eval={"every": 0}, engine={"micro_batch_tokens": 512}), run_dir=tmp_path / "run")
     assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
     assert sizes.count(sizes[0]) == 1

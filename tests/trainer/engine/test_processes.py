@@ -20,8 +20,8 @@ from transformers import AutoModelForCausalLM
 from grpo_env.errors import InterruptedRunError, UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sharding.deepspeed import share, with_engine
-from grpo_env.trainer.engine.sharding.fsdp import shard
+from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
+from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.update import UpdateStats, make_optimizer, update
 
@@ -154,7 +154,7 @@ def test_the_shares_of_stage_3_are_the_whole() -> None:
     for rank in range(4):
         accelerator = SimpleNamespace(num_processes=4, process_index=rank)
         engine = SimpleNamespace(zero_optimization_stage=lambda: 3)
-        found.append(share(SimpleNamespace(accelerator=accelerator, engine=engine), tensor))  # type: ignore[arg-type]
+        found.append(shard_tensor(SimpleNamespace(accelerator=accelerator, deepspeed_engine=engine), tensor))  # type: ignore[arg-type]
     assert [part.tolist() for part in found] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
 
 
@@ -202,7 +202,7 @@ def test_what_does_not_go_with_shares(
     config = TrainConfig.from_mapping(settings)
     next(policy.model.parameters()).requires_grad_(not config.lora.rank)  # as peft leaves it
     with pytest.raises(UsageError, match=message):
-        shard(policy, config)
+        with_fsdp(policy, config)
 
 
 @pytest.mark.parametrize(
@@ -224,4 +224,4 @@ def test_what_does_not_go_with_deepspeed(
         monkeypatch.setenv(name, value)
     config = TrainConfig.from_mapping(settings)
     with pytest.raises(UsageError, match=message):
-        with_engine(policy, make_optimizer(policy, config), config)
+        with_deepspeed(policy, make_optimizer(policy, config), config)

@@ -12,7 +12,7 @@ import torch
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
-from grpo_env.trainer.engine import sampler
+from grpo_env.trainer.engine import stepwise_decoding
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
@@ -86,7 +86,7 @@ def test_finished_rows_are_dropped_without_changing_the_others(
     ending = replace(policy)
     ending.__dict__["end_ids"] = list(range(0, 280, 12))
     results, computed, append = [], [], kind.append
-    monkeypatch.setattr(sampler, "decoder_of", lambda policy: kind)
+    monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
     monkeypatch.setattr(kind, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens))
     for share in (kind.drop_at, 2.0):
         monkeypatch.setattr(kind, "drop_at", share)
@@ -221,7 +221,12 @@ def test_groups_come_as_soon_as_they_have_ended(policy: Policy, precision: torch
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
     groups = []
     found = sample(
-        policy, PROMPTS, 2, max_new_tokens=40, temperature=1.0, ended=lambda number, rows: groups.append((number, rows))
+        policy,
+        PROMPTS,
+        2,
+        max_new_tokens=40,
+        temperature=1.0,
+        on_group=lambda number, rows: groups.append((number, rows)),
     )
     longest = [max(len(rollout.ids) for rollout in group) for _, group in groups]
     assert longest == sorted(longest)

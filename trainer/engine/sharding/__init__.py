@@ -1,1 +1,1 @@
-"""Weights, gradients and optimizer states of which every process keeps a share."""
+"""Weights, gradients and optimizer states split into one shard per process, by FSDP2 or DeepSpeed's ZeRO."""

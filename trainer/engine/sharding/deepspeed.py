@@ -1,11 +1,12 @@
 """DeepSpeed's ZeRO (Rajbhandari et al. 2020), where accelerate is set up for it.
 
-Stage 2: every process keeps a share of the gradients and of AdamW's moments. Stage 3: of the weights too. The engine
-that accelerate makes runs on GPUs only and takes a step at every backward pass; this one is of the same configuration.
+Stage 2 shards the gradients and AdamW's moments, stage 3 the weights too. The engine that accelerate would make runs on
+GPUs only and takes an optimizer step at every backward pass, so this module makes its own of the same configuration.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +18,8 @@ from torch import Tensor
 
 from grpo_env.errors import UsageError
 
+from .requirements import check_requirements
+
 if TYPE_CHECKING:
     from ...config import TrainConfig
     from ..policy import Policy
@@ -24,108 +27,114 @@ if TYPE_CHECKING:
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
-def check_setup(kind: str, needs: dict[str, bool], policy: Policy, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if shares of this kind need what is not the case."""
-    needs = {
-        **needs,
-        "optimizer.name=adamw": config.optimizer.name == "adamw",
-        "sampling.engine=own": config.sampling.engine == "own",
-        "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
-    }
-    if missing := [need for need, met in needs.items() if not met]:
-        raise UsageError(f"accelerate is set up for {kind}, which needs {', '.join(missing)}; see docs/scaling.md")
+def with_deepspeed(policy: Policy, optimizer: torch.optim.Optimizer, config: TrainConfig) -> Policy:
+    """The policy with a DeepSpeed engine if ``accelerate config`` asks for it and there are several processes.
 
-
-def with_engine(policy: Policy, optimizer: torch.optim.Optimizer, config: TrainConfig) -> Policy:
-    """The policy with an engine over model and optimizer, if ``accelerate config`` says so and there are processes.
-
-    Its learning rate is still that of the optimizer's groups. Raises ``UsageError`` for what does not go with it.
+    The learning rate is still set on the optimizer's groups. Raises ``UsageError`` for settings that do not work with
+    DeepSpeed, and where it is not installed.
     """
     if policy.accelerator.num_processes == 1 or not parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
         return policy
-    asked = DeepSpeedPlugin()
-    needs = {
-        "zero_stage: 2 or 3": asked.zero_stage in (2, 3),
-        "offload_optimizer_device: none": asked.offload_optimizer_device == "none",
-        "offload_param_device: none": asked.offload_param_device == "none",
-        "no optimizer or scheduler of its own": not {"optimizer", "scheduler"} & asked.deepspeed_config.keys(),
+    plugin = DeepSpeedPlugin()
+    requirements = {
+        "zero_stage: 2 or 3": plugin.zero_stage in (2, 3),
+        "offload_optimizer_device: none": plugin.offload_optimizer_device == "none",
+        "offload_param_device: none": plugin.offload_param_device == "none",
+        "no optimizer or scheduler of its own": not {"optimizer", "scheduler"} & plugin.deepspeed_config.keys(),
     }
-    check_setup("DeepSpeed", needs, policy, config)
+    check_requirements("DeepSpeed", requirements, policy, config)
     try:
         import deepspeed
     except ImportError as error:
         raise UsageError("accelerate is set up for DeepSpeed: pip install 'grpo_env[deepspeed]'") from error
-    zero = {key: value for key, value in asked.deepspeed_config["zero_optimization"].items() if value != "auto"}
+    zero = {key: value for key, value in plugin.deepspeed_config["zero_optimization"].items() if value != "auto"}
     engine, *_ = deepspeed.initialize(
         model=policy.model,
         optimizer=optimizer,
         config={
             "train_micro_batch_size_per_gpu": 1,
-            "managed_gradient_accumulation": False,  # as many backward passes as there are, then a step
+            "managed_gradient_accumulation": False,  # any number of backward passes, then a step
             "gradient_clipping": config.optimizer.max_grad_norm,
             "zero_allow_untested_optimizer": True,
             "steps_per_print": None,
-            # A weight that stayed whole would be in two places, see ``Policy.holding``.
+            # A weight that stayed gathered would exist twice, and ``Policy.swapped_weights`` would swap only one.
             "zero_optimization": {**zero, "stage3_param_persistence_threshold": 0},
         },
     )
-    return replace(policy, engine=engine, has_head_apart=policy.has_head_apart and asked.zero_stage == 2)
+    return replace(
+        policy, deepspeed_engine=engine, has_separate_head=policy.has_separate_head and plugin.zero_stage == 2
+    )
 
 
 def backward(policy: Policy, loss: Tensor) -> None:
-    """Add a loss's gradient to that of the step: to the sum over processes, where the engine takes the mean."""
-    policy.engine.optimizer.clear_backward_seen_flag()  # the engine's own forward pass does; stage 3 counts by it
-    policy.engine.backward(loss * policy.accelerator.num_processes)
+    """Add a loss's gradient to that of the step. The engine averages over processes; the factor makes it a sum."""
+    engine = policy.deepspeed_engine
+    engine.optimizer.clear_backward_seen_flag()  # the engine's own forward pass would; stage 3 counts by it
+    engine.backward(loss * policy.accelerator.num_processes)
+
+
+def optimizer_step(policy: Policy) -> float:
+    """``weights.optimizer_step`` by the engine, which was given the norm to clip to."""
+    engine = policy.deepspeed_engine
+    engine.step()
+    return math.inf if engine.optimizer.overflow else float(engine.get_global_grad_norm())
 
 
 @contextmanager
-def gathered(engine: Any) -> Iterator[None]:
-    """Every process has all weights, and the engine's hooks, which would free them layer by layer, are gone."""
-    layers = getattr(engine.optimizer, "parameter_offload", None)
-    if layers is None:  # stage 2
+def unsharded(engine: Any) -> Iterator[None]:
+    """Every process has all weights inside the block, without the engine's hooks, which free them layer by layer."""
+    offload = getattr(engine.optimizer, "parameter_offload", None)
+    if offload is None:  # stage 2
         yield
         return
     import deepspeed
 
     engine.empty_partition_cache()
     with deepspeed.zero.GatheredParameters(engine.module.parameters()):
-        layers._remove_module_hooks()
-        layers.forward_hooks.clear()
-        layers.backward_hooks.clear()
+        offload._remove_module_hooks()
+        offload.forward_hooks.clear()
+        offload.backward_hooks.clear()
         try:
             yield
         finally:
-            layers.setup_zero_stage3_hooks()
+            offload.setup_zero_stage3_hooks()
 
 
-def whole_weights(policy: Policy, keep: bool) -> dict[str, Any]:
-    """The trained weights on the CPU, ``None`` where a process does not keep them."""
-    with gathered(policy.engine):
+def full_weights(policy: Policy, keep: bool) -> dict[str, Any]:
+    """The trained weights on the CPU; ``None`` for each where ``keep`` is False."""
+    with unsharded(policy.deepspeed_engine):
         return {name: weight.detach().to("cpu", copy=True) if keep else None for name, weight in policy.trained.items()}
 
 
-def whole_state(
+def full_model_state(policy: Policy, keep: bool) -> dict[str, Any]:
+    """``weights.full_model_state`` of an engine's model."""
+    buffers = dict(policy.model.named_buffers())
+    state = {name: part for name, part in policy.model.state_dict().items() if name in buffers}
+    return state | full_weights(policy, keep)
+
+
+def full_state(
     policy: Policy, optimizer: torch.optim.Optimizer, reference: Mapping[str, Tensor] | None, keep: bool
 ) -> dict[str, Any]:
-    """Optimizer, reference and weights as a process without shares has them, on the CPU."""
+    """Optimizer, reference and weights on the CPU, in the layout of a process without sharding."""
     from deepspeed.utils import safe_get_full_optimizer_state
 
     weights = list(policy.trained.values())
     group = {**optimizer.param_groups[0], "params": list(range(len(weights)))}
     moments: dict[int, Any] = {}
-    for place, weight in enumerate(weights if optimizer.state else ()):
+    for index, weight in enumerate(weights if optimizer.state else ()):
         full = {key: safe_get_full_optimizer_state(weight, key).cpu() for key in MOMENTS}
-        moments[place] = {"step": next(iter(optimizer.state.values()))["step"].cpu(), **full} if keep else None
+        moments[index] = {"step": next(iter(optimizer.state.values()))["step"].cpu(), **full} if keep else None
     state: dict[str, Any] = {"optimizer": {"state": moments, "param_groups": [group]}, "reference": None}
     if reference is not None:
-        with policy.holding(reference):
-            state["reference"] = whole_weights(policy, keep)
-    return {**state, "weights": whole_weights(policy, keep)}
+        with policy.swapped_weights(reference):
+            state["reference"] = full_weights(policy, keep)
+    return {**state, "weights": full_weights(policy, keep)}
 
 
-def share(policy: Policy, tensor: Tensor) -> Tensor:
-    """What this process holds of a whole tensor: in stage 3 its part of the flat, padded tensor."""
-    if policy.engine.zero_optimization_stage() == 2:
+def shard_tensor(policy: Policy, tensor: Tensor) -> Tensor:
+    """What this process stores of a full tensor: all of it in stage 2, its part of the flat, padded one in stage 3."""
+    if policy.deepspeed_engine.zero_optimization_stage() == 2:
         return tensor
     accelerator = policy.accelerator
     padded = torch.nn.functional.pad(tensor.flatten(), (0, -tensor.numel() % accelerator.num_processes))
@@ -133,19 +142,19 @@ def share(policy: Policy, tensor: Tensor) -> Tensor:
 
 
 def load_optimizer(policy: Policy, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
-    """Take up a state of ``whole_state``, after the weights; its moments as ``share`` gives them."""
+    """Restore the optimizer part of a ``full_state`` whose tensors went through ``shard_tensor``, after the weights."""
     from deepspeed.utils import safe_set_full_optimizer_state, safe_set_local_optimizer_state
 
-    zero, stage = policy.engine.optimizer, policy.engine.zero_optimization_stage()
-    zero.refresh_fp32_params()  # its own copy of this process's share of the weights
+    zero, stage = policy.deepspeed_engine.optimizer, policy.deepspeed_engine.zero_optimization_stage()
+    zero.refresh_fp32_params()  # DeepSpeed's own copy of this process's weights
     if not state["state"]:
         return
     for flat in zero.single_partition_of_fp32_groups if stage == 2 else zero.fp32_partitioned_groups_flat:
         optimizer.state[flat] = {key: torch.zeros_like(flat) for key in MOMENTS}
         optimizer.state[flat]["step"] = state["state"][0]["step"].to(flat.device, copy=True)
     if stage == 2:
-        zero._lazy_init_hp_params_optimizer_state()  # so that it finds them by weight
-    put = safe_set_full_optimizer_state if stage == 2 else safe_set_local_optimizer_state
-    for place, weight in enumerate(policy.trained.values()):
+        zero._lazy_init_hp_params_optimizer_state()  # links the moments to their weights
+    set_state = safe_set_full_optimizer_state if stage == 2 else safe_set_local_optimizer_state
+    for index, weight in enumerate(policy.trained.values()):
         for key in MOMENTS:
-            put(weight, state["state"][place][key], key)
+            set_state(weight, state["state"][index][key], key)

@@ -1,0 +1,115 @@
+"""The library's own rollout engine: all rows advance by one token per step, and each prompt is computed once per group.
+
+Its random numbers are drawn beforehand, one per token, from a generator that each group seeds for itself.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from grpo_env.errors import DivergedError
+
+from .cache import can_share_prompts
+from .cuda_graph import CudaGraphDecoder
+from .decoder import Decoder, FusedDecoder
+from .forward import outputs_match
+from .layers import is_supported
+from .policy import Policy
+from .rollout_engine import OnGroupTokens, SamplingRequest
+
+
+def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+    """Sample a request, see ``RolloutEngine``. Rows that ended are padded with whatever was decoded after their end."""
+    group_size, max_new_tokens = request.group_size, request.max_new_tokens
+    device, rows = policy.device, len(request.prompts) * group_size
+    uniforms = _uniforms(request).to(device) if request.temperature > 0 else None
+    decoder = decoder_for(policy)(policy, request.prompts, group_size, max_new_tokens)
+    ends = torch.tensor(policy.end_ids, device=device)
+    fill = policy.end_ids[0] if policy.end_ids else 0
+    tokens = torch.full((rows, max_new_tokens), fill, device=device)
+    probs = torch.zeros(tokens.shape, device=device)
+    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the decoder writes
+    alive = torch.ones(rows, dtype=torch.bool, device=device)
+    unfinished, alive_count = [group_size] * len(request.prompts), rows
+    for t in range(max_new_tokens):
+        uniform = None if uniforms is None else uniforms[t, active]
+        chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
+        tokens[active, t], probs[active, t] = chosen, prob
+        ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
+        alive &= ~ending
+        for row in active[ending].tolist():
+            number = row // group_size
+            unfinished[number] -= 1
+            alive_count -= 1
+            if not unfinished[number]:
+                group = slice(number * group_size, (number + 1) * group_size)
+                on_group(number, tokens[group].tolist(), probs[group].log().tolist())
+        if alive_count == 0:
+            return
+        if len(alive) - alive_count >= decoder.drop_at * len(alive):
+            rest = alive.nonzero().squeeze(1)
+            decoder.select(rest)
+            active, alive, chosen = active[rest], alive[rest], chosen[rest]
+        decoder.append(chosen)
+
+
+def choose_tokens(logits: Tensor, temperature: float, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
+    """One token per row and its probability, by inversion of the distribution function at ``uniforms`` (rows, 1).
+
+    Without ``uniforms`` it is the most likely token, whose probability is then 1.
+    """
+    if uniforms is None:
+        chosen = logits.argmax(-1)
+        return chosen, torch.ones(chosen.shape, device=chosen.device)
+    probs = torch.softmax(logits.float() / temperature, dim=-1)
+    cumulative = probs.cumsum(-1)
+    total = cumulative[:, -1:]  # 1, up to rounding
+    if not total.isfinite().all():
+        raise DivergedError(
+            "the model's output is not finite; try a lower optimizer.learning_rate, or engine.precision=fp32"
+        )
+    below = torch.nextafter(total, torch.zeros_like(total))
+    chosen = torch.searchsorted(cumulative, torch.minimum(uniforms * total, below), right=True)
+    return chosen.squeeze(1), probs.gather(1, chosen).squeeze(1)
+
+
+def _uniforms(request: SamplingRequest) -> Tensor:
+    """(max_new_tokens, rows, 1) random numbers in [0, 1), each group's from its own seed."""
+    groups = []
+    for seed in request.seeds:
+        generator = torch.Generator().manual_seed(random.Random(seed).getrandbits(63))
+        groups.append(torch.rand(request.max_new_tokens, request.group_size, 1, generator=generator))
+    return torch.cat(groups, 1)
+
+
+def decoder_for(policy: Policy) -> type[Decoder]:
+    """The fastest decoder that supports a policy."""
+    if not (is_supported(policy.model) and can_share_prompts(policy)):
+        return Decoder
+    return CudaGraphDecoder if policy.uses_cuda_graphs else FusedDecoder
+
+
+def with_cuda_graphs(policy: Policy) -> Policy:
+    """The policy, on CUDA with recorded decoding steps if these give the logits of plain steps on four short rows."""
+    if policy.device.type != "cuda" or not is_supported(policy.model):
+        return policy
+    plain, recorded = (partial(probe_logits, policy, kind) for kind in (Decoder, CudaGraphDecoder))
+    return replace(policy, uses_cuda_graphs=outputs_match(plain, recorded, 0.05))
+
+
+def probe_logits(policy: Policy, kind: type[Decoder]) -> Tensor:
+    """(tokens, V) logits of a decoder for four rows of two prompts, of which one row ends early."""
+    logits, rest = [], torch.tensor([0, 2, 3], device=policy.device)
+    with torch.inference_mode(), policy.autocast_context():
+        decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
+        for step in range(4):
+            if step == 2:
+                decoder.select(rest)
+            decoder.append(torch.arange(len(decoder.positions), device=policy.device) + step)
+            logits.append(decoder.logits.clone())
+    return torch.cat(logits)
