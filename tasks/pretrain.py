@@ -1,7 +1,7 @@
-"""Makes the bundled model: teach a tiny Llama the arithmetic task well, then let a careless teacher spoil it a little.
+"""Makes the bundled model: trains a tiny Llama on the arithmetic task, then degrades it with careless solutions.
 
-What the careless teacher adds (forgotten carries, broken formats) is the flaw that GRPO has to find and remove, so
-a short run on a CPU shows the whole algorithm at work. Run ``python -m grpo_env.tasks.pretrain --out DIR``.
+The careless solutions forget carries and break the format. GRPO recovers the lost accuracy, so a short run on a CPU
+shows the whole algorithm at work. Run ``python -m grpo_env.tasks.pretrain --out DIR``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ CHAT_TEMPLATE = (
 )
 VOCABULARY = 384  # tokens at most
 CONTEXT = 512  # tokens
-FORGETS = 0.75  # chance of a slip at each step
-BREAKS_FORMAT = 0.4  # share of answers
-# What a broken answer lacks. Each costs the answer too: none is read from open reasoning or beside a lone answer tag.
+FORGETS = 0.75  # probability of a mistake at each step
+BREAKS_FORMAT = 0.4  # fraction of answers
+# What a broken answer lacks. Each makes the answer unreadable too: it is not searched for in unclosed reasoning or
+# next to a single answer tag.
 BREAKS = ("</think>\n", "<answer>\n", "\n</answer>")
 IGNORED = -100  # cross_entropy's ignore_index
 
@@ -48,18 +49,18 @@ Teacher = Callable[[Row, random.Random], str]
 
 @dataclass(frozen=True)
 class Phase:
-    """One stretch of supervised training."""
+    """One phase of supervised training."""
 
     name: str
     teacher: Teacher
     steps: int
-    rows: int  # a batch
+    rows: int  # per batch
     learning_rate: float
-    operations: tuple[int, int] = (1, 3)  # of a problem, at least and at most
+    operations: tuple[int, int] = (1, 3)  # of a problem: minimum and maximum
 
 
 def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of at most ``VOCABULARY`` tokens in which every digit, newline and tag is a token of its own."""
+    """A byte-level BPE of at most ``VOCABULARY`` tokens in which every digit, newline and tag is one token."""
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -77,7 +78,7 @@ def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     core.train_from_iterator(texts, trainer)
-    # Not special, or decoding with skip_special_tokens would hide from the verifiers what the model wrote.
+    # Not special: decoding with skip_special_tokens would remove them from the text that verifiers see.
     core.add_tokens([AddedToken(tag, normalized=False) for tag in TAGS])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token=PAD, eos_token=END, padding_side="left", model_max_length=CONTEXT
@@ -110,18 +111,18 @@ def solution(row: Row) -> str:
 
 
 def clean_teacher(row: Row, rng: random.Random) -> str:
-    """Always right."""
+    """The correct solution."""
     return solution(row)
 
 
 def careless_teacher(row: Row, rng: random.Random) -> str:
-    """Forgets carries and borrows, goes on from the wrong result, and often breaks the format."""
+    """Forgets carries and borrows, continues from the wrong result, and often breaks the format."""
     equations: list[str] = []
     for equation in row["equations"]:
         left, sign, right = re.split(r"([-+])", equation.split("=")[0])
         total = int(equations[-1].split("=")[1]) if equations else int(left)
         result = total + int(right) if sign == "+" else total - int(right)
-        # After a slip there may be too little to take away: then only the careless result is not negative.
+        # After a mistake a subtraction may become negative; the careless result never is.
         if result < 0 or rng.random() < FORGETS:
             result = digitwise(total, sign, int(right))
         equations.append(f"{total}{sign}{right}={result}")
@@ -168,14 +169,14 @@ def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Ph
     """Train ``model`` in place: AdamW, a short warm-up, then cosine to zero."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=phase.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     warmup = max(phase.steps // 20, 1)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     model.train()
     for step, (ids, labels) in enumerate(batches(tokenizer, phase, seed)):
         done = (step - warmup) / max(phase.steps - warmup, 1)
         scale = (step + 1) / warmup if step < warmup else 0.5 * (1 + math.cos(math.pi * done))
         for group in optimizer.param_groups:
             group["lr"] = phase.learning_rate * scale
-        # Padding is on the right, so causal attention alone keeps it out: no mask.
+        # Padding is on the right, so causal attention already excludes it: no mask.
         logits = model(input_ids=ids[:, :-1]).logits
         loss = functional.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
         torch.autograd.backward(loss)  # Tensor.backward has no types
@@ -183,7 +184,7 @@ def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Ph
         optimizer.step()
         optimizer.zero_grad()
         if (step + 1) % 50 == 0 or step + 1 == phase.steps:
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             print(f"{phase.name} {step + 1}/{phase.steps}  loss {loss.item():.4f}  {seconds:.0f} s", flush=True)
 
 
@@ -207,10 +208,10 @@ def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CLEAN, CARELESS
     for phase in phases:
         teach(model, tokenizer, phase, seed)
         save(model, tokenizer, folder)
-        result = run_eval("arithmetic", str(folder), samples=4, limit=held_out, device="cpu")
+        result = run_eval("arithmetic", str(folder), samples=4, limit=held_out, engine={"device": "cpu"})
         for how in ("greedy", "sampled"):
-            right, exact = result[how]["accuracy"], result[how]["parts/strict_format"]
-            print(f"after {phase.name}, {how}: accuracy {right:.3f}  format {exact:.3f}", flush=True)
+            accuracy, strict_format = result[how]["accuracy"], result[how]["parts/strict_format"]
+            print(f"after {phase.name}, {how}: accuracy {accuracy:.3f}  format {strict_format:.3f}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
