@@ -1,13 +1,15 @@
-"""Matplotlib figures without a window system: one style for every picture that the package draws."""
+"""Matplotlib figures: one place that creates them and one set of colors for the whole package."""
 
 from __future__ import annotations
 
 from typing import Any
 
+COLORS = ("#0067a5", "#c2570c", "#7a7d84", "#8a4f9e", "#b5b7bb")  # as in results/report/templates/style.css
+
 
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Any:
-    """An empty figure of so many inches that can be saved as PNG."""
-    # Late, because drawing is rare and matplotlib slow to import; without pyplot, so that no window system is asked.
+    """An empty figure, sizes in inches, that can be saved as PNG without a display."""
+    # Imported here because matplotlib is slow to import; without pyplot, which would look for a display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

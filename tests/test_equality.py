@@ -1,8 +1,14 @@
 """Equal rewards: one definition for the trainer and everything that reads scores."""
 
 import pytest
+import torch
 
 from grpo_env.equality import all_equal, equal
+from grpo_env.results.compare import Comparison, compare
+from grpo_env.results.export import ExportSummary, export
+from grpo_env.results.export.training import Dpo
+from grpo_env.results.report import make_report
+from grpo_env.trainer.advantages import outcome_advantages
 
 
 @pytest.mark.parametrize(
@@ -24,3 +30,18 @@ def test_all_values_are_compared():
     assert all_equal([])
     assert all_equal([1.0, 1.0, 1.0 + 1e-12])
     assert not all_equal([1.0, 1.0, 0.5])
+
+
+def rows(totals):
+    """A group of completions with these totals."""
+    base = {"id": "1", "group": "1", "prompt": "2+2?", "metric": "total", "status": "scored", "parts": {}}
+    return [base | {"completion": n, "text": str(n), "total": total} for n, total in enumerate(totals)]
+
+
+@pytest.mark.parametrize(("gap", "is_equal"), [(5e-10, True), (2e-9, False)])
+def test_trainer_report_comparison_and_export_agree_on_equal_rewards(gap, is_equal):
+    advantages = outcome_advantages(torch.tensor([0.0, gap], dtype=torch.float64), torch.tensor([True, True]), 2)
+    assert bool((advantages == 0).all()) == is_equal
+    assert ("mixed" not in make_report(rows([0.0, gap])).kinds) == is_equal
+    assert (list(compare(rows([0.0]), rows([gap]), "total", Comparison())) == []) == is_equal
+    assert (list(export(rows([0.0, gap]), Dpo(), ExportSummary())) == []) == is_equal

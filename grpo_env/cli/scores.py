@@ -80,25 +80,26 @@ def report(
         Path | None, typer.Option("--png", metavar="FOLDER", help="Draw the charts into this folder too.")
     ] = None,
 ) -> None:
-    """What a reward pays: one HTML page of a scores file, with warnings in plain words."""
-    from grpo_env.results.report import make_report
+    """Write an HTML report on a reward from a scores file, with warnings."""
+    from grpo_env.results.report import make_report, render
     from grpo_env.results.report.captions import headline
     from grpo_env.results.report.charts import charts
     from grpo_env.results.report.png import write_pngs
-    from grpo_env.results.report.reward_warnings import findings
+    from grpo_env.results.report.reward_warnings import reward_warnings
     from grpo_env.results.report.spans import visible
 
     if out.exists():  # before the work; writing looks again
         raise UsageError(f"{out}: exists already; give another name with --out")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
-    made = make_report(scores)
-    written = write_pngs(charts(made).items(), png) if png else []
-    write_new(out, made.html)
-    talk.print(headline(made), markup=False, soft_wrap=True)
-    for finding in findings(made):
-        talk.print(f"warning: {visible(finding.seen)}. {finding.advice}.", markup=False, soft_wrap=True, style="yellow")
-    for file in (out, *written):
+    report = make_report(scores)
+    pictures = write_pngs(charts(report).items(), png) if png else []
+    write_new(out, render(report))
+    talk.print(headline(report), markup=False, soft_wrap=True)
+    for warning in reward_warnings(report):
+        text = f"warning: {visible(warning.problem)}. {warning.advice}."
+        talk.print(text, markup=False, soft_wrap=True, style="yellow")
+    for file in (out, *pictures):
         talk.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
 
@@ -114,17 +115,17 @@ def compare(
         bool, typer.Option("--fail-on-change", help="End with exit code 1 if anything differs.")
     ] = False,
 ) -> None:
-    """What two scorings of the same completions disagree on, with McNemar's test."""
-    from grpo_env.results.compare.view import compare_files, described, shown
+    """Compare two scorings of the same completions, with McNemar's test."""
+    from grpo_env.results.compare.view import compare_files, disagreement_lines, summary_lines
 
     result, first = compare_files(a, b, part, out, show, talk)
-    for line in described(result):
+    for line in summary_lines(result):
         print(line)
-    for found in first:
-        print("", *shown(found, result.main), sep="\n")
+    for disagreement in first:
+        print("", *disagreement_lines(disagreement, result.main), sep="\n")
     hidden = result.parts[result.main].changed - len(first)
     if hidden:
-        print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes them all"))
+        print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes all of them"))
     if fail_on_change and not result.same:
         raise typer.Exit(1)
 
@@ -152,11 +153,11 @@ def export(
     sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labelled steps (TRL stepwise).
     inspect: Inspect's precomputed_scores. rewards: {"prompt_id", "rewards"} for each group.
     """
-    from grpo_env.results.export import described, export_file, make_kind
+    from grpo_env.results.export import export_file, make_kind
     from grpo_env.results.rows import read_scores
 
     given = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
     given |= {"min_step": min_step, "truncated": truncated}
     chosen = make_kind(kind, {name: value for name, value in given.items() if value is not None})
-    counts = export_file(read_scores(scores), chosen, out)
-    talk.print(f"{counts.written:,} rows of {kind} in {out}; {described(counts)}", markup=False, soft_wrap=True)
+    summary = export_file(read_scores(scores), chosen, out)
+    talk.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)

@@ -1,12 +1,13 @@
-"""Scores and groups as HTML for notebooks: a table of parts, and the text with its steps and answer highlighted.
+"""Scores, groups and reports as HTML for notebooks: tables of parts, texts with steps and answer highlighted, pages.
 
-``%load_ext grpo_env.results.notebook`` makes a notebook show every score and group that way.
+``%load_ext grpo_env.results.notebook`` makes a notebook show every score, group and report that way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -14,8 +15,10 @@ from markupsafe import Markup
 
 from grpo_env.core import Completion, Group, Score
 
-from .report.page import environment
-from .report.spans import find_answer, marked, steps_of
+from .parts import named_parts
+from .report.page import environment, render
+from .report.report import Report
+from .report.spans import find_answer, mark_text, steps_of
 
 
 class Html(str):
@@ -33,10 +36,10 @@ def show(score: Score, completion: Completion | str | None = None, metric: str |
     ``metric`` names the part whose answer is highlighted, by default the first part that has one.
     """
     text = completion.text if isinstance(completion, Completion) else completion
-    parts = list(_parts(score))
-    answers = [part["answer"] for name, part in parts if part["answer"] and metric in (None, name.split(".")[-1])]
-    words = None if text is None else marked(text, steps_of(parts), find_answer(text, answers[0] if answers else None))
-    return _render("score", score=score, parts=parts, text=words)
+    parts = list(named_parts(score)) or [(score.name or "score", score)]
+    answer = next((part.answer for _, part in parts if part.answer and metric in (None, part.name)), None)
+    html = None if text is None else mark_text(text, steps_of(parts), find_answer(text, answer))
+    return _render("score", score=score, parts=parts, text=html)
 
 
 def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
@@ -52,29 +55,25 @@ def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
     return _render("group", group=group, texts=texts, scores=scores, names=names, values=values)
 
 
+def show_report(report: Report) -> Html:
+    """A report's page in a frame, which keeps the page's style and the notebook's apart."""
+    return Html(f'<iframe srcdoc="{escape(render(report))}" sandbox style="width:100%;height:80vh;border:0"></iframe>')
+
+
 def load_ipython_extension(ipython: Any) -> None:
-    """Called by ``%load_ext grpo_env.results.notebook``: registers HTML formatters for ``Score`` and ``Group``."""
+    """Called by ``%load_ext grpo_env.results.notebook``: registers HTML formatters for scores, groups and reports."""
     formatter = ipython.display_formatter.formatters["text/html"]
     formatter.for_type(Score, show)
     formatter.for_type(Group, show_group)
-
-
-def _parts(score: Score, above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """As ``gather.parts_of``, from a score: a score without parts is its own only one."""
-    for part in score.parts or ((score,) if not above else ()):
-        name = above + (part.name or "score")
-        yield name, {**vars(part), "steps": [vars(step) for step in part.steps]}
-        if part is not score:
-            yield from _parts(part, f"{name}.")
+    formatter.for_type(Report, show_report)
 
 
 def _render(macro: str, **values: Any) -> Html:
-    """A macro of ``notebook.html``, its style inside ``.grpo-env`` so that it does not touch the notebook."""
+    """A macro of ``notebook.html``. Its style applies only inside ``.grpo-env``."""
     template = environment().get_template("notebook.html")
     return Html(getattr(template.module, macro)(style=_style(), **values))
 
 
 @cache
 def _style() -> Markup:
-    """The page's colours and the rules of texts and tables, for what is inside ``.grpo-env`` alone."""
     return Markup((files("grpo_env.results.report") / "templates" / "notebook.css").read_text(encoding="utf-8"))

@@ -1,110 +1,89 @@
-"""The verdicts that a row of scores holds, by name: the total and every part, at any depth."""
+"""The scores in a row of a scores file, by name: the total and every part, at any depth."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from grpo_env.core import Score, StepScore
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.reader import SURROGATE
 
-from .rows import ScoreRow
+from .rows import ScoreRow, location
 
 TOTAL = "total"
 
 
-class Verdict(NamedTuple):
-    """One value of a row with its reasons. ``value`` is ``None`` if unscored; steps are as in the file."""
+def row_score(row: ScoreRow) -> Score:
+    """The total with all its parts: the inverse of ``scoring.score_row``. Raises ``UsageError``."""
+    fields = {key: row.get(key) for key in ("explanation", "parts", "steps", "seconds")}
+    try:
+        return _score(TOTAL, {"value": row["total"], "status": row["status"], "weight": 1.0, **fields})
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(
+            f"{location(row)}: not a row that grpo_env score wrote ({type(error).__name__}: {error})"
+        ) from error
 
-    value: float | None
-    status: str
-    answer: str | None = None
-    gold: str | None = None
-    explanation: str = ""
-    steps: Sequence[Mapping[str, Any]] = ()
+
+def named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:
+    """All parts of a score with their names, nested ones as ``outer.inner``, parents first."""
+    for part in score.parts:
+        name = prefix + part.name
+        yield name, part
+        yield from named_parts(part, f"{name}.")
 
 
-def verdicts(row: ScoreRow) -> dict[str, Verdict]:
-    """All verdicts of a row: the total, then the parts, those inside others as ``outer.inner``, parents first.
+def named_scores(row: ScoreRow) -> dict[str, Score]:
+    """The total and all parts by name, parents first. Raises ``UsageError``."""
+    score = row_score(row)
+    return {TOTAL: score, **dict(named_parts(score))}
 
-    Raises ``UsageError`` for what ``grpo_env score`` does not write.
-    """
-    whole = Verdict(total(row), row["status"], explanation=row.get("explanation") or "")
-    return {TOTAL: whole, **dict(_walk(row, row["parts"], ""))}
+
+def full_name(row: ScoreRow, name: str, scores: Mapping[str, Score]) -> str:
+    """The dotted name of the first part called ``name``. Raises ``UsageError`` with the nearest name."""
+    if name in scores:
+        return name
+    full = next((known for known in scores if known.endswith(f".{name}")), None)
+    if full is None:
+        raise UsageError(f"{location(row)}: no part is called {name!r}; {nearest(name, scores)}")
+    return full
+
+
+def part_score(row: ScoreRow, name: str) -> Score:
+    """The part called ``name``, or the total. Raises ``UsageError`` with the nearest name."""
+    scores = named_scores(row)
+    return scores[full_name(row, name, scores)]
 
 
 def total(row: ScoreRow) -> float | None:
     """The reward, or ``None`` if unscored. Raises ``UsageError``."""
-    return _number(row, row.get("total"))
+    try:
+        return _number(row["total"])
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{location(row)}: {error}") from error
 
 
-def metric(row: ScoreRow) -> str:
-    """The name of the part that the task measures by. Raises ``UsageError``."""
-    name = row.get("metric")
-    if not isinstance(name, str):
-        raise UsageError(f"{where(row)}: no key 'metric' says what the task measures; name a part with --part")
-    return name
+def _score(name: str, fields: Mapping[str, Any]) -> Score:
+    parts = (fields.get("parts") or {}).items()
+    return Score(
+        _number(fields["value"]),
+        fields["status"],
+        name,
+        weight=fields.get("weight") or 0.0,
+        process=fields.get("process") or 0.0,
+        answer=fields.get("answer"),
+        gold=fields.get("gold"),
+        explanation=fields.get("explanation") or "",
+        # In Parquet every row has the columns of all parts, null where the row has no such part.
+        parts=tuple(_score(inner, part) for inner, part in parts if part is not None),
+        steps=tuple(StepScore(**step) for step in fields.get("steps") or ()),
+        seconds=fields.get("seconds") or 0.0,
+    )
 
 
-def named(row: ScoreRow, name: str, found: Mapping[str, Verdict]) -> str:
-    """The full name of a part: ``name`` itself or ``outer.name``. Raises ``UsageError`` with the nearest one."""
-    full = name if name in found else next((known for known in found if known.endswith(f".{name}")), None)
-    if full is None:
-        raise UsageError(f"{where(row)}: no part is called {name!r}; {nearest(name, found)}")
-    return full
-
-
-def verdict(row: ScoreRow, name: str) -> Verdict:
-    """The part called ``name``, or the total. Raises ``UsageError`` with the nearest name."""
-    found = verdicts(row)
-    return found[named(row, name, found)]
-
-
-def group(row: ScoreRow) -> str:
-    """What the rows of one group have in common."""
-    return str(row.get("group", row["id"]))
-
-
-def prompt(row: ScoreRow) -> str | list[dict[str, str]] | None:
-    """The prompt as text or as a chat, whose messages have ``role`` and ``content`` alone."""
-    given = row.get("prompt")
-    if isinstance(given, str) and given.startswith('[{"role": '):  # how Parquet holds a chat among texts
-        with suppress(ValueError):
-            given = json.loads(given)
-    if isinstance(given, list):
-        return [{"role": message["role"], "content": message["content"]} for message in given]
-    return given
-
-
-def valid(text: str) -> str:
-    """Text with U+FFFD for lone surrogates, which a model can write and neither Parquet nor tokenizers take."""
-    return SURROGATE.sub("\ufffd", text)
-
-
-def where(row: ScoreRow) -> str:
-    """The row, for messages."""
-    return f"row {row['id']!r}, completion {row['completion']}"
-
-
-def _walk(row: ScoreRow, parts: Any, above: str) -> Iterator[tuple[str, Verdict]]:
-    if not isinstance(parts, dict):
-        raise UsageError(f"{where(row)}: 'parts' must be a mapping, found {type(parts).__name__}")
-    for name, part in parts.items():
-        if part is None:  # in Parquet every row has the columns of all parts
-            continue
-        if not isinstance(part, dict) or not {"value", "status"} <= part.keys():
-            raise UsageError(f"{where(row)}: part {name!r} is not as grpo_env score writes it")
-        reasons = part.get("answer"), part.get("gold"), part.get("explanation") or "", part.get("steps") or ()
-        yield above + name, Verdict(_number(row, part["value"]), part["status"], *reasons)
-        yield from _walk(row, part.get("parts") or {}, f"{above}{name}.")
-
-
-def _number(row: ScoreRow, value: Any) -> float | None:
+def _number(value: Any) -> float | None:
     if value is None:
         return None
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise UsageError(f"{where(row)}: a value must be a finite number or null, found {value!r}")
+        raise ValueError(f"a value must be a finite number or null, found {value!r}")
     return float(value)

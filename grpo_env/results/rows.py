@@ -1,28 +1,64 @@
-"""Rows of a scores file, as ``grpo_env score`` writes them: one for each completion."""
+"""Rows of a scores file, one for each completion, and what they say besides their scores."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
+from grpo_env.files.reader import SURROGATE, read_records
 
 ScoreRow = Mapping[str, Any]  # the keys are in docs/scoring.md
 
-NEEDED = ("id", "completion", "total", "status", "parts")
+REQUIRED = ("id", "completion", "total", "status", "parts")
 
 
 def read_scores(path: Path) -> Iterator[ScoreRow]:
-    """The rows of a scores file, in order. In Parquet what a row does not have is null, in JSONL it is not there.
+    """The rows of a scores file, in order. A missing value is null in Parquet and a missing key in JSONL.
 
-    Raises ``UsageError`` for a file that is none, with the line.
+    Raises ``UsageError`` with the line if a row is not a score row.
     """
     for record in read_records(path):
         row = record.row
-        missing = [key for key in NEEDED if key not in row] if row is not None else []
+        missing = [key for key in REQUIRED if key not in row] if row is not None else []
         if row is None or missing:
-            why = record.problem or f"no key {missing[0]!r}; is this a file that grpo_env score wrote?"
-            raise UsageError(f"{path}, line {record.line}: {why}")
+            problem = record.problem or f"no key {missing[0]!r}; was this file written by grpo_env score?"
+            raise UsageError(f"{path}, line {record.line}: {problem}")
         yield row
+
+
+def location(row: ScoreRow) -> str:
+    """The row, for messages."""
+    return f"row {row['id']!r}, completion {row['completion']}"
+
+
+def group_of(row: ScoreRow) -> str:
+    """The id of the row's group."""
+    return str(row.get("group", row["id"]))
+
+
+def metric_of(row: ScoreRow) -> str:
+    """The name of the task's metric. Raises ``UsageError``."""
+    name = row.get("metric")
+    if not isinstance(name, str):
+        raise UsageError(f"{location(row)}: no key 'metric'; choose a part with --part")
+    return name
+
+
+def prompt_of(row: ScoreRow) -> str | list[dict[str, str]] | None:
+    """The prompt: text, or a chat whose messages have only ``role`` and ``content``."""
+    prompt = row.get("prompt")
+    if isinstance(prompt, str) and prompt.startswith('[{"role": '):  # a chat in a Parquet column of texts
+        with suppress(ValueError):
+            prompt = json.loads(prompt)
+    if isinstance(prompt, list):
+        return [{"role": message["role"], "content": message["content"]} for message in prompt]
+    return prompt
+
+
+def replace_surrogates(text: str) -> str:
+    """The text with U+FFFD for lone surrogates, which models can write but Parquet and tokenizers reject."""
+    return SURROGATE.sub("\ufffd", text)

@@ -8,12 +8,12 @@ def part(value, weight=1.0, status="scored", **more):
     return {"value": value, "weight": weight, "weighted": weighted, "process": 0.0, "status": status, **more}
 
 
-def score_row(prompt, completion, right, tidy=1.0, **more):
-    """A completion paid 1 for being right and 2 for being tidy."""
-    parts = {"accuracy": part(right, answer=more.pop("answer", "4"), gold="4"), "tidy": part(tidy, 2.0)}
-    total = None if right is None else right + 2 * tidy
-    if right is None:
-        parts["accuracy"] |= {"status": "bad_gold", "explanation": "gold is no number"}
+def score_row(prompt, completion, correct, tidy=1.0, **more):
+    """A completion with a reward of 1 for being correct and 2 for being tidy."""
+    parts = {"accuracy": part(correct, answer=more.pop("answer", "4"), gold="4"), "tidy": part(tidy, 2.0)}
+    total = None if correct is None else correct + 2 * tidy
+    if correct is None:
+        parts["accuracy"] |= {"status": "bad_gold", "explanation": "gold is not a number"}
     return {
         "id": f"q{prompt}",
         "line": prompt + 1,
@@ -24,8 +24,8 @@ def score_row(prompt, completion, right, tidy=1.0, **more):
         "finish_reason": "stop",
         "num_tokens": None,
         "total": total,
-        "status": "scored" if right is not None else "bad_gold",
-        "explanation": "" if right is not None else "accuracy: gold is no number",
+        "status": "scored" if correct is not None else "bad_gold",
+        "explanation": "" if correct is not None else "accuracy: gold is not a number",
         "parts": parts,
         "steps": [],
         "seconds": 0.001,
@@ -37,12 +37,12 @@ def score_row(prompt, completion, right, tidy=1.0, **more):
 
 @pytest.fixture
 def row():
-    """Makes a row: ``row(prompt, completion, right, tidy)`` and any key to change."""
+    """Makes a row: ``row(prompt, completion, correct, tidy)`` and any key to change."""
     return score_row
 
 
 @pytest.fixture
 def rows():
-    """Groups of two: mixed and misranked, all right, all wrong, starved, unscored."""
+    """Groups of two: mixed and misranked, all correct, all wrong, masked signal, unscored."""
     table = [((1, 0), (0, 1)), ((1, 1), (1, 1)), ((0, 0), (0, 0)), ((1, 0), (0, 0.5)), ((None, 1), (None, 1))]
     return [score_row(p, c, *values) for p, group in enumerate(table) for c, values in enumerate(group)]

@@ -1,4 +1,4 @@
-"""Two scorings side by side: who is matched with whom, the statistics by hand, what is shown of hostile text."""
+"""Comparing two scorings: matching of rows, statistics checked by hand, escaping of hostile text."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from grpo_env.results.compare import Comparison, compare
 from grpo_env.results.compare.matching import LOOK_AHEAD, match
 from grpo_env.results.compare.paired_tests import MeanDifference, mcnemar, student
-from grpo_env.results.compare.view import described, shown
+from grpo_env.results.compare.view import disagreement_lines, summary_lines
 
 
 def row(id="1", completion=0, value=1.0, status="scored", **more):
@@ -50,7 +50,7 @@ def test_mcnemar_is_the_sum_of_binomials(gained, lost):
     assert mcnemar(gained, lost) == mcnemar(lost, gained)
 
 
-def test_mcnemar_of_large_counts_neither_overflows_nor_takes_long():
+def test_mcnemar_of_large_counts_does_not_overflow():
     assert mcnemar(0, 5000) == 0.0  # 2^-4999
     assert mcnemar(500_000, 498_000) == pytest.approx(0.0453921198999, rel=1e-9)  # scipy 1.17, binomtest
 
@@ -64,19 +64,19 @@ def test_the_interval_of_single_pairs_is_the_paired_t_interval():
     assert (low, high) == pytest.approx((3 - 1.963, 3 + 1.963), abs=2e-3)
 
 
-def test_the_interval_takes_groups_as_units():
-    whole, twice = MeanDifference(), MeanDifference()
+def test_the_units_of_the_interval_are_groups():
+    single, twice = MeanDifference(), MeanDifference()
     for value in (0.0, 1.0, 0.0, 0.0, 1.0, 1.0):
-        whole.add([value])
-        twice.add([value, value])  # the same again says nothing new
-    assert twice.mean == whole.mean == 0.5
-    assert twice.interval() == pytest.approx(whole.interval())
+        single.add([value])
+        twice.add([value, value])  # duplicates add no information
+    assert twice.mean == single.mean == 0.5
+    assert twice.interval() == pytest.approx(single.interval())
     # residuals -.5 or .5, six groups of one: var = 6/5 * 6 * .25 / 36 = .05; t(5) = 2.5706
-    assert whole.interval()[1] == pytest.approx(0.5 + 2.5706 * math.sqrt(0.05), abs=1e-3)
+    assert single.interval()[1] == pytest.approx(0.5 + 2.5706 * math.sqrt(0.05), abs=1e-3)
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(3, 3.182), (4, 2.776), (10, 2.228), (30, 2.042), (120, 1.980)])
-def test_students_quantile_is_that_of_the_tables(freedom, t):
+def test_students_quantile_matches_the_tables(freedom, t):
     assert student(0.975, freedom) == pytest.approx(t, rel=2e-3)
 
 
@@ -90,9 +90,9 @@ def test_two_by_two_table_transitions_and_unscored_ones():
         for side in (0, 1)
     )
     b[6] = row("6", value=0, status="timeout")
-    result, found = compared(a, b)
+    result, disagreements = compared(a, b)
     part = result.parts["accuracy"]
-    assert {(right, other): part.table[(right, other)] for right in (True, False) for other in (True, False)} == {
+    assert {(x, y): part.table[(x, y)] for x in (True, False) for y in (True, False)} == {
         (True, True): 2,
         (True, False): 1,
         (False, True): 3,
@@ -101,21 +101,21 @@ def test_two_by_two_table_transitions_and_unscored_ones():
     assert (part.both, part.changed, result.changed, result.pairs) == (7, 7, 7, 9)
     assert part.p_value == pytest.approx(2 * 5 / 2**4)
     assert dict(part.transitions) == {("error", "scored"): 1, ("scored", "error"): 1, ("scored", "timeout"): 1}
-    assert [one.a["id"] for one in found] == ["2", "3", "4", "5", "6", "7", "8"]
+    assert [disagreement.a["id"] for disagreement in disagreements] == ["2", "3", "4", "5", "6", "7", "8"]
 
 
-def test_what_the_totals_do_to_groups():
+def test_changes_of_groups():
     def group(id, totals):
         return [row(id, n, value=1.0, total=total) for n, total in enumerate(totals)]
 
-    a = group("best", [1, 0, 0.4]) + group("dead", [1, 0]) + group("woken", [1, 1]) + group("same", [0, 1])
-    b = group("best", [0, 0.2, 1]) + group("dead", [1, 1]) + group("woken", [0, 1]) + group("same", [0.5, 2])
+    a = group("best", [1, 0, 0.4]) + group("lost", [1, 0]) + group("gained", [1, 1]) + group("same", [0, 1])
+    b = group("best", [0, 0.2, 1]) + group("lost", [1, 1]) + group("gained", [0, 1]) + group("same", [0.5, 2])
     result, _ = compared([*a, row("alone")], [*b, row("alone", total=0.0)])
     groups = result.groups
     assert (groups.groups, groups.completions) == (4, 9)
-    assert (groups.best_changed, groups.silenced, groups.awakened) == (1, 1, 1)
+    assert (groups.best_changed, groups.signal_lost, groups.signal_gained) == (1, 1, 1)
     # mean .4667: +, -, -; mean .4: -, -, +
-    assert groups.flips == 2
+    assert groups.sign_flips == 2
 
 
 def test_a_best_completion_that_loses_its_tie_is_still_the_best():
@@ -127,29 +127,30 @@ def test_a_best_completion_that_loses_its_tie_is_still_the_best():
 def test_a_total_at_the_mean_has_no_sign():
     a = [row("1", n, total=total) for n, total in enumerate([0.1, 0.2, 0.3])]
     b = [row("1", n, total=total) for n, total in enumerate([0.1, 0.3, 0.5])]
-    assert compared(a, b)[0].groups.flips == 0
+    assert compared(a, b)[0].groups.sign_flips == 0
 
 
-def test_missing_rows_are_counted_and_named():
+def test_unmatched_rows_are_counted_and_named():
     rows = [row(str(i)) for i in range(10)]
-    result, found = compared([r for r in rows if r["id"] not in "25"], [r for r in rows if r["id"] not in "56"])
-    assert (result.pairs, dict(result.alone), found) == (7, {"a": 1, "b": 1}, [])
-    assert (result.only_a, result.only_b) == (["row '6', completion 0"], ["row '2', completion 0"])
+    a, b = [r for r in rows if r["id"] not in "25"], [r for r in rows if r["id"] not in "56"]
+    result, disagreements = compared(a, b)
+    assert (result.pairs, dict(result.unmatched), disagreements) == (7, {"a": 1, "b": 1}, [])
+    assert result.unmatched_examples == {"a": ["row '6', completion 0"], "b": ["row '2', completion 0"]}
     assert not result.same
-    lines = "\n".join(described(result))
+    lines = "\n".join(summary_lines(result))
     assert "1 only in A: row '6', completion 0" in lines
     assert "1 only in B: row '2', completion 0" in lines
 
 
-def test_an_id_that_comes_twice_meets_its_first():
+def test_a_repeated_id_matches_its_first_row():
     a = [row("twice", text="1"), row("m"), row("twice", text="2")]
-    result, found = compared(a, [row("new"), *a])
-    assert (result.pairs, dict(result.alone), found) == (3, {"b": 1}, [])
+    result, disagreements = compared(a, [row("new"), *a])
+    assert (result.pairs, dict(result.unmatched), disagreements) == (3, {"b": 1}, [])
 
 
-def test_a_file_that_ends_early_is_no_error_however_much_it_lacks():
+def test_a_file_may_end_early():
     result, _ = compared((row(str(i)) for i in range(3 * LOOK_AHEAD)), [row("0"), row("1")])
-    assert (result.pairs, dict(result.alone)) == (2, {"a": 3 * LOOK_AHEAD - 2})
+    assert (result.pairs, dict(result.unmatched)) == (2, {"a": 3 * LOOK_AHEAD - 2})
 
 
 @pytest.mark.parametrize(
@@ -159,45 +160,45 @@ def test_a_file_that_ends_early_is_no_error_however_much_it_lacks():
         ([row("1")], [row("1", text="another")], "different texts"),
         ([row("1")], [row("2")], "no row in common"),
         ([], [row("2")], "no row in common"),
-        ([row(f"a{i}") for i in range(LOOK_AHEAD)], [row(f"b{i}") for i in range(LOOK_AHEAD)], "none is in both"),
+        ([row(f"a{i}") for i in range(LOOK_AHEAD)], [row(f"b{i}") for i in range(LOOK_AHEAD)], "none in common"),
         ([row("1", metric=None)], [row("1")], "--part"),
         ([row("1", metric="acuracy")], [row("1")], "did you mean 'accuracy'"),
         ([row("1", total="high")], [row("1")], "finite number"),
     ],
 )
-def test_what_cannot_be_compared_is_said(a, b, message):
+def test_files_that_cannot_be_compared_are_rejected(a, b, message):
     with pytest.raises(UsageError, match=message):
         compared(a, b)
 
 
-def test_files_without_texts_are_matched_by_id_and_that_is_said():
+def test_files_without_texts_are_matched_by_id_with_a_note():
     result, _ = compared([row("1", text=None)], [row("1")])
     assert result.without_text == 1
-    assert any("matched by id alone" in line for line in described(result))
+    assert any("matched by id only" in line for line in summary_lines(result))
 
 
-def test_what_parquet_cannot_hold_and_another_folder_make_no_difference():
+def test_lone_surrogates_and_another_folder_make_no_difference():
     jsonl, parquet = row("1", text="lone \ud800", file="data/a.jsonl"), row("1", text="lone \ufffd", file="a.jsonl")
     assert compared([jsonl], [parquet])[0].same
 
 
-def test_metrics_of_two_names_are_compared_and_lone_parts_are_named():
+def test_metrics_with_different_names_are_compared_and_missing_parts_are_named():
     a, b = row("1"), row("1", metric="strict")
     b["parts"] = {"strict": {**b["parts"]["accuracy"], "value": 0.0}, "length": {"value": 0.3, "status": "scored"}}
-    result, (found,) = compared([a], [b])
+    result, (disagreement,) = compared([a], [b])
     assert result.main == "accuracy / strict"
-    assert found.verdicts.keys() == {"accuracy / strict"}
-    assert result.lacking == {"a": {"length"}, "b": set()}
+    assert disagreement.scores.keys() == {"accuracy / strict"}
+    assert result.missing_parts == {"a": {"length"}, "b": set()}
 
 
-def test_one_part_alone_also_within_another():
+def test_a_single_nested_part():
     def nested(value):
         inner = {"value": value, "status": "scored", "weight": 1.0}
         return row("1", parts={"both": {"value": 1.0, "status": "scored", "parts": {"exact": inner, "other": None}}})
 
-    result, (found,) = compared([nested(0.25)], [nested(0.75)], part="exact")
+    result, (disagreement,) = compared([nested(0.25)], [nested(0.75)], part="exact")
     assert result.main == "both.exact"
-    assert result.parts.keys() == found.verdicts.keys() == {"both.exact"}
+    assert result.parts.keys() == disagreement.scores.keys() == {"both.exact"}
     assert not result.parts["both.exact"].binary
     assert result.parts["both.exact"].difference.mean == 0.5
 
@@ -218,18 +219,21 @@ def files_of(groups):
 
 @given(FILES.filter(bool))
 @settings(max_examples=60)
-def test_a_file_has_no_disagreement_with_itself_and_swapping_mirrors_everything(groups):
+def test_a_file_agrees_with_itself_and_swapping_mirrors_everything(groups):
     a, b = files_of(groups)
-    result, found = compared(a, a)
-    assert found == []
+    result, disagreements = compared(a, a)
+    assert disagreements == []
     assert result.same
     forth, back = compared(a, b)[0], compared(b, a)[0]
-    assert (forth.changed, forth.groups.flips, forth.groups.best_changed) == (
+    assert (forth.changed, forth.groups.sign_flips, forth.groups.best_changed) == (
         back.changed,
-        back.groups.flips,
+        back.groups.sign_flips,
         back.groups.best_changed,
     )
-    assert (forth.groups.silenced, forth.groups.awakened) == (back.groups.awakened, back.groups.silenced)
+    assert (forth.groups.signal_lost, forth.groups.signal_gained) == (
+        back.groups.signal_gained,
+        back.groups.signal_lost,
+    )
     for name, part in forth.parts.items():
         mirror = back.parts[name]
         assert part.table == {(b, a): count for (a, b), count in mirror.table.items()}
@@ -239,7 +243,7 @@ def test_a_file_has_no_disagreement_with_itself_and_swapping_mirrors_everything(
 
 
 @given(st.lists(st.booleans(), max_size=60), st.lists(st.booleans(), max_size=60))
-def test_matching_loses_and_doubles_nothing(in_a, in_b):
+def test_matching_neither_loses_nor_duplicates_rows(in_a, in_b):
     a = [row(str(i)) for i, there in enumerate(in_a) if there]
     b = [row(str(i)) for i, there in enumerate(in_b) if there]
     pairs = list(match(a, b))
@@ -249,20 +253,20 @@ def test_matching_loses_and_doubles_nothing(in_a, in_b):
     assert {left["id"] for left, right in pairs if left and right} == both
 
 
-def test_hostile_text_is_escaped_and_cut():
+def test_hostile_text_is_escaped_and_shortened():
     evil = "\x1b[31mred\x07\u202e\ud800" + "x" * 1_000_000
     a, b = row("\x1b]0;owned\x07", text="\x1b[2J" + "y" * 500), row("\x1b]0;owned\x07", value=0.0, explanation=evil)
     b["text"] = a["text"]
     b["parts"]["accuracy"]["answer"] = evil
-    result, (found,) = compared([a], [b])
-    lines = "\n".join([*described(result), *shown(found, result.main)])
+    result, (disagreement,) = compared([a], [b])
+    lines = "\n".join([*summary_lines(result), *disagreement_lines(disagreement, result.main)])
     assert len(lines) < 2500
-    assert all(one.isprintable() or one == "\n" for one in lines)
+    assert all(char.isprintable() or char == "\n" for char in lines)
     assert r"\x1b[31mred\x07\u202e\ud800xxx" in lines
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)
 
 
@@ -279,12 +283,12 @@ def test_the_command_prints_writes_and_fails_on_change(tmp_path, monkeypatch, ca
     out = tmp_path / "changed.jsonl"
     assert command(monkeypatch, "compare", a, b, "--out", str(out), "--show", "1") == 0
     printed = capsys.readouterr().out
-    assert "0 became right, 3 became wrong; McNemar's exact test: p = 0.25" in printed
+    assert "0 became correct, 3 became wrong; McNemar's exact test: p = 0.25" in printed
     assert "row '0', completion 0" in printed
     assert "row '1', completion 0" not in printed
     assert "2 more" in printed
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [one["id"] for one in rows] == ["0", "1", "2"]
+    assert [row["id"] for row in rows] == ["0", "1", "2"]
     assert (rows[0]["a"]["accuracy"]["value"], rows[0]["b"]["accuracy"]["value"]) == (1.0, 0.0)
     assert rows[0]["text"] == "0/0"
     assert command(monkeypatch, "compare", a, b, "--out", str(out)) == 2  # never overwritten

@@ -1,4 +1,4 @@
-"""What a report says of files made by hand: its numbers, its warnings, what it refuses, what the command writes."""
+"""Reports on handmade files: numbers, warnings, rejected files, and what the command writes."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from typer.testing import CliRunner
 
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
-from grpo_env.results.report import make_report
-from grpo_env.results.report.reward_warnings import findings
+from grpo_env.results.report import make_report, render
+from grpo_env.results.report.reward_warnings import reward_warnings
 
 
-def write(path, made):
-    path.write_text("".join(json.dumps(one) + "\n" for one in made))
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-# What it says
+# Numbers and warnings
 
 
 def test_the_numbers_of_a_small_file(rows):
@@ -29,135 +29,133 @@ def test_the_numbers_of_a_small_file(rows):
         5,
         5,
     )
-    assert (report.unscored, report.cut, report.finish_known) == (2, 0, 10)
+    assert (report.unscored, report.truncated, report.finish_known) == (2, 0, 10)
     assert report.accuracy.value == 4 / 8
     assert report.reward.value == (1 + 2 + 3 + 3 + 0 + 0 + 1 + 1) / 8
-    assert report.kinds == {"mixed": 1, "all right": 1, "all wrong": 1, "starved": 2}
-    assert (report.dropped, report.contrasted, report.misranked) == (8, 2, 1)
+    assert report.kinds == {"mixed": 1, "all correct": 1, "all wrong": 1, "masked signal": 2}
+    assert (report.uninformative, report.rankable, report.misranked) == (8, 2, 1)
     assert report.pass_at[1].value == (0.5 + 1 + 0 + 0.5) / 4
     assert report.pass_at[2].value == 3 / 4
-    assert report.maj_at[2].value == (0.5 + 1 + 0 + 0.5) / 4  # all say 4: the vote is as right as they are
+    assert report.maj_at[2].value == (0.5 + 1 + 0 + 0.5) / 4  # all answers are 4, so the vote is as correct as they are
     # Rewards 1 2 3 3 0 0 1 1: mean 11/8, sum of squares 25 - 121/8 = 79/8. Accuracy has with them 8 - 4 * 11/8 = 5/2.
-    assert {part.name: part.variance_share for part in report.parts} == pytest.approx(
+    assert {part.name: part.variance_fraction for part in report.parts} == pytest.approx(
         {"accuracy": 20 / 79, "tidy": 59 / 79}
     )
     assert report.length.unit == "characters"
 
 
-def test_length_is_in_tokens_where_every_row_has_a_count(rows):
-    counted = [one | {"num_tokens": 7} for one in rows]
-    made = make_report(counted)
-    assert (made.length.unit, made.length.mean) == ("tokens", 7)
+def test_length_is_in_tokens_if_every_row_has_a_count(rows):
+    counted = [row | {"num_tokens": 7} for row in rows]
+    report = make_report(counted)
+    assert (report.length.unit, report.length.mean) == ("tokens", 7)
     assert make_report([rows[0], *counted[1:]]).length.unit == "characters"
 
 
-def test_warnings_say_what_is_wrong_with_numbers(rows):
-    seen = " / ".join(finding.seen for finding in findings(make_report(rows)))
+def test_warnings_give_the_numbers(rows):
+    problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
     for words in (
-        "20% of the completions are unscored; first reasons: accuracy: gold is no number",
-        "in 50% of the groups with right and wrong completions a wrong one earns more than a right one",
-        "tidy pays 0.75 of the reward's variance",
-        "80% of the groups carry no signal: all their rewards are equal (1 all wrong, 1 all right, 2 starved)",
-        "40% of the groups are starved",
+        "20% of the completions are unscored; first reasons: accuracy: gold is not a number",
+        "in 50% of the groups with correct and wrong completions a wrong one has a higher reward than a correct one",
+        "tidy accounts for 75% of the reward's variance",
+        "80% of the groups have identical rewards (1 all wrong, 1 all correct, 2 masked signal)",
+        "in 40% of the groups the signal is masked",
     ):
-        assert words in seen
+        assert words in problems
 
 
-def test_a_sound_reward_is_silent(row):
-    made = [row(p, c, float(c), 0.5 + 0.5 * c, text="so it is 4", steps=[]) for p in range(30) for c in range(2)]
-    made = [
-        one | {"parts": {"accuracy": one["parts"]["accuracy"]}, "total": one["parts"]["accuracy"]["value"]}
-        for one in made
-    ]
-    assert findings(make_report(made)) == []
-    assert "No warnings" in make_report(made).html
+def test_a_sound_reward_has_no_warnings(row):
+    rows = [row(p, c, float(c), text="so it is 4", steps=[], total=float(c)) for p in range(30) for c in range(2)]
+    for made in rows:
+        del made["parts"]["tidy"]
+    report = make_report(rows)
+    assert reward_warnings(report) == []
+    assert "No warnings" in render(report)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda one, at: {"finish_reason": "length" if at % 9 == 0 else "stop"}, "11% of the completions were cut"),
-        (lambda one, at: {"seconds": 9.0 if at == 3 else 0.001}, "slowest 1 % of the verdicts take 98% of the time"),
-        (lambda one, at: {"label": at % 2 == 0}, "accuracy disagrees with 100% of the labels"),
-        (lambda one, at: {"text": "x" * (5 + 90 * (at % 2))}, "accuracy and length correlate at 1.00: longer"),
+        (lambda index: {"finish_reason": "length" if index % 9 == 0 else "stop"}, "11% of the completions were"),
+        (lambda index: {"seconds": 9.0 if index == 3 else 0.001}, "slowest 1% of the completions take 98% of"),
+        (lambda index: {"label": index % 2 == 0}, "100% of the labels (90 false positives, 90 false negatives)"),
+        (lambda index: {"text": "x" * (5 + 90 * (index % 2))}, "accuracy and length have a correlation of 1.00"),
     ],
 )  # fmt: skip
-def test_each_other_warning_has_its_cause(row, change, words):
-    made = [row(at // 2, at % 2, float(at % 2), 0.0, text="4") for at in range(180)]
-    made = [one | change(one, at) for at, one in enumerate(made)]
-    seen = [finding.seen for finding in findings(make_report(made))]
-    assert any(words in one for one in seen), seen
-    assert any("tidy never varies: it is 0 for all 180 completions" in one for one in seen)
+def test_further_warnings(row, change, words):
+    rows = [row(n // 2, n % 2, float(n % 2), 0.0, text="4") | change(n) for n in range(180)]
+    problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
+    assert words in problems
+    assert "tidy never varies: it is 0 for all 180 completions" in problems
 
 
-def test_steps_have_a_profile_and_a_colour(rows):
+def test_steps_have_a_profile_and_a_color(rows):
     steps = [
         {"start": 0, "end": 2, "value": 1.0, "explanation": "fine"},
         {"start": 3, "end": 5, "value": 0.0, "explanation": ""},
     ]
-    for one in rows:
-        one["parts"]["tidy"]["steps"] = steps
+    for row in rows:
+        row["parts"]["tidy"]["steps"] = steps
     report = make_report(rows)
     (profile,) = report.steps
     assert (profile.part, profile.completions, profile.steps, profile.lowest, profile.highest) == ("tidy", 10, 20, 0, 1)
     assert profile.by_position == (None, 1, None, 0, None)
     assert profile.by_index == (1, 0)
-    assert '<span class="step v4" title="tidy: fine">so</span><sup class="v4">1</sup>' in report.html
+    assert '<span class="step v4" title="tidy: fine">so</span><sup class="v4">1</sup>' in render(report)
 
 
-# What can be wrong with a file
+# Rejected files
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
+    ("make_rows", "words"),
     [
         (lambda row: [], "no scores in it"),
         (lambda row: [{"id": 1}], "line 1: no key 'completion'"),
-        (lambda row: [{**row(0, 0, 1), "group": None}], "has no 'group'; score the file anew"),
-        (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (by accuracy) and"),
-        (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not together"),
-        (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "1 is not as grpo_env score writes it (KeyError"),
-        (lambda row: [{**row(0, 0, 1), "total": "1"}], "completion 1 is not as grpo_env score writes it (TypeError"),
-        (lambda row: [{**row(0, 0, 1), "total": float("nan")}], "nan is no finite number"),
+        (lambda row: [{**row(0, 0, 1), "group": None}], "has no 'group'; score the file again"),
+        (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (metric accuracy) and"),
+        (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not adjacent"),
+        (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "not a row that grpo_env score wrote (KeyError"),
+        (lambda row: [{**row(0, 0, 1), "total": "1"}], "a value must be a finite number or null, found '1'"),
+        (lambda row: [{**row(0, 0, 1), "total": float("nan")}], "a value must be a finite number or null, found nan"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_none_of_scores_is_refused(row, tmp_path, made, words):
+def test_files_that_are_not_scores_are_rejected(row, tmp_path, make_rows, words):
     with pytest.raises(UsageError, match=re.escape(words)):
-        make_report(write(tmp_path / "scores.jsonl", made(row)))
+        make_report(write(tmp_path / "scores.jsonl", make_rows(row)))
 
 
-def test_no_texts_no_answers_no_rewards_no_groups(row, rows):
-    bare = [{key: value for key, value in one.items() if key not in ("text", "prompt", "seconds")} for one in rows]
-    assert "keeps no texts" in make_report(bare).html
+def test_files_without_texts_answers_rewards_or_groups(row, rows):
+    bare = [{key: value for key, value in row.items() if key not in ("text", "prompt", "seconds")} for row in rows]
+    assert "has no texts" in render(make_report(bare))
     assert make_report(bare).length is None
     alone = make_report([row(p, 0, None) for p in range(3)])
     assert (alone.reward, alone.accuracy, alone.maj_at, alone.kinds) == (None, None, {}, {"single": 3})
-    assert "No completion could be judged by accuracy" in alone.html
+    assert "No completion could be scored by accuracy" in render(alone)
 
 
-def test_a_parquet_file_says_the_same(rows, tmp_path):
+def test_a_parquet_file_gives_the_same_report(rows, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "scores.parquet")
     jsonl = make_report(write(tmp_path / "scores.jsonl", rows), source="same")
-    assert make_report(tmp_path / "scores.parquet", source="same").html == jsonl.html
+    assert render(make_report(tmp_path / "scores.parquet", source="same")) == render(jsonl)
 
 
 # The command
 
 
-def test_the_command_writes_a_page_and_pictures_and_never_over_one(rows, tmp_path):
+def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp_path):
     scores, out, folder = write(tmp_path / "scores.jsonl", rows), tmp_path / "r.html", tmp_path / "png"
     done = CliRunner().invoke(app, ["report", str(scores), "--out", str(out), "--png", str(folder)])
     assert done.exit_code == 0, done.output
-    assert "warning: tidy pays 0.75 of the reward's variance" in done.stderr
-    assert out.read_text() == make_report(scores).html
+    assert "warning: tidy accounts for 75% of the reward's variance" in done.stderr
+    assert out.read_text() == render(make_report(scores))
     pictures = sorted(path.name for path in folder.iterdir())
-    assert pictures == ["groups.png", "length.png", "parts.png", "pass.png", "shares.png"]
+    assert pictures == ["groups.png", "length.png", "parts.png", "pass.png", "variance.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
     again = CliRunner().invoke(app, ["report", str(scores), "--out", str(out)])
     assert isinstance(again.exception, UsageError)
     other = CliRunner().invoke(app, ["report", str(scores), "--out", str(tmp_path / "new.html"), "--png", str(folder)])
-    assert "exists already" in str(other.exception)
+    assert "already exists" in str(other.exception)
     assert not (tmp_path / "new.html").exists()

@@ -1,4 +1,4 @@
-"""The page: no text of a file can harm it, it needs nothing else, and texts have their steps and answer marked."""
+"""The report page: escaped texts, no other files or network, and texts with steps and answer marked."""
 
 import json
 import re
@@ -11,8 +11,8 @@ import pytest
 
 from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.results.notebook import load_ipython_extension, show, show_group
-from grpo_env.results.report import make_report
-from grpo_env.results.report.spans import Step, find_answer, level, marked, visible
+from grpo_env.results.report import Report, make_report, render
+from grpo_env.results.report.spans import find_answer, level, mark_text, visible
 
 HOSTILE = (
     '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\ud800\x00</pre></style>"\'{{ 7*7 }}'
@@ -22,11 +22,11 @@ HOSTILE = (
 @pytest.fixture
 def hostile(row):
     steps = [{"start": 0, "end": 8, "value": 0.0, "explanation": HOSTILE}]
-    made = [row(0, c, 1.0 - c, id=HOSTILE, group=HOSTILE, task=HOSTILE, text=HOSTILE) for c in range(2)]
-    for one in made:
-        one["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
+    rows = [row(0, c, 1.0 - c, id=HOSTILE, group=HOSTILE, task=HOSTILE, text=HOSTILE) for c in range(2)]
+    for made in rows:
+        made["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
         texts = {"explanation": HOSTILE, "answer": HOSTILE, "gold": HOSTILE}
-        one["parts"][HOSTILE] = {
+        made["parts"][HOSTILE] = {
             "value": None,
             "weight": 0.0,
             "weighted": None,
@@ -34,11 +34,11 @@ def hostile(row):
             "steps": steps,
             **texts,
         }
-    return made
+    return rows
 
 
 class Page(HTMLParser):
-    """Collects tags and attributes; fails where a tag is not closed."""
+    """Collects tags and attributes; fails if a tag is not closed."""
 
     VOID = frozenset({"meta", "br", "img", "link", "input", "rect", "line", "circle", "polyline", "polygon"})
 
@@ -65,9 +65,9 @@ class Page(HTMLParser):
 # The page
 
 
-@pytest.mark.parametrize("made", ["rows", "hostile"])
-def test_the_page_is_whole_and_needs_nothing_else(made, request):
-    html = make_report(request.getfixturevalue(made)).html
+@pytest.mark.parametrize("fixture", ["rows", "hostile"])
+def test_the_page_is_valid_and_self_contained(fixture, request):
+    html = render(make_report(request.getfixturevalue(fixture)))
     html.encode()
     page = Page(html)
     assert not page.tags & {"script", "img", "link", "iframe", "object", "form", "a"}
@@ -77,19 +77,19 @@ def test_the_page_is_whole_and_needs_nothing_else(made, request):
 
 
 def test_hostile_texts_are_shown_as_text(hostile):
-    html = make_report(hostile).html
+    html = render(make_report(hostile))
     assert "&lt;script&gt;" in html
     assert "⟨U+001B⟩[31m⟨U+202E⟩⟨U+D800⟩⟨U+0000⟩" in html
     assert "{{ 7*7 }}" in html
 
 
 def test_a_page_of_huge_texts_stays_small(row):
-    made = [row(0, c, float(c), text="x" * 1_000_000, explanation="z" * 1_000_000) for c in range(2)]
-    for one in made:
-        one["prompt"] = "y" * 1_000_000
-        one["parts"]["accuracy"] |= {"answer": "x" * 1_000_000, "explanation": "z" * 1_000_000}
-    html = make_report(made).html
-    assert "995,500 characters left out" in html
+    rows = [row(0, c, float(c), text="x" * 1_000_000, explanation="z" * 1_000_000) for c in range(2)]
+    for made in rows:
+        made["prompt"] = "y" * 1_000_000
+        made["parts"]["accuracy"] |= {"answer": "x" * 1_000_000, "explanation": "z" * 1_000_000}
+    html = render(make_report(rows))
+    assert "995,500 characters omitted" in html
     assert len(html) < 100_000
 
 
@@ -111,14 +111,14 @@ HARNESS = """<body><script>onload = () => {
 @pytest.mark.parametrize(
     ("scheme", "background"), [(0, "rgb(22, 24, 27)"), (1, "rgb(251, 251, 250)")], ids=["dark", "light"]
 )
-def test_a_browser_shows_it_without_network_errors_or_sideways_scrolling(hostile, rows, tmp_path, scheme, background):
-    long = [{**one, "id": "long" * 200, "text": "word" * 500, "task": HOSTILE} for one in rows]
-    (tmp_path / "report.html").write_text(make_report([*long, *hostile]).html)
+def test_a_browser_shows_it_without_requests_errors_or_sideways_scrolling(hostile, rows, tmp_path, scheme, background):
+    long = [{**row, "id": "long" * 200, "text": "word" * 500, "task": HOSTILE} for row in rows]
+    (tmp_path / "report.html").write_text(render(make_report([*long, *hostile])))
     frames = "".join(
         f'<iframe src="report.html" width="{width}" height="800" frameborder="0"></iframe>' for width in WIDTHS
     )
     (tmp_path / "harness.html").write_text(HARNESS + frames)
-    # What a browser does beside showing a page is left out, so that it starts in a second.
+    # Everything but showing a page is switched off, so that the browser starts in a second.
     flags = (
         "headless no-sandbox disable-gpu disable-software-rasterizer disable-dev-shm-usage disable-extensions no-zygote"
     )
@@ -136,22 +136,26 @@ def test_a_browser_shows_it_without_network_errors_or_sideways_scrolling(hostile
 
 
 def test_steps_and_answer_in_a_text():
-    html = marked("1+1=3 so 3", [Step(0, 5, 0.0, "wrong"), Step(6, 8, 1.0)], find_answer("1+1=3 so 3", "3"))
+    html = mark_text(
+        "1+1=3 so 3", [StepScore(0, 5, 0.0, "wrong"), StepScore(6, 8, 1.0)], find_answer("1+1=3 so 3", "3")
+    )
     assert html == (
         '<span class="step v0" title="wrong">1+1=3</span><sup class="v0">0</sup> '
         '<span class="step v4" title="">so</span><sup class="v4">1</sup> <mark>3</mark>'
     )
 
 
-def test_where_steps_overlap_the_shorter_one_gives_the_colour():
-    html = marked("abcd", [Step(0, 4, 2.0), Step(1, 2, 0.0)])
+def test_the_shorter_of_two_overlapping_steps_sets_the_color():
+    html = mark_text("abcd", [StepScore(0, 4, 2.0), StepScore(1, 2, 0.0)])
     assert re.findall(r'step v(\d)" title="">(\w+)', html) == [("4", "a"), ("0", "b"), ("4", "cd")]
-    assert marked("ab", [Step(0, 9, 1.0), Step(-1, 1, 1.0), Step(1, 1, 1.0)]) == "ab"  # not within the text
+    assert (
+        mark_text("ab", [StepScore(0, 9, 1.0), StepScore(-1, 1, 1.0), StepScore(1, 1, 1.0)]) == "ab"
+    )  # not within the text
 
 
-def test_the_end_of_a_long_text_is_kept_with_its_marks():
-    html = marked("a" * 50 + " 42", [], (51, 53), head=10, tail=6)
-    assert html == 'aaaaaaaaaa<span class="note">… 37 characters left out …</span>aaa <mark>42</mark>'
+def test_a_long_text_keeps_its_end_and_marks():
+    html = mark_text("a" * 50 + " 42", [], (51, 53), head=10, tail=6)
+    assert html == 'aaaaaaaaaa<span class="note">… 37 characters omitted …</span>aaa <mark>42</mark>'
 
 
 @pytest.mark.parametrize(
@@ -166,11 +170,11 @@ def test_the_end_of_a_long_text_is_kept_with_its_marks():
         ("4", " ", None),
     ],
 )
-def test_the_answer_is_found_where_it_stands_by_itself(text, answer, span):
+def test_the_answer_is_found_outside_longer_words_and_numbers(text, answer, span):
     assert find_answer(text, answer) == span
 
 
-def test_levels_and_codes():
+def test_step_levels_and_codes_of_invisible_characters():
     assert [level(value, 0, 1) for value in (0, 0.19, 0.5, 0.81, 1)] == [0, 0, 2, 4, 4]
     assert level(1, 1, 1) == 4
     assert visible("a\tb\nc\x7f\ufeff") == "a\tb\nc⟨U+007F⟩⟨U+FEFF⟩"
@@ -204,4 +208,4 @@ def test_scores_groups_and_reports_as_html(rows):
         assert "script" not in Page(page).tags
     with pytest.raises(ValueError, match="1 scores for 2 completions"):
         show_group(group, [score])
-    assert make_report(rows)._repr_html_().startswith("<iframe srcdoc=")
+    assert html[Report](make_report(rows)).startswith("<iframe srcdoc=")

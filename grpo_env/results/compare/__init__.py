@@ -1,4 +1,4 @@
-"""What two scorings of the same completions disagree on."""
+"""Where two scorings of the same completions differ."""
 
 from .comparison import Comparison, compare
 

@@ -1,4 +1,4 @@
-"""Statistics of pairs: McNemar's test for right and wrong, the mean difference for graded values."""
+"""Paired statistics: McNemar's test for correct and wrong, the mean difference for graded values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from statistics import NormalDist
 
 from grpo_env.confidence_intervals import Interval
 
-FEWEST_GROUPS = 4  # below, the expansion of Student's t is off by more than 1 %, and an interval says little anyway
+MIN_GROUPS = 4  # with fewer, the expansion of Student's t is off by more than 1%, and intervals are very wide
 
 
 def mcnemar(gained: int, lost: int) -> float:
     """Two-sided p-value of McNemar's test, exact: the binomial test of the discordant pairs against 1/2.
 
-    McNemar 1947; the exact conditional form as in Fagerland, Lydersen & Laake 2013. 1 where nothing is discordant.
+    McNemar 1947; the exact conditional form as in Fagerland, Lydersen & Laake 2013. 1 without
+    discordant pairs.
     """
     pairs, fewer = gained + lost, min(gained, lost)
     if 2 * fewer == pairs:
         return 1.0
-    # From the largest term down: each is the one before times i / (pairs - i + 1), and soon too small to count.
+    # From the largest term down: each is the previous one times i / (pairs - i + 1), and they soon become negligible.
     log = math.lgamma(pairs + 1) - math.lgamma(fewer + 1) - math.lgamma(pairs - fewer + 1) - pairs * math.log(2)
     ratios, term = 0.0, 1.0
     for i in range(fewer, -1, -1):
@@ -32,11 +33,11 @@ def mcnemar(gained: int, lost: int) -> float:
 
 @dataclass
 class MeanDifference:
-    """The mean of paired differences (second minus first), with an interval that takes groups as the units.
+    """The mean of paired differences (second minus first), with an interval whose units are groups.
 
-    Completions of one prompt are alike, so the variance is the cluster-robust one (Liang & Zeger 1986; with G / (G - 1)
-    for G groups) and the quantile is Student's with G - 1 degrees of freedom. With one pair in each group that is the
-    paired t interval. Add group by group: memory is constant.
+    Completions of one prompt are correlated, so the variance is cluster-robust (Liang & Zeger 1986; with G / (G - 1)
+    for G groups) and the quantile is Student's with G - 1 degrees of freedom. With one pair per group that is the
+    paired t interval. Constant memory.
     """
 
     pairs: int = 0
@@ -51,17 +52,17 @@ class MeanDifference:
     _sizes: int = 0
 
     def add(self, differences: list[float]) -> None:
-        """Count one group in."""
+        """Add the differences of one group."""
         if not differences:
             return
-        size, here = len(differences), math.fsum(differences)
+        size, group_sum = len(differences), math.fsum(differences)
         self.pairs += size
         self.groups += 1
-        self.gained += here > 0
-        self.lost += here < 0
-        self.total += here
-        self._squares += here * here
-        self._products += size * here
+        self.gained += group_sum > 0
+        self.lost += group_sum < 0
+        self.total += group_sum
+        self._squares += group_sum * group_sum
+        self._products += size * group_sum
         self._sizes += size * size
 
     @property
@@ -70,8 +71,8 @@ class MeanDifference:
         return self.total / self.pairs if self.pairs else 0.0
 
     def interval(self, confidence: float = 0.95) -> Interval | None:
-        """The interval of the mean, or ``None`` with too few groups to have one."""
-        if self.groups < FEWEST_GROUPS:
+        """The interval of the mean, or ``None`` with fewer than ``MIN_GROUPS`` groups."""
+        if self.groups < MIN_GROUPS:
             return None
         mean = self.mean
         residuals = self._squares - 2 * mean * self._products + mean * mean * self._sizes
@@ -81,7 +82,7 @@ class MeanDifference:
 
 
 def student(probability: float, freedom: int) -> float:
-    """The quantile of Student's t: Abramowitz & Stegun 26.7.5, within 0.2 % at 97.5 % from 3 degrees of freedom on."""
+    """The quantile of Student's t: Abramowitz & Stegun 26.7.5, within 0.2% at 97.5% from 3 degrees of freedom on."""
     z = NormalDist().inv_cdf(probability)
     terms = (
         (z**3 + z) / 4,

@@ -1,4 +1,4 @@
-"""A comparison in words. What a model wrote is shown escaped: it may hold control characters."""
+"""A comparison as text for a terminal. Texts from the files are escaped: they may contain control characters."""
 
 from __future__ import annotations
 
@@ -9,80 +9,80 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from grpo_env.core import Score
 from grpo_env.files.writer import new_rows
 
-from ..parts import TOTAL, Verdict, where
-from ..rows import read_scores
+from ..parts import TOTAL
+from ..rows import location, read_scores
 from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare
-from .paired_tests import FEWEST_GROUPS
+from .paired_tests import MIN_GROUPS
 
-LONGEST = 160  # characters of one field that are shown; of a text its end, where answers are
+MAX_LENGTH = 160  # characters shown of a field; of a completion the last ones, where answers usually are
 
 
 def compare_files(
-    a: Path, b: Path, part: str | None, out: Path | None, show: int, talk: Console
+    a: Path, b: Path, part: str | None, out: Path | None, show: int, console: Console
 ) -> tuple[Comparison, list[Disagreement]]:
-    """Compare two files of scores and write all disagreements to ``out`` (JSONL), with progress on ``talk``.
+    """Compare two scores files and write all disagreements to ``out`` (JSONL), with a progress bar on ``console``.
 
-    The first ``show`` disagreements on the part in question are returned. Raises ``UsageError`` as ``compare`` does,
-    and if ``out`` exists.
+    Returns the first ``show`` disagreements on the main part too. Raises ``UsageError`` as ``compare`` does, and if
+    ``out`` exists.
     """
     result = Comparison()
     first: list[Disagreement] = []
-    rows = track(read_scores(a), "comparing", console=talk, transient=True, disable=not talk.is_terminal)
-    with _disagreements(out) as write:
-        for found in compare(rows, read_scores(b), part, result):
-            write(found)
-            if len(first) < show and result.main in found.verdicts:
-                first.append(found)
+    rows = track(read_scores(a), "comparing", console=console, transient=True, disable=not console.is_terminal)
+    with _writer(out) as write:
+        for disagreement in compare(rows, read_scores(b), part, result):
+            write(disagreement)
+            if len(first) < show and result.main in disagreement.scores:
+                first.append(disagreement)
     return result, first
 
 
 @contextmanager
-def _disagreements(out: Path | None) -> Iterator[Callable[[Disagreement], None]]:
+def _writer(out: Path | None) -> Iterator[Callable[[Disagreement], None]]:
     if out is None:
-        yield lambda found: None
+        yield lambda disagreement: None
         return
     with new_rows(out) as write:
-        yield lambda found: write(found.to_dict())
+        yield lambda disagreement: write(disagreement.to_dict())
 
 
-def described(result: Comparison) -> Iterator[str]:
-    """The lines that say what differs, and how sure that is."""
-    yield f"{result.pairs:,} completions in both, {result.changed:,} of them with a difference"
-    for side, some in (("a", result.only_a), ("b", result.only_b)):
-        if result.alone[side]:
-            more = ", …" if result.alone[side] > len(some) else ""
-            yield f"{result.alone[side]:,} only in {side.upper()}: {'; '.join(map(visible, some))}{more}"
+def summary_lines(result: Comparison) -> Iterator[str]:
+    """The summary: what differs, and how significant that is."""
+    yield f"{result.pairs:,} completions in both files, {result.changed:,} of them differ"
+    for side, examples in result.unmatched_examples.items():
+        if count := result.unmatched[side]:
+            more = ", …" if count > len(examples) else ""
+            yield f"{count:,} only in {side.upper()}: {'; '.join(map(visible, examples))}{more}"
     if result.without_text:
-        yield f"{result.without_text:,} were matched by id alone: a file has no texts"
-    for side, names in result.lacking.items():
+        yield f"{result.without_text:,} matched by id only: a file has no texts"
+    for side, names in result.missing_parts.items():
         if names:
-            yield f"not in {side.upper()}, so not compared: {', '.join(map(visible, sorted(names)))}"
+            yield f"not in {side.upper()}, so not compared: {_names(sorted(names))}"
     for name, part in result.parts.items():
         if part.changed or name == result.main:
             yield ""
-            yield from _part(name, part, name == result.main)
+            yield from _part_lines(name, part, name == result.main)
     same = [name for name, part in result.parts.items() if not part.changed and name != result.main]
     if same:
-        yield f"\nno difference: {', '.join(map(visible, same))}"
+        yield f"\nno difference: {_names(same)}"
     if result.groups.groups:
         yield ""
-        yield from _groups(result.groups)
+        yield from _group_lines(result.groups)
 
 
-def _part(name: str, part: PartComparison, is_main: bool) -> Iterator[str]:
+def _part_lines(name: str, part: PartComparison, is_main: bool) -> Iterator[str]:
     yield f"{visible(name)}: {part.changed:,} differ"
     if part.both and (is_main or part.binary):
-        counts = [[f"{part.table[(a, b)]:,}" for b in (True, False)] for a in (True, False)]
-        yield f"  {'':8}{'B right':>12}{'B wrong':>12}"
-        for label, row in zip(("A right", "A wrong"), counts, strict=True):
-            yield f"  {label:8}{row[0]:>12}{row[1]:>12}"
+        yield f"  {'':10}{'B correct':>12}{'B wrong':>12}"
+        for label, correct in (("A correct", True), ("A wrong", False)):
+            yield f"  {label:10}{part.table[(correct, True)]:>12,}{part.table[(correct, False)]:>12,}"
         gained, lost = part.table[(False, True)], part.table[(True, False)]
-        yield f"  {gained:,} became right, {lost:,} became wrong; McNemar's exact test: {_p(part.p_value)}"
+        yield f"  {gained:,} became correct, {lost:,} became wrong; McNemar's exact test: {_p(part.p_value)}"
         if part.difference.groups < part.both:
             up, down = part.difference.gained, part.difference.lost
-            yield f"  by group: {up:,} better, {down:,} worse; exact sign test: {_p(part.p_value_of_groups)}"
+            yield f"  by group: {up:,} better, {down:,} worse; exact sign test: {_p(part.group_p_value)}"
     if part.both:
         mean_a, mean_b = (total / part.both for total in part.sums)
         difference = f"difference {part.difference.mean:+.4f}, {_interval(part)}"
@@ -98,36 +98,40 @@ def _p(value: float) -> str:
 def _interval(part: PartComparison) -> str:
     interval = part.difference.interval()
     if interval is None:
-        return f"no interval from fewer than {FEWEST_GROUPS} groups"
-    return f"95 % interval {interval[0]:+.4f} to {interval[1]:+.4f} ({part.difference.groups:,} groups)"
+        return f"no interval with fewer than {MIN_GROUPS} groups"
+    return f"95% interval {interval[0]:+.4f} to {interval[1]:+.4f} ({part.difference.groups:,} groups)"
 
 
-def _groups(groups: GroupChanges) -> Iterator[str]:
-    share = groups.best_changed / groups.groups
+def _group_lines(groups: GroupChanges) -> Iterator[str]:
+    fraction = groups.best_changed / groups.groups
     yield f"{groups.groups:,} groups with several totals in both files, {groups.completions:,} completions:"
-    yield f"  another best completion: {groups.best_changed:,} groups ({share:.1%})"
-    yield f"  all totals equal only in A: {groups.awakened:,}, only in B: {groups.silenced:,}"
-    yield f"  advantage of the other sign: {groups.flips:,} completions"
+    yield f"  different best completion: {groups.best_changed:,} groups ({fraction:.1%})"
+    yield f"  all totals equal: {groups.signal_gained:,} groups only in A, {groups.signal_lost:,} only in B"
+    yield f"  advantage changes sign: {groups.sign_flips:,} completions"
 
 
-def shown(found: Disagreement, main: str) -> Iterator[str]:
-    """The lines that show one disagreement: the part in question on both sides, the end of the text."""
-    yield visible(where(found.a))
-    for side, verdict in zip("AB", found.verdicts[main], strict=True):
-        yield f"  {side}  {_value(verdict)}  {visible(verdict.explanation)}"
-        if verdict.answer is not None or verdict.gold is not None:
-            yield f"     answer {_quoted(verdict.answer)}, gold {_quoted(verdict.gold)}"
-    others = [name for name in found.verdicts if name not in (main, TOTAL)]
+def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
+    """One disagreement: the main part in both files and the end of the completion."""
+    yield visible(location(disagreement.a))
+    for side, score in zip("AB", disagreement.scores[main], strict=True):
+        yield f"  {side}  {_value(score)}  {visible(score.explanation)}"
+        if score.answer is not None or score.gold is not None:
+            yield f"     answer {_quoted(score.answer)}, gold {_quoted(score.gold)}"
+    others = [name for name in disagreement.scores if name not in (main, TOTAL)]
     if others:
-        yield f"  also different: {', '.join(map(visible, others))}"
-    text = found.a.get("text")
+        yield f"  also different: {_names(others)}"
+    text = disagreement.a.get("text")
     if text:
-        yield f"  text {'…' if len(text) > LONGEST else ''}{visible(text[-LONGEST:])}"
+        yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
 
 
-def _value(verdict: Verdict) -> str:
-    value = "unscored" if verdict.value is None else f"{verdict.value:.4g}"
-    return value if verdict.status == "scored" else f"{value} [{visible(verdict.status)}]"
+def _value(score: Score) -> str:
+    value = "unscored" if score.value is None else f"{score.value:.4g}"
+    return value if score.status == "scored" else f"{value} [{visible(score.status)}]"
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(map(visible, names))
 
 
 def _quoted(text: str | None) -> str:
@@ -135,7 +139,9 @@ def _quoted(text: str | None) -> str:
 
 
 def visible(text: object) -> str:
-    """Text for a terminal: control, format and invisible characters escaped, long text cut."""
+    """Text for a terminal: control, format and invisible characters escaped, long text shortened."""
     text = str(text)
-    escaped = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:LONGEST])
-    return escaped + (f"… ({len(text):,} characters)" if len(text) > LONGEST else "")
+    escaped = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:MAX_LENGTH]
+    )
+    return escaped + (f"… ({len(text):,} characters)" if len(text) > MAX_LENGTH else "")

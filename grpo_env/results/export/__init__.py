@@ -1,5 +1,5 @@
-"""Scores as rows that other programs read: training sets and records."""
+"""Scores as rows for other programs: training sets and records."""
 
-from .write import KINDS, Exported, described, export, export_file, make_kind
+from .write import KINDS, ExportSummary, export, export_file, make_kind
 
-__all__ = ["KINDS", "Exported", "described", "export", "export_file", "make_kind"]
+__all__ = ["KINDS", "ExportSummary", "export", "export_file", "make_kind"]

@@ -1,4 +1,4 @@
-"""What all exports have in common: one group's rows in, a consumer's rows out, and a count of what was left out."""
+"""The interface of all exports: one group's rows in, output rows out, and a count of what was left out."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ LeftOut = Counter[str]
 
 
 class Kind(ABC):
-    """One kind of export. Subclasses are frozen dataclasses; their fields are the options.
+    """One kind of export. Subclasses are frozen dataclasses whose fields are the options.
 
-    An unscored completion never becomes a 0: it is left out.
+    Unscored completions are left out; they never become a 0.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
 
     @abstractmethod
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        """The output of one group, in order. Raises ``UsageError`` for rows that lack what is needed."""
+        """The output rows of one group, in order. Raises ``UsageError`` for rows without the necessary keys."""
 
     def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        """The columns of an output row; needed where ``suffixes`` has Parquet."""
+        """The columns of an output row; required if ``suffixes`` includes Parquet."""
         return {}

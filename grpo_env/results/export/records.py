@@ -1,4 +1,4 @@
-"""Scores for tools that read scores: Inspect's ``precomputed_scores``, and audits of rewards by group."""
+"""Scores for tools that read scores: Inspect's ``precomputed_scores``, and reward audits by group."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from ..parts import TOTAL, group, metric, named, valid, verdict, verdicts, where
-from ..rows import ScoreRow
+from ..parts import TOTAL, full_name, named_scores, part_score
+from ..rows import ScoreRow, group_of, location, metric_of, replace_surrogates
 from .kinds import Kind, LeftOut
 
 
@@ -17,44 +17,44 @@ from .kinds import Kind, LeftOut
 class Inspect(Kind):
     """Records for Inspect's ``precomputed_scores``; the epoch is the completion's number, from 1.
 
-    An unscored completion has no record, which Inspect takes as unscored.
+    An unscored completion has no record, which Inspect treats as unscored.
     """
 
     part: str | None = None
-    """The value: a part's, or ``total``; default: the task's metric."""
+    """The part (or ``total``) that gives the value; default: the task's metric."""
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         seen = set()
         for row in rows:
-            found = verdicts(row)
-            here = found[named(row, self.part or metric(row), found)]
+            scores = named_scores(row)
+            score = scores[full_name(row, self.part or metric_of(row), scores)]
             key = row["id"], row["completion"]
             if key in seen:
-                raise UsageError(f"{where(row)}: twice in the file; Inspect reads one score for a sample and epoch")
+                raise UsageError(f"{location(row)}: twice in the file; Inspect reads one score per sample and epoch")
             seen.add(key)
-            if here.value is None:
-                left_out[f"unscored ({here.status})"] += 1
+            if score.value is None:
+                left_out[f"unscored ({score.status})"] += 1
                 continue
             yield {
                 "id": row["id"],
                 "epoch": row["completion"] + 1,
-                "value": here.value,
-                "answer": None if here.answer is None else valid(here.answer),
-                "explanation": valid(here.explanation),
-                "metadata": {"status": here.status, **{name: each.value for name, each in found.items()}},
+                "value": score.value,
+                "answer": None if score.answer is None else replace_surrogates(score.answer),
+                "explanation": replace_surrogates(score.explanation),
+                "metadata": {"status": score.status, **{name: part.value for name, part in scores.items()}},
             }
 
 
 @dataclass(frozen=True)
 class Rewards(Kind):
-    """One row for a group, ``{"prompt_id", "rewards"}``, as tools that audit rewards read it. No unscored ones."""
+    """One row per group, ``{"prompt_id", "rewards"}``, for tools that audit rewards. Without unscored completions."""
 
     part: str | None = None
-    """The reward: a part's value instead of the total."""
+    """The part that gives the reward; default: the total."""
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        found = [verdict(row, self.part or TOTAL) for row in rows]
-        left_out.update(f"unscored ({each.status})" for each in found if each.value is None)
-        rewards = [each.value for each in found if each.value is not None]
+        scores = [part_score(row, self.part or TOTAL) for row in rows]
+        left_out.update(f"unscored ({score.status})" for score in scores if score.value is None)
+        rewards = [score.value for score in scores if score.value is not None]
         if rewards:
-            yield {"prompt_id": group(rows[0]), "rewards": rewards}
+            yield {"prompt_id": group_of(rows[0]), "rewards": rewards}

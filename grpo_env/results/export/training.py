@@ -1,4 +1,4 @@
-"""Data sets for training in TRL's formats: accepted completions, preference pairs, labelled steps.
+"""Training sets in TRL's formats: accepted completions, preference pairs, labeled steps.
 
 Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them (stepwise: TRL 1.13).
 """
@@ -11,61 +11,62 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, ClassVar
 
+from grpo_env.core import Score
+from grpo_env.equality import equal
 from grpo_env.errors import UsageError
 from grpo_env.files.writer import Column
 
-from ..parts import Verdict, metric, named, prompt, total, valid, verdict, verdicts, where
-from ..rows import ScoreRow
+from ..parts import TOTAL, full_name, named_scores, part_score, total
+from ..rows import ScoreRow, location, metric_of, prompt_of, replace_surrogates
 from .kinds import Kind, LeftOut
 
-EQUAL = 1e-9  # totals closer than this are a tie, as in trainer/advantages.py
-FULL_MARK = 1.0
-BOTH = (".jsonl", ".parquet")
+FULL_CREDIT = 1.0
+SUFFIXES = (".jsonl", ".parquet")
 
 
 @dataclass(frozen=True)
 class Sft(Kind):
     """Accepted completions for rejection fine-tuning, in TRL's prompt-completion format.
 
-    Accepted is what has at least ``min_value`` and ``min_total``, ended by itself and is not the same text as an
-    earlier one of its prompt.
+    A completion is accepted if it has at least ``min_value`` and ``min_total``, is not truncated, and differs from the
+    earlier ones of its prompt.
     """
 
     part: str | None = None
-    """The part that decides; default: the task's metric."""
-    min_value: float = FULL_MARK
-    """The least value of that part."""
+    """The part that ``min_value`` applies to; default: the task's metric."""
+    min_value: float = FULL_CREDIT
+    """Minimum value of that part."""
     min_total: float | None = None
-    """The least total."""
+    """Minimum total."""
     per_prompt: int = 0
-    """At most so many of a prompt, the best totals first, then the first ones; 0: all."""
+    """Maximum number per prompt, best totals first, then in order; 0: all."""
     truncated: bool = False
-    """Whether completions that were cut off are taken too."""
-    suffixes: ClassVar[tuple[str, ...]] = BOTH
+    """Whether to include truncated completions."""
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        kind = _form(row)
-        return {"id": "text", "prompt": kind, "completion": kind}
+        column = _prompt_column(row)
+        return {"id": "text", "prompt": column, "completion": column}
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        accepted = [row for row in _usable(rows, self.truncated, left_out) if self._accepts(row, left_out)]
+        accepted = [row for row in _trainable(rows, self.truncated, left_out) if self._accepts(row, left_out)]
         if self.per_prompt and len(accepted) > self.per_prompt:
-            left_out[f"beyond {self.per_prompt} of the prompt"] += len(accepted) - self.per_prompt
-            best = nlargest(self.per_prompt, range(len(accepted)), key=lambda at: (_known(accepted[at]), -at))
-            accepted = [accepted[at] for at in sorted(best)]
+            left_out[f"beyond {self.per_prompt} per prompt"] += len(accepted) - self.per_prompt
+            best = nlargest(self.per_prompt, range(len(accepted)), key=lambda index: (_rank(accepted[index]), -index))
+            accepted = [accepted[index] for index in sorted(best)]
         for row in accepted:
-            yield {"id": row["id"], "prompt": row["prompt"], "completion": _answer(row, row["text"])}
+            yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row, row["text"])}
 
     def _accepts(self, row: ScoreRow, left_out: LeftOut) -> bool:
-        name = self.part or metric(row)
-        found = verdict(row, name)
-        if found.value is None:
-            left_out[f"{name} unscored ({found.status})"] += 1
-        elif found.value < self.min_value - EQUAL:
+        name = self.part or metric_of(row)
+        score = part_score(row, name)
+        if score.value is None:
+            left_out[f"{name} unscored ({score.status})"] += 1
+        elif not _at_least(score.value, self.min_value):
             left_out[f"{name} below {self.min_value:g}"] += 1
         elif self.min_total is not None and not _is_scored(row, left_out):
             return False
-        elif self.min_total is not None and _known(row) < self.min_total - EQUAL:
+        elif self.min_total is not None and not _at_least(_rank(row), self.min_total):
             left_out[f"total below {self.min_total:g}"] += 1
         else:
             return True
@@ -74,144 +75,156 @@ class Sft(Kind):
 
 @dataclass(frozen=True)
 class Dpo(Kind):
-    """Preference pairs within groups, in TRL's explicit-prompt format: ``chosen`` has the higher total. Never a tie."""
+    """Preference pairs within groups, in TRL's explicit-prompt format: ``chosen`` has the higher total. No ties."""
 
     margin: float = 0.0
-    """The least difference of the totals."""
+    """Minimum difference of the totals."""
     per_prompt: int = 1
-    """At most so many pairs of a prompt, the widest first: 1 is best against worst; 0: all."""
+    """Maximum number of pairs per prompt, largest difference first: 1 is best against worst; 0: all."""
     part: str | None = None
-    """The part that ``min_value`` is about; default: the task's metric."""
+    """The part that ``min_value`` applies to; default: the task's metric."""
     min_value: float | None = None
-    """The least value of that part in the chosen one: 1 for "chosen is right"."""
+    """Minimum value of that part for the chosen completion: 1 requires a correct one."""
     truncated: bool = False
-    """Whether completions that were cut off are taken too."""
-    suffixes: ClassVar[tuple[str, ...]] = BOTH
+    """Whether to include truncated completions."""
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        kind = _form(row)
-        return {"id": "text", "prompt": kind, "chosen": kind, "rejected": kind}
+        column = _prompt_column(row)
+        return {"id": "text", "prompt": column, "chosen": column, "rejected": column}
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        usable = [row for row in _usable(rows, self.truncated, left_out) if _is_scored(row, left_out)]
-        best = [row for row in usable if self._may_be_chosen(row)]
-        pairs: Iterable[tuple[ScoreRow, ScoreRow]]
-        pairs = ((chosen, rejected) for chosen in best for rejected in usable if self._prefers(chosen, rejected))
-        if self.per_prompt:
-            pairs = nlargest(self.per_prompt, pairs, key=lambda pair: _known(pair[0]) - _known(pair[1]))
-        used: set[str] = set()
-        for pair in pairs:
-            used.update(row["text"] for row in pair)
-            chosen, rejected = (_answer(row, row["text"]) for row in pair)
-            if pair[0]["prompt"] != pair[1]["prompt"]:
-                raise UsageError(f"{where(pair[1])}: another prompt than {where(pair[0])}, though they are one group")
-            yield {"id": pair[0]["id"], "prompt": pair[0]["prompt"], "chosen": chosen, "rejected": rejected}
-        if len(used) < len(usable):
-            left_out["in no pair" if used else "in groups without a pair"] += len(usable) - len(used)
+        candidates = [row for row in _trainable(rows, self.truncated, left_out) if _is_scored(row, left_out)]
+        paired: set[str] = set()
+        for chosen, rejected in self._pairs(candidates):
+            if chosen["prompt"] != rejected["prompt"]:
+                raise UsageError(f"{location(rejected)}: different prompt than {location(chosen)} of the same group")
+            paired |= {chosen["text"], rejected["text"]}
+            yield {
+                "id": chosen["id"],
+                "prompt": chosen["prompt"],
+                "chosen": _as_prompt(chosen, chosen["text"]),
+                "rejected": _as_prompt(rejected, rejected["text"]),
+            }
+        if len(paired) < len(candidates):
+            left_out["in no pair" if paired else "in groups without a pair"] += len(candidates) - len(paired)
+
+    def _pairs(self, candidates: Sequence[ScoreRow]) -> Iterable[tuple[ScoreRow, ScoreRow]]:
+        eligible = [row for row in candidates if self._may_be_chosen(row)]
+        pairs = (
+            (chosen, rejected) for chosen in eligible for rejected in candidates if self._prefers(chosen, rejected)
+        )
+        if not self.per_prompt:
+            return pairs
+        return nlargest(self.per_prompt, pairs, key=lambda pair: _rank(pair[0]) - _rank(pair[1]))
 
     def _prefers(self, chosen: ScoreRow, rejected: ScoreRow) -> bool:
-        difference = _known(chosen) - _known(rejected)
-        return difference > EQUAL and difference >= self.margin - EQUAL
+        high, low = _rank(chosen), _rank(rejected)
+        return high > low and not equal(high, low) and _at_least(high, low + self.margin)
 
     def _may_be_chosen(self, row: ScoreRow) -> bool:
         if self.min_value is None:
             return True
-        value = verdict(row, self.part or metric(row)).value
-        return value is not None and value >= self.min_value - EQUAL
+        value = part_score(row, self.part or metric_of(row)).value
+        return value is not None and _at_least(value, self.min_value)
 
 
 @dataclass(frozen=True)
 class Prm(Kind):
-    """Steps with labels for a process reward model, in TRL's stepwise format: good is ``min_step`` or more.
+    """Labeled steps for a process reward model, in TRL's stepwise format: a step is good at ``min_step`` or more.
 
-    A step's text goes from the end of the step before it to its own end, or to the end of its line where no other
-    step begins in it. So what stands between two steps belongs to the later one, and what follows the last one's line
-    has no label and is left out. White space around a step is cut, since the trainer puts its separator there. Steps
-    with one end are one, good if all are. A chat is given as its messages' texts with empty lines between, since this
-    format has no chats.
+    A step's text runs from the end of the previous step to its own end, or to the end of its line if no other step
+    starts there. So text between two steps belongs to the later one, and text after the last step's line has no label
+    and is left out. White space around steps is stripped because the trainer adds its own separator. Steps with the
+    same end are one step, good if all of them are. Chats become their messages' texts with an empty line in between,
+    because this format has no chats.
     """
 
     part: str | None = None
-    """The part whose steps are taken; default: the one that has some."""
+    """The part whose steps to use; default: the only part that has steps."""
     min_step: float = 0.5
-    """The least value of a good step."""
+    """Minimum value of a good step."""
     truncated: bool = False
-    """Whether completions that were cut off are taken too; their last step may be half a step."""
-    suffixes: ClassVar[tuple[str, ...]] = BOTH
+    """Whether to include truncated completions, whose last step may be incomplete."""
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
         return {"id": "text", "prompt": "text", "completions": "texts", "labels": "flags"}
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        for row in _usable(rows, self.truncated, left_out):
-            found = self._steps(row)
-            if found.value is None:
-                left_out[f"steps unscored ({found.status})"] += 1
+        for row in _trainable(rows, self.truncated, left_out):
+            score = self._score_with_steps(row)
+            if score.value is None:
+                left_out[f"steps unscored ({score.status})"] += 1
                 continue
-            steps = list(self._labelled(row, found))
+            steps = list(self._labeled_steps(row, score))
             if not steps:
-                left_out["no steps"] += 1
+                left_out["without steps"] += 1
                 continue
             texts, labels = zip(*steps, strict=True)
             yield {
                 "id": row["id"],
-                "prompt": _joined(row["prompt"]),
+                "prompt": _prompt_text(row["prompt"]),
                 "completions": list(texts),
                 "labels": list(labels),
             }
 
-    def _steps(self, row: ScoreRow) -> Verdict:
-        found = verdicts(row)
+    def _score_with_steps(self, row: ScoreRow) -> Score:
+        scores = named_scores(row)
         if self.part:
-            return found[named(row, self.part, found)]
-        names = [name for name, each in found.items() if each.steps]
-        # A part made of others repeats their steps, weighted.
+            return scores[full_name(row, self.part, scores)]
+        names = [name for name, score in scores.items() if score.steps and name != TOTAL]
+        # A composite repeats the steps of its parts, weighted.
         leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
         if len(leaves) > 1:
-            raise UsageError(f"{where(row)}: steps of several parts: {', '.join(leaves)}; choose one with --part")
-        return found[leaves[0]] if leaves else Verdict(0.0, "no_answer")
+            raise UsageError(f"{location(row)}: several parts have steps: {', '.join(leaves)}; choose one with --part")
+        return scores[leaves[0]] if leaves else Score(0.0, "no_answer")
 
-    def _labelled(self, row: ScoreRow, found: Verdict) -> Iterator[tuple[str, bool]]:
-        text, at = row["text"], 0
-        starts = sorted(step["start"] for step in found.steps)
-        good: dict[int, bool] = {}
-        for step in found.steps:
-            if not 0 <= step["start"] <= step["end"] <= len(text):
-                raise UsageError(f"{where(row)}: a step is at [{step['start']}, {step['end']}), outside of the text")
-            end = _end_of_line(text, step["end"], starts)
-            good[end] = good.get(end, True) and step["value"] >= self.min_step - EQUAL
-        for end in sorted(good):
-            if text[at:end].strip():
-                yield text[at:end].strip(), good[end]
-                at = end
+    def _labeled_steps(self, row: ScoreRow, score: Score) -> Iterator[tuple[str, bool]]:
+        text, position = row["text"], 0
+        starts = sorted(step.start for step in score.steps)
+        labels: dict[int, bool] = {}
+        for step in score.steps:
+            if not 0 <= step.start <= step.end <= len(text):
+                raise UsageError(f"{location(row)}: a step at [{step.start}, {step.end}) is outside the text")
+            end = _end_of_line(text, step.end, starts)
+            labels[end] = labels.get(end, True) and _at_least(step.value, self.min_step)
+        for end in sorted(labels):
+            if step_text := text[position:end].strip():
+                yield step_text, labels[end]
+                position = end
+
+
+def _at_least(value: float, minimum: float) -> bool:
+    return value >= minimum or equal(value, minimum)
 
 
 def _end_of_line(text: str, end: int, starts: Sequence[int]) -> int:
-    """Where the line of a step that ends at ``end`` does; ``end`` itself if another step starts before that."""
+    """The end of the line of a step that ends at ``end``; ``end`` itself if another step starts before that."""
     newline = text.find("\n", end)
     stop = len(text) if newline < 0 else newline
     following = bisect_left(starts, end)
     return end if following < len(starts) and starts[following] < stop else stop
 
 
-def _usable(rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut) -> Iterator[ScoreRow]:
-    """The rows whose text can be trained on, the first of those with one text; prompts as ``prompt`` reads them."""
+def _trainable(rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut) -> Iterator[ScoreRow]:
+    """The rows whose text can be trained on, without duplicates; prompts as ``prompt_of`` reads them."""
     seen = set()
     for row in rows:
-        text, asked = row.get("text"), prompt(row)
+        text, prompt = row.get("text"), prompt_of(row)
         if text is None:
-            raise UsageError(f"{where(row)}: the file has no text of it; score again without --no-text")
+            raise UsageError(f"{location(row)}: no text; score the file again without --no-text")
         if row.get("finish_reason") == "length" and not truncated:
             left_out["truncated"] += 1
-        elif not asked:
+        elif not prompt:
             left_out["without a prompt"] += 1
-        elif any(valid(each) != each for each in (row["id"], text, _joined(asked))):
+        elif any(replace_surrogates(part) != part for part in (row["id"], text, _prompt_text(prompt))):
             left_out["not valid Unicode"] += 1
         elif text in seen:
-            left_out["the same text again"] += 1
+            left_out["duplicates"] += 1
         else:
             seen.add(text)
-            yield {**row, "prompt": asked}
+            yield {**row, "prompt": prompt}
 
 
 def _is_scored(row: ScoreRow, left_out: LeftOut) -> bool:
@@ -221,20 +234,20 @@ def _is_scored(row: ScoreRow, left_out: LeftOut) -> bool:
     return scored
 
 
-def _known(row: ScoreRow) -> float:
-    """The total for ordering; an unscored one, which only an accepted part can bring here, comes last."""
+def _rank(row: ScoreRow) -> float:
+    """The total for sorting. An unscored total sorts last; its completion may still be accepted by a part."""
     value = total(row)
     return float("-inf") if value is None else value
 
 
-def _form(row: Mapping[str, Any]) -> Column:
+def _prompt_column(row: Mapping[str, Any]) -> Column:
     return "text" if isinstance(row["prompt"], str) else "chat"
 
 
-def _joined(asked: str | list[dict[str, str]]) -> str:
-    return asked if isinstance(asked, str) else "\n\n".join(message["content"] for message in asked)
+def _prompt_text(prompt: str | list[dict[str, str]]) -> str:
+    return prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
 
 
-def _answer(row: ScoreRow, text: str) -> str | list[dict[str, str]]:
-    """A completion in the form that its prompt has."""
+def _as_prompt(row: ScoreRow, text: str) -> str | list[dict[str, str]]:
+    """A completion in the form of its prompt, text or chat."""
     return text if isinstance(row["prompt"], str) else [{"role": "assistant", "content": text}]

@@ -1,4 +1,4 @@
-"""Turns a file of scores into what a trainer or another tool reads: streamed group by group."""
+"""Writes exports: streams a scores file group by group into rows for a trainer or another tool."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any, cast
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.files.writer import Column, new_rows
 
-from ..parts import group
-from ..rows import ScoreRow
+from ..rows import ScoreRow, group_of
 from .kinds import Kind
 from .records import Inspect, Rewards
 from .training import Dpo, Prm, Sft
@@ -22,8 +21,8 @@ KINDS: dict[str, type[Kind]] = {"sft": Sft, "dpo": Dpo, "prm": Prm, "inspect": I
 
 
 @dataclass
-class Exported:
-    """What was taken and what was not."""
+class ExportSummary:
+    """How much was read, written and left out."""
 
     completions: int = 0
     groups: int = 0
@@ -31,51 +30,51 @@ class Exported:
     left_out: Counter[str] = field(default_factory=Counter)
     """Completions by reason."""
 
+    def __str__(self) -> str:
+        count = self.left_out.total()
+        text = f"left out {count:,} of {self.completions:,} completions in {self.groups:,} groups"
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
+        return f"{text}: {reasons}" if reasons else text
+
 
 def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
-    """A kind by name with its options. Raises ``UsageError`` for an unknown kind, and for another kind's options."""
+    """A kind by name with its options. Raises ``UsageError`` for an unknown kind or option."""
     if name not in KINDS:
         raise UsageError(f"unknown kind of export {name!r}; {nearest(name, KINDS)}")
-    known = {one.name for one in fields(cast(Any, KINDS[name]))}
+    known = {option.name for option in fields(cast(Any, KINDS[name]))}
     for option in options.keys() - known:
-        flags = [f"--{one.replace('_', '-')}" for one in (option, *sorted(known))]
-        raise UsageError(f"{flags[0]} is no option of export {name}; it has: {', '.join(flags[1:])}")
+        flag, *valid = [f"--{name.replace('_', '-')}" for name in (option, *sorted(known))]
+        raise UsageError(f"export {name} has no option {flag}; its options are {', '.join(valid)}")
     return KINDS[name](**options)
 
 
-def export(rows: Iterable[ScoreRow], kind: Kind, counts: Exported) -> Iterator[dict[str, Any]]:
-    """The output rows of a kind, in order, while ``counts`` fills. Memory is that of one group.
+def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iterator[dict[str, Any]]:
+    """Yield the output rows of a kind, in order, and fill ``summary``. Keeps one group in memory.
 
-    Raises ``UsageError`` as the kind does, and where some prompts are chats and others are text.
+    Raises ``UsageError`` as the kind does, and if some prompts are chats and others are text.
     """
     columns: Mapping[str, Column] | None = None
-    for _, members in groupby(rows, group):
-        here = list(members)
-        counts.completions += len(here)
-        counts.groups += 1
-        for row in kind(here, counts.left_out):
+    for _, group in groupby(rows, group_of):
+        group_rows = list(group)
+        summary.completions += len(group_rows)
+        summary.groups += 1
+        for row in kind(group_rows, summary.left_out):
             columns = columns or kind.columns(row)
             if kind.columns(row) != columns:
-                raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them apart")
-            counts.written += 1
+                raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them separately")
+            summary.written += 1
             yield row
 
 
-def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path) -> Exported:
+def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path) -> ExportSummary:
     """Write an export to ``out``, JSONL or Parquet by its suffix.
 
     Raises ``UsageError`` as ``export`` and ``new_rows`` do, and ``RunError`` if there is nothing to write.
     """
-    counts = Exported()
+    summary = ExportSummary()
     with new_rows(out, kind.suffixes, kind.columns) as write:
-        for row in export(rows, kind, counts):
+        for row in export(rows, kind, summary):
             write(row)
-        if not counts.written:
-            raise RunError(f"nothing to export: {described(counts)}")
-    return counts
-
-
-def described(counts: Exported) -> str:
-    """What was left out, in words."""
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.left_out.most_common())
-    return f"of {counts.completions:,} completions in {counts.groups:,} groups left out: {reasons or 'none'}"
+        if not summary.written:
+            raise RunError(f"nothing to export: {summary}")
+    return summary

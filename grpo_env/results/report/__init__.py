@@ -1,5 +1,6 @@
-"""What a reward really pays: one page from a scores file."""
+"""A report on a reward: one page from a scores file."""
 
+from .page import render
 from .report import Report, make_report
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "make_report", "render"]

@@ -1,4 +1,4 @@
-"""One sentence for each section of a report: what its picture says, in plain words."""
+"""One sentence for each section of a report: what its charts show."""
 
 from __future__ import annotations
 
@@ -9,91 +9,96 @@ if TYPE_CHECKING:
 
 
 def headline(report: Report) -> str:
-    """The metric and the reward."""
+    """The metric and the mean reward."""
     if report.accuracy is None:
-        return f"No completion could be judged by {report.metric}."
-    paid = f" and earn {report.reward.value:.3f} each" if report.reward else ""
+        return f"No completion could be scored by {report.metric}."
+    reward = f". The mean reward is {report.reward.value:.3f}" if report.reward else ""
     low, high = report.accuracy.interval
     return (
-        f"The {report.completions:,} completions of {report.groups:,} prompts reach {report.accuracy.value:.3f} by "
-        f"{report.metric} (95 % interval: {low:.3f} to {high:.3f}){paid}."
+        f"{report.completions:,} completions of {report.groups:,} prompts: mean {report.metric} "
+        f"{report.accuracy.value:.3f} (95% interval {low:.3f} to {high:.3f}){reward}."
     )
 
 
 def parts(report: Report) -> str:
-    """What pays the reward's variance."""
-    shares = {part.name: part.variance_share for part in report.parts if part.variance_share is not None}
-    if not shares:
-        return "All rewards are equal, so no part pays any of their variance: there is nothing to learn from."
-    first = max(shares, key=lambda name: shares[name])
-    verdict = "and it is the metric" if first == report.metric else f"while the metric is {report.metric}"
-    return f"{first} pays {shares[first]:.2f} of the reward's variance: it decides most who earns more, {verdict}."
+    """Which part decides the reward."""
+    fractions = {part.name: part.variance_fraction for part in report.parts if part.variance_fraction is not None}
+    if not fractions:
+        return "All rewards are equal, so there is no variance to explain and nothing to learn."
+    largest = max(fractions, key=lambda name: fractions[name])
+    if largest == report.metric:
+        return f"The metric, {largest}, accounts for {fractions[largest]:.0%} of the reward's variance."
+    return f"{largest} accounts for {fractions[largest]:.0%} of the reward's variance; the metric is {report.metric}."
 
 
 def pass_at(report: Report) -> str:
-    """What more tries bring."""
+    """What sampling more completions brings."""
     if report.largest_group < 2 or len(report.pass_at) < 2:
-        return "Each prompt has one completion, so only pass@1 can be told; sample several for pass@k."
+        return "There is one completion per prompt, so only pass@1 is known; sample several for pass@k."
     first, (k, last) = next(iter(report.pass_at.values())), list(report.pass_at.items())[-1]
     if not last.value:
-        return "No completion is right (a metric of 1), so more tries do not help."
-    vote = f", a majority vote of {k} tries {report.maj_at[k].value:.1%}" if k in report.maj_at else ""
+        return "No completion is correct (metric 1), so sampling more does not help."
+    vote = f", maj@{k} is {report.maj_at[k].value:.1%}" if k in report.maj_at else ""
     return (
-        f"One try solves {first.value:.1%} of the prompts{vote}, the best of {k} tries {last.value:.1%}: training "
-        "can gain that much by making more likely what the model can do already."
+        f"pass@1 is {first.value:.1%}{vote} and pass@{k} is {last.value:.1%}. Training can raise pass@1 toward "
+        f"pass@{k} by making the correct completions that the model already samples more likely."
     )
 
 
 def groups(report: Report) -> str:
-    """How many groups teach."""
+    """How many groups are informative."""
     compared = report.groups - report.kinds.get("single", 0)
     if not compared:
-        return "Every prompt has one completion: GRPO compares completions of one prompt, so none of this can teach."
+        return "Every prompt has one completion. GRPO compares completions of one prompt, so there is no gradient."
     mixed = report.kinds.get("mixed", 0)
-    kept = 1 - report.dropped / report.completions
-    line = f"{mixed:,} of {compared:,} groups ({mixed / compared:.0%}) carry a signal"
-    if not report.dropped:
-        return f"{line}."
-    more = f", so a batch of full use costs {1 / kept:.2g} times the samples" if 0 < kept < 0.95 else ""
-    line += f"; dynamic sampling would drop the others, {report.dropped:,} completions{more}."
+    text = f"{mixed:,} of {compared:,} groups ({mixed / compared:.0%}) give a gradient"
+    if not report.uninformative:
+        return f"{text}."
+    text += f"; dynamic sampling would drop the others, {report.uninformative:,} completions"
+    kept = 1 - report.uninformative / report.completions
+    if 0 < kept < 0.95:
+        text += f", so a full batch of informative groups takes {1 / kept:.2g} times the samples"
+    text += "."
     if report.with_step_signal:
-        line += (
-            f" In {report.with_step_signal:,} of those the step scores differ: process supervision still learns there."
+        text += (
+            f" In {report.with_step_signal:,} of those the step scores differ, so process supervision still gives a "
+            "gradient."
         )
-    return line
+    return text
 
 
 def statuses(report: Report) -> str:
-    """How much could not be judged."""
+    """How many completions are unscored."""
     if not report.unscored:
         return "Every completion has a reward."
     return (
-        f"{report.unscored:,} of {report.completions:,} completions ({report.unscored / report.completions:.1%}) have "
-        "no reward; that is not a 0: they are left out of training and of the means here."
+        f"{report.unscored:,} of {report.completions:,} completions ({report.unscored / report.completions:.1%}) are "
+        "unscored. That is not a reward of 0: they are left out of training and of all means on this page."
     )
 
 
 def length(length: Length, metric: str) -> str:
-    """Whether length pays."""
-    if length.with_reward is None:
-        return f"A completion has {length.mean:,.0f} {length.unit} on average; length or reward does not vary."
-    strength = abs(length.with_reward)
-    says = "longer ones earn " + ("more" if length.with_reward > 0 else "less")
+    """How the reward depends on length."""
+    mean = f"The mean completion has {length.mean:,.0f} {length.unit}"
+    if length.reward_correlation is None:
+        return f"{mean}; length or reward does not vary."
+    strength = abs(length.reward_correlation)
+    trend = f"longer completions get {'higher' if length.reward_correlation > 0 else 'lower'} rewards"
     if strength < 0.1:
-        says = "length hardly matters for the reward"
+        trend = "the reward hardly depends on length"
     elif strength < 0.3:
-        says += ", but only weakly"
-    also = "" if length.with_metric is None else f"; {length.with_metric:.2f} with {metric}"
-    says += f" (correlation {length.with_reward:.2f}{also})"
-    return f"A completion has {length.mean:,.0f} {length.unit} on average; {says}."
+        trend += ", but only slightly"
+    with_metric = "" if length.metric_correlation is None else f", {length.metric_correlation:.2f} with {metric}"
+    return f"{mean}; {trend} (correlation {length.reward_correlation:.2f}{with_metric})."
 
 
 def times(times: Times) -> str:
-    """Where the seconds go."""
-    share = f"; the slowest hundredth takes {times.slowest_share:.0%} of it" if times.slowest_share is not None else ""
+    """Where the time goes."""
+    slowest = times.slowest_fraction
+    tail = "" if slowest is None else f", of which the slowest 1% of the completions took {slowest:.0%}"
     return (
-        f"Judging took {seconds(times.total)} in all{share}. The median verdict takes {seconds(times.median)}, the "
-        f"longest {seconds(times.longest)}."
+        f"Scoring took {seconds(times.total)} in total{tail}. The median score took {seconds(times.median)}, the "
+        f"slowest {seconds(times.longest)}."
     )
 
 
@@ -107,9 +112,10 @@ def seconds(value: float) -> str:
 def steps(steps: Steps) -> str:
     """Where steps go wrong."""
     known = [value for value in steps.by_position if value is not None]
-    each = f"{steps.steps / steps.completions:.2g} steps each in {steps.completions:,} completions"
+    mean = steps.steps / steps.completions
+    counts = f"{steps.part} scored {mean:.2g} steps each in {steps.completions:,} completions"
     if max(known) - min(known) < 0.02 * max(abs(steps.highest), abs(steps.lowest)):
-        return f"{steps.part} found {each}; they are worth the same wherever they stand."
+        return f"{counts}; the mean value does not depend on the position."
     ordinal = ("first", "second", "third", "fourth", "last")
-    worst = ordinal[min((v, at) for at, v in enumerate(steps.by_position) if v is not None)[1]]
-    return f"{steps.part} found {each}; they are worth least in the {worst} fifth of a completion's steps."
+    lowest = min((value, position) for position, value in enumerate(steps.by_position) if value is not None)[1]
+    return f"{counts}; the mean value is lowest in the {ordinal[lowest]} fifth of the steps."

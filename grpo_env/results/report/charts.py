@@ -1,4 +1,4 @@
-"""Charts of a report as data: what to draw. ``svg`` and ``png`` say how."""
+"""The charts of a report as data. ``svg`` and ``png`` draw them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .groups import MEANINGS
-from .measures import Bins, Estimate
+from .measures import Bins, Estimate, Trend
 
 if TYPE_CHECKING:
-    from .report import Report
+    from .report import Report, Steps
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Counts of values or of ranges as upright bars."""
+    """Counts of values or ranges as vertical bars."""
 
     title: str
     bins: Bins
@@ -24,7 +24,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Bars:
-    """Named numbers as lying bars from 0, to the left if negative. ``limits`` always fit in."""
+    """Named numbers as horizontal bars from 0. The axis covers at least ``limits``."""
 
     title: str
     values: Mapping[str, float]
@@ -33,7 +33,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Stack:
-    """Named counts as one bar of their shares."""
+    """Named counts as one stacked bar."""
 
     title: str
     counts: Mapping[str, int]
@@ -41,7 +41,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Series:
-    """Points of a line; ``lows`` and ``highs`` bound a band around it where there is one."""
+    """Points of a line, with an optional band from ``lows`` to ``highs``."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -51,7 +51,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines with markers. ``x_ticks`` are set where the x are not measured but chosen."""
+    """Lines with markers. ``x_ticks`` are set if x takes chosen values, such as the k of pass@k."""
 
     title: str
     series: Mapping[str, Series]
@@ -65,73 +65,93 @@ Chart = Columns | Bars | Stack | Lines
 
 
 def charts(report: Report) -> dict[str, list[Chart]]:
-    """The charts of each section that has some."""
-    metric = report.metric
-    found: dict[str, list[Chart]] = {
-        "parts": [Columns("total (the reward)", report.total.values)],
-        "shares": [],
-        "groups": [Stack("groups by what they can teach", {str(one): report.kinds.get(one, 0) for one in MEANINGS})],
-        "pass": [],
-        "length": [],
-        "steps": [],
+    """The charts by section, without empty ones."""
+    sections: dict[str, list[Chart]] = {
+        "parts": [Columns("total (the reward)", report.total.values), *_part_charts(report)],
+        "variance": _variance_charts(report),
+        "groups": [Stack("groups by kind", {kind: report.kinds.get(kind, 0) for kind in MEANINGS})],
+        "pass": _pass_charts(report),
+        "length": _length_charts(report),
+        "steps": [chart for steps in report.steps for chart in _step_charts(steps)],
     }
-    found["parts"] += [
-        Columns(f"{part.name}, weight {part.weight:g}", part.values) for part in report.parts if not part.depth
+    filled = {name: [chart for chart in section if _has_points(chart)] for name, section in sections.items()}
+    return {name: section for name, section in filled.items() if section}
+
+
+def _part_charts(report: Report) -> list[Chart]:
+    return [Columns(f"{part.name}, weight {part.weight:g}", part.values) for part in report.parts if not part.depth]
+
+
+def _variance_charts(report: Report) -> list[Chart]:
+    fractions = {part.name: part.variance_fraction for part in report.parts if part.variance_fraction is not None}
+    correlations = {
+        part.name: part.metric_correlation
+        for part in report.parts
+        if part.metric_correlation is not None and part.name != report.metric
+    }
+    section: list[Chart] = [Bars("fraction of the reward's variance", fractions)] if fractions else []
+    if correlations:
+        section.append(Bars(f"correlation with {report.metric}", correlations, (-1.0, 1.0)))
+    return section
+
+
+def _pass_charts(report: Report) -> list[Chart]:
+    if len(report.pass_at) < 2:
+        return []
+    series = {"pass@k": _estimates(report.pass_at), "maj@k": _estimates(report.maj_at)}
+    series = {name: line for name, line in series.items() if line.xs}
+    ends = [value for line in series.values() for value in (*line.lows, *line.highs)]
+    tenths = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
+    title = f"{' and '.join(series)} with 95% intervals"
+    return [Lines(title, series, "k", tuple(report.pass_at), log_x=True, y_range=tenths)]
+
+
+def _length_charts(report: Report) -> list[Chart]:
+    if not report.length:
+        return []
+    trends = {"reward": report.length.reward, report.metric: report.length.metric}
+    label = f"length in {report.length.unit}"
+    return [Lines("mean by length", {name: _trend(line) for name, line in trends.items()}, label)]
+
+
+def _step_charts(steps: Steps) -> list[Chart]:
+    fifths = [(fifth, value) for fifth, value in enumerate(steps.by_position, start=1) if value is not None]
+    xs, ys = zip(*fifths, strict=True)
+    scale = (steps.lowest, steps.highest) if steps.lowest < steps.highest else None
+    title = f"{steps.part}: mean step value"
+    return [
+        Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale),
+        Lines(f"{steps.part}: reward by number of steps", {"reward": _trend(steps.reward_by_number)}, "steps"),
     ]
-    shares = {part.name: part.variance_share for part in report.parts if part.variance_share is not None}
-    if shares:
-        found["shares"].append(Bars("share of the reward's variance", shares))
-    follow = {part.name: part.with_metric for part in report.parts if part.with_metric is not None}
-    follow = {name: value for name, value in follow.items() if name != metric}
-    if follow:
-        found["shares"].append(Bars(f"correlation with {metric}", follow, (-1.0, 1.0)))
-    if len(report.pass_at) > 1:
-        series = {"pass@k": _estimates(report.pass_at), "maj@k": _estimates(report.maj_at)}
-        series = {name: line for name, line in series.items() if line.xs}
-        title = "pass@k and maj@k with 95 % intervals" if len(series) > 1 else "pass@k with 95 % intervals"
-        ends = [value for line in series.values() for value in (*line.lows, *line.highs)]
-        tenths = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
-        found["pass"].append(Lines(title, series, "k", tuple(report.pass_at), log_x=True, y_range=tenths))
-    if report.length:
-        lines = {"reward": report.length.reward, metric: report.length.metric}
-        series = {name: Series(line.xs, line.ys) for name, line in lines.items()}
-        found["length"].append(Lines("mean by length", series, f"length, {report.length.unit}"))
-    for steps in report.steps:
-        fifths = [(place, value) for place, value in enumerate(steps.by_position, start=1) if value is not None]
-        xs, ys = zip(*fifths, strict=True)
-        profile = {steps.part: Series(xs, ys)}
-        scale = (steps.lowest, steps.highest) if steps.lowest < steps.highest else None
-        title = f"{steps.part}: mean step value"
-        found["steps"].append(Lines(title, profile, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale))
-        number = {"reward": Series(steps.reward_by_number.xs, steps.reward_by_number.ys)}
-        found["steps"].append(Lines(f"{steps.part}: reward by number of steps", number, "steps"))
-    shown = {name: [chart for chart in drawn if _has_points(chart)] for name, drawn in found.items()}
-    return {name: drawn for name, drawn in shown.items() if drawn}
 
 
 def _has_points(chart: Chart) -> bool:
     return not isinstance(chart, Lines) or any(line.xs for line in chart.series.values())
 
 
-def _estimates(at: Mapping[int, Estimate]) -> Series:
-    lows, highs = [one.interval[0] for one in at.values()], [one.interval[1] for one in at.values()]
-    return Series(tuple(at), [one.value for one in at.values()], lows, highs)
+def _estimates(by_k: Mapping[int, Estimate]) -> Series:
+    lows, highs = [value.interval[0] for value in by_k.values()], [value.interval[1] for value in by_k.values()]
+    return Series(tuple(by_k), [value.value for value in by_k.values()], lows, highs)
+
+
+def _trend(trend: Trend) -> Series:
+    return Series(trend.xs, trend.ys)
 
 
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges of x and y that hold everything, with a little room where y has no range of its own."""
+    """The ranges of x and y over all points, with a margin if the chart sets no ``y_range``."""
     xs = [*chart.x_ticks, *(x for line in chart.series.values() for x in line.xs)]
     ys = [y for line in chart.series.values() for y in (*line.ys, *line.lows, *line.highs)]
     low, high = chart.y_range or (min(ys), max(ys))
-    room = 0.0 if chart.y_range else (high - low) * 0.08 or 0.5
-    return (min(xs), max(xs)), (low - room, high + room)
+    margin = 0.0 if chart.y_range else (high - low) * 0.08 or 0.5
+    return (min(xs), max(xs)), (low - margin, high + margin)
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers (1, 2 or 5 times a power of ten apart) from ``low`` to ``high``, at most ``most + 1`` of them."""
+def ticks(low: float, high: float, intervals: int = 5) -> list[float]:
+    """Round numbers from ``low`` to ``high``, 1, 2 or 5 times a power of ten apart, at most ``intervals + 1``."""
     if high <= low:
         return [low]
-    rough = (high - low) / most
+    rough = (high - low) / intervals
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

@@ -1,48 +1,41 @@
-"""One pass over a scores file: numbers into arrays, everything else counted, a few rows kept to show."""
+"""One pass over a scores file: numbers into arrays, everything else counted, a few rows kept as samples."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import isfinite, nan
-from typing import Any
 
 import numpy as np
 
+from grpo_env.core import Score
 from grpo_env.errors import UsageError
 
+from ..parts import named_parts, row_score
 from ..rows import ScoreRow
-from .groups import Kind, Member, kind, misranked, steps_differ
+from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
 from .samples import Samples, Top
 from .votes import Votes, count_votes
 
-REASONS = 3  # different explanations kept for each status of a part
-REASON = 300  # characters kept of each
+MAX_REASONS = 3  # different explanations kept for each status of a part
+MAX_REASON_LENGTH = 300  # characters kept of each
 POSITIONS = 5  # bins of a step's relative position
-INDICES = 12  # steps counted one by one from the first
-
-
-def parts_of(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """All parts of a scores row (or of a part), those inside others as ``outer.inner``, parents first."""
-    for name, part in (row.get("parts") or {}).items():
-        if part is not None:  # Parquet has the parts of every task in every row
-            yield above + name, part
-            yield from parts_of(part, f"{above}{name}.")
+INDICES = 12  # steps counted individually from the first
 
 
 class Column:
-    """A growing column of numbers; rows that have none hold NaN."""
+    """A growing column of numbers, NaN where a row has none."""
 
     def __init__(self) -> None:
         self._values = array("d")
 
     def put(self, row: int, value: float | None) -> None:
-        """Set the value of ``row`` (0-based), which lies after all rows set before."""
+        """Set the value of ``row`` (0-based); rows must come in ascending order."""
         if value is not None and not isfinite(value):
-            raise ValueError(f"{value} is no finite number")
+            raise ValueError(f"{value} is not a finite number")
         self._values.extend([nan] * (row - len(self._values)))
         self._values.append(nan if value is None else value)
 
@@ -54,7 +47,7 @@ class Column:
 
 @dataclass
 class PartColumns:
-    """What one part gave: its values, what they paid, its statuses with the first reasons, its steps."""
+    """The scores of one part: values, weighted values, statuses with their first explanations, steps."""
 
     depth: int
     values: Column = field(default_factory=Column)
@@ -64,36 +57,38 @@ class PartColumns:
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
     step_count: Column = field(default_factory=Column)
-    by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)
+    by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
     by_index: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * INDICES)
     step_range: tuple[float, float] | None = None
 
-    def add(self, row: int, part: Mapping[str, Any]) -> None:
-        """Take in the part of one completion."""
-        self.values.put(row, part["value"])
-        self.weighted.put(row, part.get("weighted"))
-        self.weight, self.process = part.get("weight") or 0.0, part.get("process") or 0.0
-        status, why = part["status"], (part.get("explanation") or "")[:REASON]
-        self.statuses[status] += 1
-        reasons = self.reasons.setdefault(status, [])
-        if why and len(reasons) < REASONS and why not in reasons:
-            reasons.append(why)
-        steps = [step["value"] for step in part.get("steps") or ()]
-        if not all(map(isfinite, steps)):
-            raise ValueError("the value of a step is no finite number")
-        if steps:
-            self.step_count.put(row, len(steps))
-            low, high = self.step_range or (steps[0], steps[0])
-            self.step_range = min(low, *steps), max(high, *steps)
-        for index, value in enumerate(steps):
-            _add(self.by_position, int((index + 0.5) / len(steps) * POSITIONS), value)
+    def add(self, row: int, score: Score) -> None:
+        """Add the score of completion number ``row``."""
+        self.values.put(row, score.value)
+        self.weighted.put(row, None if score.value is None else score.weight * score.value)
+        self.weight, self.process = score.weight, score.process
+        self.statuses[score.status] += 1
+        reason = score.explanation[:MAX_REASON_LENGTH]
+        reasons = self.reasons.setdefault(score.status, [])
+        if reason and len(reasons) < MAX_REASONS and reason not in reasons:
+            reasons.append(reason)
+        if score.steps:
+            self._add_steps(row, [step.value for step in score.steps])
+
+    def _add_steps(self, row: int, values: list[float]) -> None:
+        if not all(map(isfinite, values)):
+            raise ValueError("the value of a step is not a finite number")
+        self.step_count.put(row, len(values))
+        low, high = self.step_range or (values[0], values[0])
+        self.step_range = min(low, *values), max(high, *values)
+        for index, value in enumerate(values):
+            _add(self.by_position, int((index + 0.5) / len(values) * POSITIONS), value)
             if index < INDICES:
                 _add(self.by_index, index, value)
 
 
 @dataclass
 class Gathered:
-    """All that a report needs of a file, in memory bounded by numbers: no text but that of a few rows."""
+    """Everything that a report needs of a file. Of the texts only those of a few rows are kept."""
 
     task: str = ""
     metric: str = ""
@@ -105,17 +100,17 @@ class Gathered:
     tokens: Column = field(default_factory=Column)
     seconds: Column = field(default_factory=Column)
     parts: dict[str, PartColumns] = field(default_factory=dict)
-    finishes: Counter[str] = field(default_factory=Counter)
-    labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)  # (label, right by the metric)
+    finish_reasons: Counter[str] = field(default_factory=Counter)
+    labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)  # (label, correct by the metric)
     texts: int = 0
-    kinds: Counter[Kind] = field(default_factory=Counter)
-    dropped: int = 0  # completions in groups without a signal
+    kinds: Counter[GroupKind] = field(default_factory=Counter)
+    uninformative: int = 0  # completions in groups without a signal
     with_step_signal: int = 0
     misranked: int = 0
-    contrasted: int = 0  # groups with right and wrong completions
+    rankable: int = 0  # groups with correct and wrong completions
     sizes: Counter[int] = field(default_factory=Counter)
-    rights: Counter[tuple[int, int]] = field(default_factory=Counter)  # (scored by the metric, right) -> groups
-    votes: Counter[tuple[Votes, int]] = field(default_factory=Counter)  # votes and silent completions -> groups
+    correct_counts: Counter[tuple[int, int]] = field(default_factory=Counter)  # (with a metric, correct) -> groups
+    votes: Counter[tuple[Votes, int]] = field(default_factory=Counter)  # (votes, completions without one) -> groups
     group_totals: array[float] = field(default_factory=lambda: array("d"))  # sum, size, sum, size, ...
     group_metrics: array[float] = field(default_factory=lambda: array("d"))
     samples: Samples = field(default_factory=Samples)
@@ -123,100 +118,105 @@ class Gathered:
 
 
 def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
-    """Read all rows. Raises ``UsageError`` for an empty file, and for rows that are of no task or no group."""
-    found = Gathered()
+    """Read all rows.
+
+    Raises ``UsageError`` for an empty file, for rows without a group or metric, for rows of several tasks, and for
+    groups whose rows are not adjacent.
+    """
+    data = Gathered()
     members: list[Member] = []
     group: str | None = None
-    seen: set[int] = set()  # hashes: a million names would be larger than all the numbers
+    seen: set[int] = set()  # hashes: the names of a million groups would take more memory than all the numbers
     line = None
     for row in rows:
-        if row.get("group") is None or not row.get("metric"):
-            key = "group" if row.get("group") is None else "metric"
-            raise UsageError(f"{source}: completion {found.completions + 1} has no {key!r}; score the file anew")
-        of = str(row.get("task") or ""), row["metric"]
-        if not found.completions:
-            found.task, found.metric = of
-        elif of != (found.task, found.metric):
-            raise UsageError(
-                f"{source}: scores of two tasks, {found.task} (by {found.metric}) and {of[0]} (by {of[1]}); "
-                "make a report of each"
-            )
+        _check_task(data, row, source)
         if row["group"] != group:
-            _end_group(found, members)
+            _end_group(data, members)
             members, group = [], row["group"]
             if hash(group) in seen:
-                raise UsageError(f"{source}: the rows of group {group!r} are not together; sort the file by group")
+                raise UsageError(f"{source}: the rows of group {group!r} are not adjacent; sort the file by group")
             seen.add(hash(group))
-        found.input_rows += row.get("line") is None or row["line"] != line
+        data.input_rows += row.get("line") is None or row["line"] != line
         line = row.get("line")
+        score = row_score(row)
         try:
-            members.append(_add_row(found, row))
+            members.append(_add_row(data, row, score))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise UsageError(
-                f"{source}: completion {found.completions + 1} is not as grpo_env score writes it "
+                f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
                 f"({type(error).__name__}: {error})"
             ) from error
-        found.completions += 1
-    if not found.completions:
+        data.completions += 1
+    if not data.completions:
         raise UsageError(f"{source}: no scores in it")
-    _end_group(found, members)
-    return found
+    _end_group(data, members)
+    return data
 
 
-def _add_row(found: Gathered, row: ScoreRow) -> Member:
-    at, total = found.completions, row["total"]
-    found.total.add(at, {"value": total, "status": row["status"], "explanation": row.get("explanation")})
-    found.seconds.put(at, row.get("seconds"))
-    found.tokens.put(at, row.get("num_tokens"))
-    found.finishes[row.get("finish_reason") or "unknown"] += 1
+def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
+    for key, value in (("group", row.get("group")), ("metric", row.get("metric") or None)):
+        if value is None:
+            raise UsageError(f"{source}: completion {data.completions + 1} has no {key!r}; score the file again")
+    task, metric = str(row.get("task") or ""), row["metric"]
+    if not data.completions:
+        data.task, data.metric = task, metric
+    elif (task, metric) != (data.task, data.metric):
+        raise UsageError(
+            f"{source}: scores of two tasks, {data.task} (metric {data.metric}) and {task} (metric {metric}); "
+            "make a report for each"
+        )
+
+
+def _add_row(data: Gathered, row: ScoreRow, score: Score) -> Member:
+    index = data.completions
+    data.total.add(index, score)
+    data.seconds.put(index, row.get("seconds"))
+    data.tokens.put(index, row.get("num_tokens"))
+    data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
     text = row.get("text")
     if text is not None:
-        found.texts += 1
-        found.characters.put(at, len(text))
-    metric: Mapping[str, Any] = {}
-    paid: dict[str, float | None] = {}
-    for name, part in parts_of(row):
-        depth = name.count(".")
-        if name not in found.parts:
-            found.parts[name] = PartColumns(depth)
-        found.parts[name].add(at, part)
-        if not metric and name.split(".")[-1] == found.metric:
+        data.texts += 1
+        data.characters.put(index, len(text))
+    metric: Score | None = None
+    for name, part in named_parts(score):
+        if name not in data.parts:
+            data.parts[name] = PartColumns(depth=name.count("."))
+        data.parts[name].add(index, part)
+        if metric is None and part.name == data.metric:
             metric = part
-        if not depth and part.get("weight"):
-            paid[name] = part["value"]
-    verdict = metric.get("value")
-    found.metrics.put(at, verdict)
-    if row.get("label") is not None and verdict is not None:
-        found.labels[bool(row["label"]), verdict >= 1] += 1
-    if total is not None:
-        found.samples.offer(row, total, verdict)
-    found.slowest.offer(row.get("seconds") or 0.0, row)
-    steps = tuple(step["value"] for step in row.get("steps") or ())
-    return Member(total, verdict, metric.get("answer"), paid, steps)
+    value, answer = (metric.value, metric.answer) if metric else (None, None)
+    data.metrics.put(index, value)
+    if row.get("label") is not None and value is not None:
+        data.labels[bool(row["label"]), value >= 1] += 1
+    if score.value is not None:
+        data.samples.offer(row, score.value, value)
+    data.slowest.offer(row.get("seconds") or 0.0, row)
+    weighted_parts = {part.name: part.value for part in score.parts if part.weight}
+    return Member(score.value, value, answer, weighted_parts, tuple(step.value for step in score.steps))
 
 
-def _end_group(found: Gathered, members: list[Member]) -> None:
+def _end_group(data: Gathered, members: list[Member]) -> None:
     if not members:
         return
-    found.sizes[len(members)] += 1
-    is_kind = kind(members)
-    found.kinds[is_kind] += 1
-    if is_kind not in ("mixed", "single"):
-        found.dropped += len(members)
-        found.with_step_signal += steps_differ(members)
-    judged = [member for member in members if member.metric is not None]
-    right = [float((member.metric or 0.0) >= 1) for member in judged]
-    found.contrasted += 0 < sum(right) < len(right)
-    found.misranked += misranked(members)
-    found.rights[len(judged), int(sum(right))] += 1
-    votes = count_votes([member.answer for member in judged], right)
-    found.votes[votes, len(judged) - sum(count for count, _ in votes)] += 1
+    data.sizes[len(members)] += 1
+    kind = group_kind(members)
+    data.kinds[kind] += 1
+    if kind not in ("mixed", "single"):
+        data.uninformative += len(members)
+        data.with_step_signal += steps_differ(members)
+    scored = [member for member in members if member.metric is not None]
+    correct = [float(member.correct) for member in scored]
+    data.rankable += 0 < sum(correct) < len(correct)
+    data.misranked += is_misranked(members)
+    data.correct_counts[len(scored), int(sum(correct))] += 1
+    votes = count_votes([member.answer for member in scored], correct)
+    data.votes[votes, len(scored) - sum(count for count, _ in votes)] += 1
     totals = [member.total for member in members if member.total is not None]
-    found.group_totals.extend((sum(totals), len(totals)))
-    found.group_metrics.extend((sum(member.metric or 0.0 for member in judged), len(judged)))
-    found.samples.end_group()
+    data.group_totals.extend((sum(totals), len(totals)))
+    data.group_metrics.extend((sum(member.metric or 0.0 for member in scored), len(scored)))
+    data.samples.end_group()
 
 
-def _add(sums: list[tuple[float, int]], at: int, value: float) -> None:
-    total, count = sums[at]
-    sums[at] = total + value, count + 1
+def _add(sums: list[tuple[float, int]], index: int, value: float) -> None:
+    total, count = sums[index]
+    sums[index] = total + value, count + 1

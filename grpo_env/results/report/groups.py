@@ -1,58 +1,68 @@
-"""Groups: the completions of one prompt. Which of them teach nothing, and why."""
+"""Groups: the completions of one prompt. Which of them give no gradient, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from .measures import equal
+from grpo_env.equality import all_equal, equal
 
-Kind = Literal["mixed", "all wrong", "all right", "starved", "single"]
+GroupKind = Literal["mixed", "all wrong", "all correct", "masked signal", "single"]
 
-MEANINGS: dict[Kind, str] = {
-    "mixed": "the rewards differ: GRPO learns from the difference",
-    "all wrong": "equal rewards, and every completion is equally wrong by the metric: too hard as things are",
-    "all right": "equal rewards, and every completion is right by the metric: there is nothing left to learn",
-    "starved": "equal rewards although the metric or a paid part differs, or fewer than two completions have a reward: "
-    "the reward hides a difference that is there",
-    "single": "the prompt has one completion, so there is nothing to compare it with",
+MEANINGS: dict[GroupKind, str] = {
+    "mixed": "the rewards differ, so the group gives a gradient",
+    "all wrong": "equal rewards, and no completion is correct: the prompt is too hard for the model",
+    "all correct": "equal rewards, and every completion is correct: nothing left to learn",
+    "masked signal": "equal rewards although the metric or a weighted part differs, or fewer than two completions are "
+    "scored: the reward hides a difference",
+    "single": "only one completion, so there is nothing to compare it with",
 }
 
 
 class Member(NamedTuple):
-    """What a group's kind and votes depend on: one completion's reward, metric, answer, parts with a weight, steps."""
+    """What a completion contributes to its group: reward, metric, answer, parts with a weight, step values."""
 
     total: float | None
     metric: float | None
     answer: str | None = None
-    paid: Mapping[str, float | None] = {}
+    weighted_parts: Mapping[str, float | None] = {}
     steps: tuple[float, ...] = ()
 
+    @property
+    def correct(self) -> bool:
+        """Whether the metric is at least 1."""
+        return self.metric is not None and self.metric >= 1
 
-def kind(members: Sequence[Member]) -> Kind:
+
+def group_kind(members: Sequence[Member]) -> GroupKind:
     """Which of ``MEANINGS`` a group is."""
     if len(members) == 1:
         return "single"
     scored = [member for member in members if member.total is not None]
     if len(scored) < 2:
-        return "starved"
-    if not equal([member.total or 0.0 for member in scored]):
+        return "masked signal"
+    if not all_equal([member.total or 0.0 for member in scored]):
         return "mixed"
     metrics = [member.metric for member in scored if member.metric is not None]
-    paid = [[value for m in scored if (value := m.paid.get(name)) is not None] for name in scored[0].paid]
-    if not metrics or not equal(metrics) or not all(equal(values) for values in paid):
-        return "starved"
-    return "all right" if metrics[0] >= 1 else "all wrong"
+    parts = [
+        [value for member in scored if (value := member.weighted_parts.get(name)) is not None]
+        for name in scored[0].weighted_parts
+    ]
+    if not metrics or not all_equal(metrics) or not all(map(all_equal, parts)):
+        return "masked signal"
+    return "all correct" if metrics[0] >= 1 else "all wrong"
 
 
 def steps_differ(members: Sequence[Member]) -> bool:
-    """Whether process supervision has something to tell apart in the group: not all step values are equal."""
-    return not equal([value for member in members if member.total is not None for value in member.steps])
+    """Whether process supervision gets a signal from the group: not all step values are equal."""
+    return not all_equal([value for member in members if member.total is not None for value in member.steps])
 
 
-def misranked(members: Sequence[Member]) -> bool:
-    """Whether some wrong completion of the group earns more than some right one."""
-    known = [m for m in members if m.total is not None and m.metric is not None]
-    right = [m.total or 0.0 for m in known if (m.metric or 0.0) >= 1]
-    wrong = [m.total or 0.0 for m in known if (m.metric or 0.0) < 1]
-    return bool(right) and bool(wrong) and max(wrong) > min(right) and not equal([max(wrong), min(right)])
+def is_misranked(members: Sequence[Member]) -> bool:
+    """Whether some wrong completion of the group has a higher reward than some correct one."""
+    known = [member for member in members if member.total is not None and member.metric is not None]
+    correct = [member.total or 0.0 for member in known if member.correct]
+    wrong = [member.total or 0.0 for member in known if not member.correct]
+    if not correct or not wrong:
+        return False
+    return max(wrong) > min(correct) and not equal(max(wrong), min(correct))

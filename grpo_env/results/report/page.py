@@ -1,87 +1,84 @@
-"""A report as one HTML page that needs no other file, no network and no script."""
+"""A report as one self-contained HTML page: no other files, no network, no scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..parts import named_parts, row_score
 from ..rows import ScoreRow
-from . import captions as readings
+from . import captions
 from .charts import charts
-from .gather import parts_of
 from .groups import MEANINGS
-from .reward_warnings import findings
-from .spans import find_answer, marked, steps_of, visible
+from .report import Report
+from .reward_warnings import reward_warnings
+from .spans import find_answer, mark_text, steps_of, visible
 from .svg import svg
 
-if TYPE_CHECKING:
-    from .report import Report
-
-SHORT = 300  # characters shown of an explanation, an answer, an id
-PROMPT = 1500  # characters shown of a prompt
+MAX_LENGTH = 300  # characters shown of an explanation, an answer, an id
+MAX_PROMPT = 1500  # characters shown of a prompt
 
 
-def page(report: Report) -> str:
-    """The whole page. No text of the file can end up as markup: whatever is filled in is escaped."""
-    scales = {steps.part: (steps.lowest, steps.highest) for steps in report.steps}
+def render(report: Report) -> str:
+    """The page. Everything that comes from the scores file is escaped."""
+    ranges = [(steps.lowest, steps.highest) for steps in report.steps]
+    scale = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
     samples = report.samples.items()
-    return environment().get_template("report.html").render(
+    template = environment().get_template("report.html")
+    return template.render(
         report=report,
-        readings=readings,
-        findings=findings(report),
-        charts={name: [svg(chart) for chart in drawn] for name, drawn in charts(report).items()},
+        captions=captions,
+        warnings=reward_warnings(report),
+        charts={name: [svg(chart) for chart in section] for name, section in charts(report).items()},
         meanings=MEANINGS,
-        samples={heading: [sample(row, report.metric, scales) for row in rows] for heading, rows in samples},
+        samples={heading: [_sample(row, report.metric, scale) for row in rows] for heading, rows in samples},
         indices=max((len(steps.by_index) for steps in report.steps), default=0),
-    )  # fmt: skip
+    )
 
 
 def environment() -> Environment:
-    """Templates of this folder; texts that are filled in are made visible, escaped and of bounded length."""
+    """The templates of this folder. Inserted texts are escaped, and invisible characters in them become codes."""
 
-    def harmless(value: Any) -> Any:
+    def finalize(value: Any) -> Any:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    made = Environment(
-        loader=PackageLoader("grpo_env.results.report"), autoescape=True, undefined=StrictUndefined, finalize=harmless
+    env = Environment(
+        loader=PackageLoader("grpo_env.results.report"), autoescape=True, undefined=StrictUndefined, finalize=finalize
     )
-    made.filters |= {"short": short, "number": number}
-    return made
+    env.filters |= {"short": short, "number": number}
+    return env
 
 
-def sample(row: ScoreRow, metric: str, scales: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
-    """What the page shows of a completion: its text with marks, its prompt, its parts."""
-    parts = list(parts_of(row))
+def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> dict[str, Any]:
+    """A completion for the template: its row, parts, marked text and prompt."""
+    parts = list(named_parts(row_score(row)))
     text = row.get("text")
-    judged = next((part for name, part in parts if name.split(".")[-1] == metric), {})
-    steps = steps_of(parts)
-    scale = (min(low for low, _ in scales.values()), max(high for _, high in scales.values())) if scales else None
+    answer = next((part.answer for _, part in parts if part.name == metric), None)
     return {
         "row": row,
         "parts": parts,
-        "text": None if text is None else marked(text, steps, find_answer(text, judged.get("answer")), scale),
-        "prompt": prompt(row.get("prompt")),
-        "steps": len(steps),
+        "text": None if text is None else mark_text(text, steps_of(parts), find_answer(text, answer), scale),
+        "prompt": prompt_text(row.get("prompt")),
     }
 
 
-def prompt(given: Any) -> str:
-    """A prompt as text, bounded: a string, or chat messages."""
-    if isinstance(given, list):
-        messages = (message if isinstance(message, Mapping) else {"content": message} for message in given)
-        given = "\n\n".join(f"{message.get('role', '')}: {message.get('content')}" for message in messages)
-    return short(str(given or ""), PROMPT)
+def prompt_text(prompt: Any) -> str:
+    """A prompt, text or chat messages, as text of bounded length."""
+    if isinstance(prompt, list):
+        messages = (message if isinstance(message, Mapping) else {"content": message} for message in prompt)
+        prompt = "\n\n".join(f"{message.get('role', '')}: {message.get('content')}" for message in messages)
+    return short(str(prompt or ""), MAX_PROMPT)
 
 
-def short(text: Any, most: int = SHORT) -> str:
-    """A text cut to ``most`` characters, with a note of what is missing."""
+def short(text: Any, length: int = MAX_LENGTH) -> str:
+    """The first ``length`` characters, with a note of how many more there are."""
     text = "" if text is None else str(text)
-    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length:,} more characters)"
 
 
 def number(value: float | None, digits: str = ".3g") -> str:
-    """A number, or a dash where there is none."""
+    """A formatted number, or a dash for ``None``."""
     return "-" if value is None else format(value, digits)

@@ -1,6 +1,6 @@
-"""Warnings in plain words about a reward: functions of a report alone.
+"""Warnings about a reward, as pure functions of a report.
 
-The bounds are rules of thumb, loose enough that a sound reward stays silent; nothing else depends on them.
+The thresholds are rules of thumb, loose enough that a sound reward passes; nothing else depends on them.
 """
 
 from __future__ import annotations
@@ -13,183 +13,199 @@ from grpo_env.core import UNSCORED
 from .captions import seconds
 
 if TYPE_CHECKING:
+    from .groups import GroupKind
     from .report import Part, Report
 
 
-class Finding(NamedTuple):
-    """What was seen, with its numbers, and what to do about it."""
+class RewardWarning(NamedTuple):
+    """A problem with its numbers, and what to do about it."""
 
-    seen: str
+    problem: str
     advice: str
 
 
-def findings(report: Report) -> list[Finding]:
-    """All that speaks against training on this reward as it is, the gravest first."""
-    return [finding for check in CHECKS for finding in check(report)]
+def reward_warnings(report: Report) -> list[RewardWarning]:
+    """Everything that argues against training on this reward as it is, most serious first."""
+    return [warning for check in CHECKS for warning in check(report)]
 
 
-def unscored(report: Report) -> Iterator[Finding]:
-    """More completions than a twentieth have no reward."""
+def unscored(report: Report) -> Iterator[RewardWarning]:
+    """More than 5% of the completions have no reward."""
     if report.unscored <= 0.05 * report.completions:
         return
-    reasons = "; ".join(why for status in UNSCORED for why in report.total.reasons.get(status, ()))
-    yield Finding(
-        f"{_share(report.unscored, report.completions)} of the completions are unscored; first reasons: {reasons}",
-        "They are left out of training and of every mean here. Mend the reference answers or the verifier first",
+    reasons = "; ".join(reason for status in UNSCORED for reason in report.total.reasons.get(status, ()))
+    yield RewardWarning(
+        f"{_percent(report.unscored, report.completions)} of the completions are unscored; first reasons: {reasons}",
+        "They are left out of training and of all means here. Fix the gold answers or the verifier first",
     )
 
 
-def misranked(report: Report) -> Iterator[Finding]:
-    """In one of twenty groups with right and wrong completions a wrong one earns more."""
-    if report.misranked > 0.05 * report.contrasted:
-        yield Finding(
-            f"in {_share(report.misranked, report.contrasted)} of the groups with right and wrong completions a wrong "
-            "one earns more than a right one",
-            f"Raise the weight of {report.metric}, or pay the other parts only behind it (when: {report.metric}); "
-            "see 'Right, but paid little' below",
+def misranked(report: Report) -> Iterator[RewardWarning]:
+    """In more than 5% of the groups with correct and wrong completions a wrong one has a higher reward."""
+    if report.misranked > 0.05 * report.rankable:
+        yield RewardWarning(
+            f"in {_percent(report.misranked, report.rankable)} of the groups with correct and wrong completions a "
+            "wrong one has a higher reward than a correct one",
+            f"Raise the weight of {report.metric}, or reward the other parts only if it passes (when: "
+            f"{report.metric}); see 'Correct, low reward' below",
         )
 
 
-def dominant_part(report: Report) -> Iterator[Finding]:
-    """A part that is not the metric pays most of the reward's variance."""
+def dominant_part(report: Report) -> Iterator[RewardWarning]:
+    """A part other than the metric accounts for most of the reward's variance."""
     for part in report.parts:
-        if part.name != report.metric and part.variance_share is not None and part.variance_share > 0.5:
-            yield Finding(
-                f"{part.name} pays {part.variance_share:.2g} of the reward's variance",
-                f"Training will chase {part.name} before {report.metric}. Lower its weight, or pay it only behind "
-                f"{report.metric} (when: {report.metric})",
+        if part.name != report.metric and part.variance_fraction is not None and part.variance_fraction > 0.5:
+            yield RewardWarning(
+                f"{part.name} accounts for {part.variance_fraction:.0%} of the reward's variance",
+                f"Training will optimize {part.name} before {report.metric}. Lower its weight, or reward it only if "
+                f"{report.metric} passes (when: {report.metric})",
             )
 
 
-def against_the_metric(report: Report) -> Iterator[Finding]:
-    """A paid part falls where the metric rises."""
-    for part in _paid(report):
-        if part.with_metric is not None and part.with_metric * part.weight < -0.2 * abs(part.weight):
-            yield Finding(
-                f"{part.name} works against {report.metric}: their correlation is {part.with_metric:.2f}",
-                "It pays for wrong completions more than for right ones. Read some of both and mend or drop it",
+def against_the_metric(report: Report) -> Iterator[RewardWarning]:
+    """A weighted part falls when the metric rises."""
+    for part in _weighted(report):
+        correlation = part.metric_correlation
+        if correlation is not None and correlation * part.weight < -0.2 * abs(part.weight):
+            yield RewardWarning(
+                f"{part.name} works against {report.metric}: their correlation is {correlation:.2f}",
+                "It rewards wrong completions more than correct ones. Read some of both, then fix or drop it",
             )
 
 
-def constant_part(report: Report) -> Iterator[Finding]:
-    """A paid part never varies."""
-    for part in _paid(report):
+def constant_part(report: Report) -> Iterator[RewardWarning]:
+    """A weighted part never varies."""
+    for part in _weighted(report):
         if not part.varies and part.scored > 1:
-            yield Finding(
+            yield RewardWarning(
                 f"{part.name} never varies: it is {part.mean:.3g} for all {part.scored:,} completions",
-                "A constant cancels out in the advantages, so it teaches nothing. If it is 0, check that the "
-                "completions were asked for what it looks for",
+                "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt "
+                "asks for what it rewards",
             )
 
 
-def uniform_groups(report: Report) -> Iterator[Finding]:
-    """A fifth of the groups carry no signal."""
+def uniform_groups(report: Report) -> Iterator[RewardWarning]:
+    """More than 20% of the groups give no gradient, or more than 5% hide a difference."""
     compared = sum(report.kinds.values()) - report.kinds.get("single", 0)
     uniform = compared - report.kinds.get("mixed", 0)
+    masked = report.kinds.get("masked signal", 0)
     if compared and uniform > 0.2 * compared:
-        split = ", ".join(
-            f"{count:,} {kind}" for kind in ("all wrong", "all right", "starved") if (count := report.kinds.get(kind))
+        kinds: tuple[GroupKind, ...] = ("all wrong", "all correct", "masked signal")
+        counts = ", ".join(f"{count:,} {kind}" for kind in kinds if (count := report.kinds.get(kind)))
+        yield RewardWarning(
+            f"{_percent(uniform, compared)} of the groups have identical rewards ({counts})",
+            "Identical rewards give no gradient. Choose prompts that the model sometimes solves, sample more "
+            f"completions per prompt, or let training replace such groups (dynamic_sampling.part={report.metric})",
         )
-        yield Finding(
-            f"{_share(uniform, compared)} of the groups carry no signal: all their rewards are equal ({split})",
-            "Choose problems that the model sometimes solves, sample more completions of each, or let training replace "
-            f"such groups (dynamic_sampling.part={report.metric})",
-        )
-    if compared and report.kinds.get("starved", 0) > 0.05 * compared:
-        yield Finding(
-            f"{_share(report.kinds['starved'], compared)} of the groups are starved: their completions differ, their "
+    if compared and masked > 0.05 * compared:
+        yield RewardWarning(
+            f"in {_percent(masked, compared)} of the groups the signal is masked: the completions differ, their "
             "rewards do not",
-            "Weights that cancel out, a clip that is too narrow, or unscored completions do this; see the groups below",
+            "Possible causes are weights that cancel out, a clip that is too narrow, and unscored completions; see "
+            "the groups below",
         )
 
 
-def cut(report: Report) -> Iterator[Finding]:
-    """One of twenty completions was cut."""
-    if report.cut > 0.05 * report.finish_known:
-        yield Finding(
-            f"{_share(report.cut, report.finish_known)} of the completions were cut at the length limit",
-            "What a cut text would have answered is not known, and it is judged as wrong. Raise the limit "
-            "(sampling.max_new_tokens), or pay brevity (overlong)",
+def truncated(report: Report) -> Iterator[RewardWarning]:
+    """More than 5% of the completions were truncated."""
+    if report.truncated > 0.05 * report.finish_known:
+        yield RewardWarning(
+            f"{_percent(report.truncated, report.finish_known)} of the completions were truncated at the length limit",
+            "Truncated completions usually score as wrong. Raise the limit (sampling.max_new_tokens), or penalize "
+            "length (overlong)",
         )
 
 
-def no_answer(report: Report) -> Iterator[Finding]:
-    """In a tenth of the completions the metric found no answer."""
+def no_answer(report: Report) -> Iterator[RewardWarning]:
+    """The metric found no answer in more than 10% of the completions."""
     for part in report.parts:
         missing = part.statuses.get("no_answer", 0)
         if part.name.split(".")[-1] == report.metric and missing > 0.1 * report.completions:
-            why = "; ".join(part.reasons.get("no_answer", ()))
-            yield Finding(
-                f"in {_share(missing, report.completions)} of the completions {part.name} found no answer"
-                + (f" ({why})" if why else ""),
-                "Read some of them: if there is an answer, the extraction or the prompt's format is at fault",
+            reasons = "; ".join(part.reasons.get("no_answer", ()))
+            yield RewardWarning(
+                f"{part.name} found no answer in {_percent(missing, report.completions)} of the completions"
+                + (f" ({reasons})" if reasons else ""),
+                "Read some of them: if they contain an answer, the extraction or the prompt's format is wrong",
             )
 
 
-def length(report: Report) -> Iterator[Finding]:
-    """Length goes with the reward or the metric."""
+def length(report: Report) -> Iterator[RewardWarning]:
+    """The reward or the metric is correlated with length."""
     if report.length is None:
         return
-    for name, value in ((report.metric, report.length.with_metric), ("the reward", report.length.with_reward)):
+    correlations = {report.metric: report.length.metric_correlation, "the reward": report.length.reward_correlation}
+    for name, value in correlations.items():
         if value is not None and abs(value) > 0.4:
-            way = "longer" if value > 0 else "shorter"
-            yield Finding(
-                f"{name} and length correlate at {value:.2f}: {way} completions get more",
-                "Check that it is not the length itself that pays (or the cut that costs): compare texts of equal "
-                "length, and watch length while training",
+            direction = "longer" if value > 0 else "shorter"
+            yield RewardWarning(
+                f"{name} and length have a correlation of {value:.2f}: {direction} completions score higher",
+                "Check that length itself is not rewarded (or truncation penalized): compare completions of equal "
+                "length, and watch length during training",
             )
 
 
-def weak_reward(report: Report) -> Iterator[Finding]:
-    """The reward hardly follows the metric."""
-    if report.reward_with_metric is not None and report.reward_with_metric < 0.5:
-        yield Finding(
-            f"the reward hardly follows {report.metric}: their correlation is {report.reward_with_metric:.2f}",
-            "A higher reward will not be a better model. Look at the shares of variance below",
+def weak_reward(report: Report) -> Iterator[RewardWarning]:
+    """The reward is only weakly correlated with the metric."""
+    correlation = report.reward_metric_correlation
+    if correlation is not None and correlation < 0.5:
+        yield RewardWarning(
+            f"the reward and {report.metric} have a correlation of only {correlation:.2f}",
+            "Optimizing this reward may not improve the metric. See what the reward's variance comes from below",
         )
 
 
-def labels(report: Report) -> Iterator[Finding]:
-    """The metric disagrees with the labels that the file brought."""
-    wrong = report.labels.get((True, False), 0) + report.labels.get((False, True), 0)
-    if wrong > 0.02 * sum(report.labels.values()):
-        yield Finding(
-            f"{report.metric} disagrees with {_share(wrong, sum(report.labels.values()))} of the labels "
-            f"({report.labels.get((False, True), 0):,} right here but not there, "
-            f"{report.labels.get((True, False), 0):,} right there but not here)",
-            "Read those rows before you trust either",
+def labels(report: Report) -> Iterator[RewardWarning]:
+    """The metric disagrees with more than 2% of the labels in the file."""
+    false_positives, false_negatives = report.labels.get((False, True), 0), report.labels.get((True, False), 0)
+    labeled = sum(report.labels.values())
+    if false_positives + false_negatives > 0.02 * labeled:
+        yield RewardWarning(
+            f"{report.metric} disagrees with {_percent(false_positives + false_negatives, labeled)} of the labels "
+            f"({false_positives:,} false positives, {false_negatives:,} false negatives)",
+            "Read those rows before trusting either",
         )
 
 
-def slow(report: Report) -> Iterator[Finding]:
-    """A hundredth of the verdicts takes most of the time, or verdicts time out."""
-    timeouts = report.total.statuses.get("timeout", 0) + sum(p.statuses.get("timeout", 0) for p in report.parts)
+def slow(report: Report) -> Iterator[RewardWarning]:
+    """Some scores timed out, or the slowest 1% take more than half of the time."""
+    timeouts = sum(part.statuses.get("timeout", 0) for part in (report.total, *report.parts))
     if timeouts:
-        yield Finding(
-            f"{timeouts:,} verdicts timed out",
-            "They count as the completion's fault. See the slowest verdicts below for what they were given",
+        yield RewardWarning(
+            f"{timeouts:,} scores timed out",
+            "A timeout normally counts as 0. See the slowest completions below",
         )
     times = report.times
-    if times and times.slowest_share is not None and times.slowest_share > 0.5 and report.completions >= 100:
-        yield Finding(
-            f"the slowest 1 % of the verdicts take {times.slowest_share:.0%} of the time "
-            f"(the longest {seconds(times.longest)}, the median {seconds(times.median)})",
-            "In training every step waits for its slowest verdict. See what they were given below",
+    if times and times.slowest_fraction is not None and times.slowest_fraction > 0.5 and report.completions >= 100:
+        yield RewardWarning(
+            f"the slowest 1% of the completions take {times.slowest_fraction:.0%} of the scoring time "
+            f"(slowest {seconds(times.longest)}, median {seconds(times.median)})",
+            "In training, every step waits for its slowest score. See the slowest completions below",
         )
 
 
-def _paid(report: Report) -> Iterator[Part]:
+def _weighted(report: Report) -> Iterator[Part]:
     return (part for part in report.parts if part.weight and not part.depth)
 
 
-def _share(count: int, whole: int) -> str:
-    share = count / whole
-    return f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
+def _percent(count: int, whole: int) -> str:
+    fraction = count / whole
+    return f"{fraction:.0%}" if fraction >= 0.01 else f"{fraction:.1%}"
 
 
-Check = Callable[["Report"], Iterator[Finding]]
+Check = Callable[["Report"], Iterator[RewardWarning]]
 
 CHECKS: tuple[Check, ...] = (
-    *(unscored, misranked, dominant_part, weak_reward, against_the_metric, constant_part),
-    *(uniform_groups, cut, no_answer, length, labels, slow),
+    unscored,
+    misranked,
+    dominant_part,
+    weak_reward,
+    against_the_metric,
+    constant_part,
+    uniform_groups,
+    truncated,
+    no_answer,
+    length,
+    labels,
+    slow,
 )
+"""The checks, most serious first."""

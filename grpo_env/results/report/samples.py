@@ -8,14 +8,14 @@ from typing import Any
 
 from ..rows import ScoreRow
 
-SHOWN = 5
+SAMPLES = 5  # of each kind
 
 
 @dataclass
 class Top:
-    """Keeps the rows with the highest keys; of equal ones the first."""
+    """Keeps the rows with the highest keys; of equal keys the first."""
 
-    size: int = SHOWN
+    size: int = SAMPLES
     _heap: list[tuple[float, int, Any]] = field(default_factory=list)
     _seen: int = 0
 
@@ -35,20 +35,20 @@ class Top:
 
 @dataclass
 class Samples:
-    """The rows to show: at most one best and one worst of a group, so that they are of different prompts."""
+    """The rows to show: for each kind at most one of a group, so that they are of different prompts."""
 
     best: Top = field(default_factory=Top)
     worst: Top = field(default_factory=Top)
-    right_but_low: Top = field(default_factory=Top)
-    wrong_but_high: Top = field(default_factory=Top)
+    correct_low: Top = field(default_factory=Top)
+    wrong_high: Top = field(default_factory=Top)
     _group: dict[str, tuple[float, ScoreRow]] = field(default_factory=dict)
 
     def offer(self, row: ScoreRow, total: float, metric: float | None) -> None:
-        """Consider a scored completion of the present group."""
+        """Consider a scored completion of the current group."""
         self._keep("best", total, row)
         self._keep("worst", -total, row)
         if metric is not None:
-            self._keep(*(("right_but_low", -total, row) if metric >= 1 else ("wrong_but_high", total, row)))
+            self._keep(*(("correct_low", -total, row) if metric >= 1 else ("wrong_high", total, row)))
 
     def end_group(self) -> None:
         """The next completion belongs to another prompt."""
@@ -60,11 +60,11 @@ class Samples:
         if name not in self._group or key > self._group[name][0]:
             self._group[name] = (key, row)
 
-    def shown(self, mean: float) -> dict[str, list[ScoreRow]]:
-        """By heading. A right completion surprises where its reward is below the ``mean``, a wrong one above."""
-        low = [row for row in self.right_but_low.rows() if row["total"] < mean]
-        high = [row for row in self.wrong_but_high.rows() if row["total"] > mean]
+    def by_heading(self, mean: float) -> dict[str, list[ScoreRow]]:
+        """The rows by heading. A reward is low below the ``mean`` reward and high above it."""
+        low = [row for row in self.correct_low.rows() if row["total"] < mean]
+        high = [row for row in self.wrong_high.rows() if row["total"] > mean]
         best = self.best.rows()
-        worst = [row for row in self.worst.rows() if not any(row is other for other in best)]
-        found = {"Best": best, "Worst": worst, "Right, but paid little": low, "Wrong, but paid well": high}
-        return {heading: rows for heading, rows in found.items() if rows}
+        worst = [row for row in self.worst.rows() if not any(row is best_row for best_row in best)]
+        headings = {"Best": best, "Worst": worst, "Correct, low reward": low, "Wrong, high reward": high}
+        return {heading: rows for heading, rows in headings.items() if rows}

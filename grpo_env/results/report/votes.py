@@ -1,4 +1,4 @@
-"""maj@k: how often the majority of k answers is right (Wang et al. 2023, self-consistency)."""
+"""maj@k: how often the majority of k answers is correct (Wang et al. 2023, self-consistency)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import comb
 
-LARGEST_K = 8  # below the whole group; the exact sum grows with the third power of k
+LARGEST_K = 8  # besides the whole group: the cost of the exact sum grows with the cube of k
 
-# The votes of a group: for each different answer how many completions gave it and how right they are on average.
+# The votes of a group: for each distinct answer the number of completions with it, and the fraction that is correct.
 Votes = tuple[tuple[int, float], ...]
 
 
-def count_votes(answers: Sequence[str | None], right: Sequence[float]) -> Votes:
+def count_votes(answers: Sequence[str | None], correct: Sequence[float]) -> Votes:
     """Votes by answer, compared as text without white space. Completions without an answer do not vote."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for answer, value in zip(answers, right, strict=True):
+    by_answer: dict[str, list[float]] = defaultdict(list)
+    for answer, value in zip(answers, correct, strict=True):
         text = "".join((answer or "").split())
         if text:
-            found[text].append(value)
-    return tuple(sorted((len(values), sum(values) / len(values)) for values in found.values()))
+            by_answer[text].append(value)
+    return tuple(sorted((len(values), sum(values) / len(values)) for values in by_answer.values()))
 
 
 @lru_cache(maxsize=100_000)
-def majority(votes: Votes, silent: int, k: int) -> float:
-    """The chance that the most frequent answer of ``k`` completions is right, over all subsets of that size.
+def majority_at_k(votes: Votes, unanswered: int, k: int) -> float:
+    """The probability that the most frequent answer of ``k`` completions is correct, over all subsets of size ``k``.
 
-    Ties are split evenly. ``silent`` completions have no answer; a subset of them alone is wrong. Exact: for each
-    answer and each number of votes it may win with, the ways in which no other answer gets more are counted.
+    Ties are split evenly. ``unanswered`` completions have no answer; a subset with no answer at all is wrong. Exact:
+    for each answer and each winning number of votes, it counts the subsets in which no other answer gets more.
     """
-    size = sum(count for count, _ in votes) + silent
+    size = sum(count for count, _ in votes) + unanswered
     if not 0 < k <= size:
         raise ValueError(f"maj@{k} needs at least {k} completions, not {size}")
     if k == size:
@@ -38,26 +38,26 @@ def majority(votes: Votes, silent: int, k: int) -> float:
         winners = [value for count, value in votes if count == top]
         return sum(winners) / len(winners) if winners else 0.0
     won = 0.0
-    for index, (own, value) in enumerate(votes):
+    for index, (answer_votes, value) in enumerate(votes):
         if not value:
             continue
-        others = [count for at, (count, _) in enumerate(votes) if at != index]
-        for top in range(1, min(own, k) + 1):
-            ways = _ways(others, silent, k - top, top)
-            won += value * comb(own, top) * sum(number / (1 + ties) for ties, number in ways.items())
+        rivals = [count for rival, (count, _) in enumerate(votes) if rival != index]
+        for top in range(1, min(answer_votes, k) + 1):
+            ways = _ways(rivals, unanswered, k - top, top)
+            won += value * comb(answer_votes, top) * sum(number / (1 + ties) for ties, number in ways.items())
     return won / comb(size, k)
 
 
-def _ways(others: Sequence[int], silent: int, room: int, top: int) -> Counter[int]:
-    """Ways to fill ``room`` places from answers with at most ``top`` votes each, by how many reach ``top``."""
-    ways: Counter[tuple[int, int]] = Counter({(0, 0): 1})  # (places filled, answers with as many votes) -> ways
-    for count in others:
-        grown: Counter[tuple[int, int]] = Counter()
+def _ways(rivals: Sequence[int], unanswered: int, places: int, top: int) -> Counter[int]:
+    """Ways to choose ``places`` completions with at most ``top`` votes per rival, by how many rivals reach ``top``."""
+    ways: Counter[tuple[int, int]] = Counter({(0, 0): 1})  # (places filled, rivals with ``top`` votes) -> ways
+    for count in rivals:
+        extended: Counter[tuple[int, int]] = Counter()
         for (filled, ties), number in ways.items():
-            for taken in range(min(count, top, room - filled) + 1):
-                grown[filled + taken, ties + (taken == top)] += number * comb(count, taken)
-        ways = grown
+            for chosen in range(min(count, top, places - filled) + 1):
+                extended[filled + chosen, ties + (chosen == top)] += number * comb(count, chosen)
+        ways = extended
     result: Counter[int] = Counter()
     for (filled, ties), number in ways.items():
-        result[ties] += number * comb(silent, room - filled)
+        result[ties] += number * comb(unanswered, places - filled)
     return result
