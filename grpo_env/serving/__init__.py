@@ -1,1 +1,1 @@
-"""``grpo_env serve``: a task's verdicts over HTTP. Needs the extra ``serve``; nothing else imports this package."""
+"""``grpo_env serve``: scoring over HTTP. Needs the extra ``serve``."""

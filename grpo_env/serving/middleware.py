@@ -1,6 +1,6 @@
-"""What a request must pass before it is read: its size, its token, its kind, a place in the queue, its time to arrive.
+"""Checks before a request is read: body size, token, content type, room in the queue, time to arrive.
 
-An ASGI middleware, so that nothing of a refused body is parsed, and nothing of a too large one is held.
+An ASGI middleware, so that the body of a refused request is not parsed, and one that is too large is not read.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 App = Callable[[Event, Receive, Send], Awaitable[None]]
 
-JUDGED = ("/score", "/get_reward")  # routes that take a body and wait for verdicts
-OPEN = ("/healthz", "/docs", "/openapi.json")  # nothing in them is secret
-OTHERS = ("/tasks", "/metrics")
-HELD = 1 << 29  # bytes of bodies that all accepted requests may have together
-LINGER = 1.0  # seconds in which a client that is still sending can see why it is refused
+SCORING_ROUTES = ("/score", "/get_reward")  # take a body and wait for scores
+PUBLIC_ROUTES = ("/healthz", "/docs", "/openapi.json")  # need no token
+OTHER_ROUTES = ("/tasks", "/metrics")
+MAX_PENDING_BYTES = 1 << 29  # bodies of all accepted requests together
+LINGER = 1.0  # seconds for a client that is still sending to see why it is refused
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is taken at once: bytes and items of a request, seconds for it, and requests not answered yet."""
+    """Bytes and items of a request, requests that wait for an answer, and seconds for a request."""
 
     max_body: int = 8 << 20
     max_items: int = 4096
@@ -41,7 +41,7 @@ class Limits:
 
 
 class RefusedError(Exception):
-    """A request that is answered before it is read."""
+    """A request that is refused before its body is read."""
 
     def __init__(self, status: int, why: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(why)
@@ -49,8 +49,8 @@ class RefusedError(Exception):
         self.headers = headers or {}
 
 
-class Gate:
-    """Lets requests through to ``app``, whole, if they pass; ``token`` is what they must bear, if anything."""
+class AdmissionMiddleware:
+    """Passes complete requests within the limits on to ``app``. With a ``token``, requests must carry it."""
 
     def __init__(self, app: App, limits: Limits, token: str | None, metrics: Metrics) -> None:
         self._app = app
@@ -62,33 +62,33 @@ class Gate:
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        start, status = time.perf_counter(), 499  # nginx's number for a client that went away
+        start, status = time.perf_counter(), 499  # nginx's status for a client that disconnected
 
-        async def noting(event: Event) -> None:
+        async def noting_status(event: Event) -> None:
             nonlocal status
             if event["type"] == "http.response.start":
                 status = event["status"]
             await send(event)
 
         try:
-            await self._pass(scope, receive, noting)
+            await self._admit(scope, receive, noting_status)
         except RefusedError as refusal:
-            await _refuse(refusal, scope, receive, noting)
+            await _refuse(refusal, scope, receive, noting_status)
         finally:
             path = scope["path"]
-            route = path if path in (*JUDGED, *OPEN, *OTHERS) else "other"
+            route = path if path in (*SCORING_ROUTES, *PUBLIC_ROUTES, *OTHER_ROUTES) else "other"
             self._metrics.answered(route, status, time.perf_counter() - start)
 
-    async def _pass(self, scope: Event, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Event, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         size = self._size(headers)
-        if scope["path"] not in OPEN:
+        if scope["path"] not in PUBLIC_ROUTES:
             self._check_token(headers)
-        if scope["path"] not in JUDGED or scope["method"] != "POST":
+        if scope["path"] not in SCORING_ROUTES or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        _check_kind(headers)
-        if self._requests >= self._limits.queue or (self._requests and self._bytes + size > HELD):
+        _check_content_type(headers)
+        if self._requests >= self._limits.queue or (self._requests and self._bytes + size > MAX_PENDING_BYTES):
             raise RefusedError(429, f"{self._requests} requests are waiting; try again later", {"Retry-After": "1"})
         self._requests += 1
         self._bytes += size
@@ -96,7 +96,7 @@ class Gate:
         try:
             body = await self._body(receive)
             if body is not None:
-                await self._app(scope, _replayed(body, receive), send)
+                await self._app(scope, _replay(body, receive), send)
         finally:
             self._requests -= 1
             self._bytes -= size
@@ -104,11 +104,11 @@ class Gate:
 
     def _size(self, headers: Headers) -> int:
         if "transfer-encoding" in headers:
-            raise RefusedError(411, "a body of unknown length (chunked) is not read; send Content-Length")
+            raise RefusedError(411, "chunked bodies are not accepted; send Content-Length")
         size = int(headers.get("content-length", 0))
         if size > self._limits.max_body:
             raise RefusedError(
-                413, f"a body of {size:,} bytes; at most {self._limits.max_body:,} are read (--max-body)"
+                413, f"the body has {size:,} bytes; at most {self._limits.max_body:,} are accepted (--max-body)"
             )
         return size
 
@@ -117,11 +117,11 @@ class Gate:
         given = f"{scheme.lower()} {token.strip()}".encode("latin-1")
         if self._expected is not None and not hmac.compare_digest(given, self._expected):
             raise RefusedError(
-                401, "this needs the server's token: Authorization: Bearer ...", {"WWW-Authenticate": "Bearer"}
+                401, "the token is missing or wrong; send Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
             )
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """The body, as long as its Content-Length says; ``None`` if the client went away."""
+        """The complete body; ``None`` if the client disconnected."""
         body = bytearray()
         try:
             async with asyncio.timeout(self._limits.deadline):
@@ -136,27 +136,26 @@ class Gate:
             raise RefusedError(408, f"the request did not arrive within {self._limits.deadline:g} s") from late
 
 
-def _check_kind(headers: Headers) -> None:
+def _check_content_type(headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RefusedError(
-            415, f"the body must be JSON (Content-Type: application/json), found {kind[:100] or 'no type'!r}"
-        )
+        raise RefusedError(415, f"the body must be JSON (Content-Type: application/json), not {kind[:100]!r}")
     if headers.get("content-encoding", "identity").lower() != "identity":
-        raise RefusedError(415, "a compressed body (Content-Encoding) is not read")
+        raise RefusedError(415, "compressed bodies (Content-Encoding) are not accepted")
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    told = False
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A ``receive`` that gives the body, which was read already, and then the events after it."""
+    replayed = False
 
-    async def again() -> Event:
-        nonlocal told
-        if told:
+    async def receive_again() -> Event:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        told = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again
 
 
 async def _refuse(refusal: RefusedError, scope: Event, receive: Receive, send: Send) -> None:
@@ -164,7 +163,7 @@ async def _refuse(refusal: RefusedError, scope: Event, receive: Receive, send: S
     headers = {**refusal.headers, "Connection": "close"} if unread else refusal.headers
 
     async def lingering(event: Event) -> None:
-        """Read on for a moment before the end: closing on a client that still sends would lose it the answer."""
+        """Keep reading for a moment: a client that is still sending would not see the answer on a closed connection."""
         if event["type"] == "http.response.body":
             await send({**event, "more_body": True})
             with suppress(TimeoutError):

@@ -1,11 +1,12 @@
-"""Judging processes behind a queue. What one of them dies of costs that item its verdict, and nothing else."""
+"""Scoring processes behind a queue. An item that kills its process is unscored; all others get their scores."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,44 +14,46 @@ from grpo_env.errors import RunError
 from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.scoring.reader import Row
 
-from .work import Judge, Piece, Verdict, units, unscored, verdict
-from .worker_slot import Seat
+from .pieces import EncodedScore, Piece, PieceScorer, encode, units, unscored
+from .worker_slot import WorkerSlot
 
-LOOK = 1.0  # seconds between two looks at whether an idle process lives
+IDLE_CHECK = 1.0  # seconds between two checks whether an idle process is alive
+
+Attempt = Callable[[Sequence[Row]], Awaitable[list[EncodedScore]]]
 
 
-class _Asked(NamedTuple):
+class _Job(NamedTuple):
     piece: Piece
-    answer: asyncio.Future[list[Verdict]]
+    scores: asyncio.Future[list[EncodedScore]]
 
 
 class _AbandonedError(Exception):
-    """Nobody waits for the answer any more."""
+    """Nobody waits for the scores any more."""
 
 
 class WorkerPool:
-    """``count`` processes that judge pieces in the order of their coming.
+    """``count`` processes that score pieces in order of arrival.
 
     ``deadline`` is how many seconds a request may take from its arrival, waiting included, and a piece from its start.
-    A process whose piece takes longer is ended and replaced; that of a request which waited in vain works on.
+    A process whose piece takes longer is killed and replaced. A process whose request only waited too long works on.
     """
 
-    def __init__(self, judge: Judge, count: int, deadline: float) -> None:
+    def __init__(self, scorer: PieceScorer, count: int, deadline: float) -> None:
         self._deadline = deadline
         self._threads = ThreadPoolExecutor(count)
-        self._seats = [Seat(judge, deadline, self._threads) for _ in range(count)]
-        self._queue: asyncio.Queue[_Asked] = asyncio.Queue()  # bounded by the requests that the gate lets in
-        self._running: list[asyncio.Task[None]] = []
+        self._slots = [WorkerSlot(scorer, deadline, self._threads) for _ in range(count)]
+        self._queue: asyncio.Queue[_Job] = asyncio.Queue()  # bounded by the requests that the middleware accepts
+        self._loops: list[asyncio.Task[None]] = []
 
     @property
     def alive(self) -> int:
-        """Processes that are there."""
-        return sum(seat.alive for seat in self._seats)
+        """Running processes."""
+        return sum(slot.alive for slot in self._slots)
 
     @property
     def restarts(self) -> int:
-        """Processes that took the place of others."""
-        return max(0, sum(seat.starts for seat in self._seats) - len(self._seats))
+        """Processes that replaced others."""
+        return max(0, sum(slot.starts for slot in self._slots) - len(self._slots))
 
     @property
     def waiting(self) -> int:
@@ -59,85 +62,92 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start all processes. Raises ``RunError``."""
-        await asyncio.gather(*(seat.fill() for seat in self._seats))
-        self._running = [asyncio.create_task(self._serve(seat)) for seat in self._seats]
+        await asyncio.gather(*(slot.worker() for slot in self._slots))
+        self._loops = [asyncio.create_task(self._serve(slot)) for slot in self._slots]
 
     async def close(self) -> None:
         """End all processes. No request may be waiting."""
-        for task in self._running:
+        for task in self._loops:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        for seat in self._seats:
-            seat.kill()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        for slot in self._slots:
+            slot.kill()
         self._threads.shutdown()
-        for seat in self._seats:
-            seat.close()
+        for slot in self._slots:
+            slot.close()
 
-    async def judge(self, pieces: Sequence[Piece]) -> list[Verdict]:
-        """The verdicts on a request's pieces, in order.
+    async def score(self, pieces: Sequence[Piece]) -> list[EncodedScore]:
+        """The scores of a request's pieces, in order.
 
-        Raises ``TimeoutError`` or ``LateError`` past the deadline, ``RunError`` where no process can be started.
+        Raises ``TimeoutError`` or ``LateError`` past the deadline, and ``RunError`` if no process can be started.
         """
         loop = asyncio.get_running_loop()
-        asked = [_Asked(piece, loop.create_future()) for piece in pieces]
-        for one in asked:
-            self._queue.put_nowait(one)
+        jobs = [_Job(piece, loop.create_future()) for piece in pieces]
+        for job in jobs:
+            self._queue.put_nowait(job)
         try:
             async with asyncio.timeout(self._deadline):
-                return list(chain.from_iterable(await asyncio.gather(*(one.answer for one in asked))))
+                return list(chain.from_iterable(await asyncio.gather(*(job.scores for job in jobs))))
         finally:
-            for one in asked:
-                one.answer.cancel()
+            for job in jobs:
+                job.scores.cancel()
 
-    async def _serve(self, seat: Seat[Piece, list[Verdict]]) -> None:
+    async def _serve(self, slot: WorkerSlot[Piece, list[EncodedScore]]) -> None:
         while True:
             try:
-                async with asyncio.timeout(LOOK):
-                    asked = await self._queue.get()
+                async with asyncio.timeout(IDLE_CHECK):
+                    job = await self._queue.get()
             except TimeoutError:
-                with suppress(RunError):  # a request that needs the process will say so
-                    await seat.fill()
+                with suppress(RunError):  # the next request that needs the process reports it
+                    await slot.worker()
                 continue
             try:
-                verdicts = await self._judged(seat, asked)
+                scores = await _score(slot, job)
             except _AbandonedError:
                 continue
             except Exception as error:
-                if not asked.answer.done():
-                    asked.answer.set_exception(error)
+                if not job.scores.done():
+                    job.scores.set_exception(error)
             else:
-                if not asked.answer.done():
-                    asked.answer.set_result(verdicts)
+                if not job.scores.done():
+                    job.scores.set_result(scores)
 
-    async def _judged(self, seat: Seat[Piece, list[Verdict]], asked: _Asked) -> list[Verdict]:
-        async def attempt(rows: Sequence[Row]) -> list[Verdict]:
-            if asked.answer.done():
-                raise _AbandonedError
-            return await seat(Piece(asked.piece.task, tuple(rows)))
 
-        async def again(rows: Sequence[Row]) -> list[Verdict] | WorkerDiedError:
-            """Twice: a process can be ended from outside too, by the system for want of memory or by hand."""
-            try:
-                return await attempt(rows)
-            except WorkerDiedError:
-                try:
-                    return await attempt(rows)
-                except WorkerDiedError as death:
-                    return death
+async def _score(slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job) -> list[EncodedScore]:
+    attempt = partial(_attempt, slot, job)
+    try:
+        return await attempt(job.piece.rows)
+    except WorkerDiedError:
+        return [score for unit in units(job.piece.rows) for score in await _isolate_failures(unit, attempt)]
 
-        async def mended(unit: list[Row]) -> list[Verdict]:
-            """A group whose judge died, without the items that it dies of alone; without all if there are none."""
-            whole = await again(unit)
-            if not isinstance(whole, WorkerDiedError):
-                return whole
-            verdicts = {row.line: verdict(row.id, unscored(str(whole))) for row in unit}
-            sound = [row for row in unit if len(unit) > 1 and not isinstance(await again([row]), WorkerDiedError)]
-            rest = await again(sound) if sound else []
-            if not isinstance(rest, WorkerDiedError):
-                verdicts |= {row.line: one for row, one in zip(sound, rest, strict=True)}
-            return [verdicts[row.line] for row in unit]
 
+async def _attempt(slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job, rows: Sequence[Row]) -> list[EncodedScore]:
+    if job.scores.done():
+        raise _AbandonedError
+    return await slot(Piece(job.piece.task, tuple(rows)))
+
+
+async def _isolate_failures(unit: list[Row], attempt: Attempt) -> list[EncodedScore]:
+    """A unit's scores, without the rows that kill a process on their own; without any if there are no such rows."""
+    result = await _attempt_twice(unit, attempt)
+    if not isinstance(result, WorkerDiedError):
+        return result
+    scores = {row.line: encode(row.id, unscored(str(result))) for row in unit}
+    survivors = []
+    if len(unit) > 1:
+        survivors = [row for row in unit if not isinstance(await _attempt_twice([row], attempt), WorkerDiedError)]
+    rest = await _attempt_twice(survivors, attempt) if survivors else []
+    if not isinstance(rest, WorkerDiedError):
+        scores |= {row.line: score for row, score in zip(survivors, rest, strict=True)}
+    return [scores[row.line] for row in unit]
+
+
+async def _attempt_twice(rows: Sequence[Row], attempt: Attempt) -> list[EncodedScore] | WorkerDiedError:
+    """Twice, since a process can also be killed from outside: by the system for lack of memory, or by hand."""
+    try:
+        return await attempt(rows)
+    except WorkerDiedError:
         try:
-            return await attempt(asked.piece.rows)
-        except WorkerDiedError:
-            return [one for unit in units(asked.piece.rows) for one in await mended(unit)]
+            return await attempt(rows)
+        except WorkerDiedError as death:
+            return death

@@ -1,4 +1,4 @@
-"""``POST /get_reward``: what OpenRLHF asks over HTTP, read and answered as by its Python form."""
+"""``POST /get_reward``: OpenRLHF's request, answered as its adapter for Python does."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.reader import Row
 from grpo_env.taskfile.task import Task
 
+from .pieces import EncodedScore, cut
 from .pool import WorkerPool
 from .schemas import RewardRequest
-from .work import Verdict, pieces
 
 
-async def get_reward(pool: WorkerPool, reward_func: RewardFunc, request: RewardRequest) -> tuple[list[Verdict], bytes]:
-    """The verdicts, for the metrics, and the answer. Raises what ``WorkerPool.judge`` and the adapter raise.
+async def get_reward(
+    pool: WorkerPool, reward_func: RewardFunc, request: RewardRequest
+) -> tuple[list[EncodedScore], str]:
+    """The scores, for the metrics, and the response. Raises what ``WorkerPool.score`` and the adapter raise.
 
-    NaN of the logs stays NaN, which is no JSON but what OpenRLHF's reader takes, and null is not.
+    NaN in the logs stays NaN, which is not JSON; but OpenRLHF's reader accepts it, and does not accept null.
     """
-    # In a thread: the task's templates are filled for each example.
+    # In a thread: the task's templates are rendered for each example.
     pairs = await asyncio.to_thread(reward_func.read, request.query, request.prompts, request.labels)
-    rows = [Row(place, str(place), None, example, (completion,)) for place, (example, completion) in enumerate(pairs)]
-    verdicts = await pool.judge(pieces(reward_func.task.name, rows))
-    scores = [_score(verdict.line, reward_func.task) for verdict in verdicts]
-    return verdicts, json.dumps(reward_func.reply(scores)).encode()
+    rows = [Row(index, str(index), None, example, (completion,)) for index, (example, completion) in enumerate(pairs)]
+    encoded = await pool.score(cut(reward_func.task.name, rows))
+    scores = [_decode(score, reward_func.task) for score in encoded]
+    return encoded, json.dumps(reward_func.reply(scores))
 
 
-def _score(line: bytes, task: Task) -> Score:
-    data = json.loads(line)
+def _decode(score: EncodedScore, task: Task) -> Score:
+    data = json.loads(score.json)
     del data["id"]
     return with_parts(task, Score.from_dict(data))

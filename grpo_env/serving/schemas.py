@@ -1,4 +1,4 @@
-"""What the server takes and gives, as pydantic models: they check requests, and the OpenAPI page is made of them."""
+"""Requests and responses as pydantic models, which check requests and make the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grpo_env.core import Finish, Status
 
-LARGEST = 2**31 - 1  # tokens
+MAX_TOKENS = 2**31 - 1
 
 
 class Strict(BaseModel):
-    """Only the keys it names, each of its own type: "5" is no number."""
+    """Accepts no unknown keys and converts no types: "5" is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ChatMessage(BaseModel):
-    """A chat message. What else other tools write into one is passed over."""
+    """A chat message. Other keys, which tools may add, are ignored."""
 
     model_config = ConfigDict(strict=True)
 
     role: str
     content: str | None = None
-    reasoning_content: str | None = Field(None, description="What a server split off the text; put back to be judged.")
+    reasoning_content: str | None = Field(None, description="Split off by a server; scored with the text.")
 
 
-def _whole(number: Any) -> Any:
-    """3.0 is an integer in JSON, and some writers know no other."""
+def _integer(number: Any) -> Any:
+    """3.0 is an integer in JSON; some programs write no other kind."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-Count = Annotated[int, Field(ge=0, le=LARGEST), BeforeValidator(_whole)]
-Chat = Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]  # a million bad messages are one error
+Count = Annotated[int, Field(ge=0, le=MAX_TOKENS), BeforeValidator(_integer)]
+Chat = Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]  # report one bad message, not a million
 
 
 class Item(Strict):
-    """A completion to judge."""
+    """A completion to score."""
 
-    completion: str | Chat = Field(description="The model's text, or chat messages of which the last one counts.")
+    completion: str | Chat = Field(description="The model's text, or chat messages, of which the last one is scored.")
     answer: str | None = Field(None, description="The gold answer.")
-    info: dict[str, Any] = Field({}, description="Columns of the problem's row, for verifiers that look at them.")
-    prompt: str | Chat | None = Field(None, description="For verifiers that look at the prompt.")
-    id: str | None = Field(None, description="Comes back with the verdict; default: the item's place, from 0.")
-    group: str | None = Field(None, description="Neighbours with the same group are completions of one prompt.")
-    finish: Finish = Field("unknown", description="Whether the text ended by itself (stop) or was cut (length).")
+    info: dict[str, Any] = Field({}, description="Columns of the example's row, for verifiers that use them.")
+    prompt: str | Chat | None = Field(None, description="For verifiers that use the prompt.")
+    id: str | None = Field(None, description="Returned with the score; by default the item's index, from 0.")
+    group: str | None = Field(None, description="Adjacent items with the same group are completions of one prompt.")
+    finish: Finish = Field("unknown", description="Whether the text ended by itself (stop) or was truncated (length).")
     num_tokens: Count | None = Field(None, description="Tokens of the completion.")
 
 
 class ScoreRequest(Strict):
-    """Completions to judge by one task."""
+    """Completions to score by one task."""
 
-    task: str | None = Field(None, description="Which of the served tasks; may be left out where there is one.")
+    task: str | None = Field(None, description="Name of a served task; optional if only one is served.")
     items: list[Item] = Field(min_length=1, fail_fast=True)
 
 
@@ -66,36 +66,36 @@ class Step(BaseModel):
 
 
 class Part(BaseModel):
-    """One verdict; `value` is null where the completion could not be judged, and `status` says why."""
+    """One score. `value` is null if the completion could not be scored; `status` gives the reason."""
 
     value: float | None
     status: Status
     name: str
     weight: float
     process: float
-    answer: str | None = Field(description="What was found in the text.")
-    gold: str | None = Field(description="What it was compared with.")
+    answer: str | None = Field(description="The answer extracted from the text.")
+    gold: str | None = Field(description="The gold answer it was compared with.")
     explanation: str
     parts: list[Part]
     steps: list[Step]
     seconds: float
 
 
-class Verdict(Part):
-    """The verdict on an item: its reward is `value`."""
+class ItemScore(Part):
+    """The score of an item. Its reward is `value`."""
 
     id: str
 
 
 class ScoreResponse(BaseModel):
-    """A verdict for each item, in order."""
+    """A score for each item, in order."""
 
     task: str
-    scores: list[Verdict]
+    scores: list[ItemScore]
 
 
 class RewardRequest(Strict):
-    """OpenRLHF's request: prompts, the same with the completion behind them, and what the data has as labels."""
+    """OpenRLHF's request: prompts, prompts with completions, and the labels of the data set."""
 
     query: list[str] = Field(min_length=1, fail_fast=True, description="Prompt and completion, with special tokens.")
     prompts: list[str] = Field(min_length=1, fail_fast=True)
@@ -103,33 +103,33 @@ class RewardRequest(Strict):
 
 
 class RewardResponse(BaseModel):
-    """OpenRLHF's answer: numbers alone, one for each query."""
+    """OpenRLHF's response: numbers, one for each query."""
 
     rewards: list[float]
     scores: list[float] = Field(description="The task's metric, between 0 and 1.")
-    # Any: JSON has no NaN, so no schema has it.
-    extra_logs: dict[str, list[Any]] = Field(description="The parts: numbers, and the word NaN for an unscored one.")
+    # Any: JSON has no NaN, so no schema can describe it.
+    extra_logs: dict[str, list[Any]] = Field(description="The parts: numbers, or NaN for an unscored part.")
 
 
 class TaskCard(BaseModel):
-    """A task that is served."""
+    """A served task."""
 
     name: str
     description: str
-    metric: str = Field(description="The part that evaluation reports.")
+    metric: str = Field(description="The part that evaluations report.")
     verifiers: list[str]
-    needs_prompt: bool = Field(description="Whether items without a prompt stay unscored.")
+    needs_prompt: bool = Field(description="Whether items without a prompt are unscored.")
     scores_groups: bool = Field(description="Whether completions of one group are compared with each other.")
 
 
 class Health(BaseModel):
-    """That the server answers, and how many of its processes are there to judge."""
+    """The server responds, and so many scoring processes are running."""
 
     status: str
     workers: int
 
 
-class Problem(BaseModel):
-    """What is wrong with the request, and where."""
+class ErrorResponse(BaseModel):
+    """What is wrong, and where."""
 
     detail: str

@@ -1,4 +1,4 @@
-"""The server's life: its socket, its processes, the line that says it is ready, and its end."""
+"""Starts and stops the server: its socket, its processes, its signals."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from grpo_env.taskfile.task import Task
 
 from .app import make_app
 from .middleware import Limits
+from .pieces import PieceScorer
 from .pool import WorkerPool
-from .work import Judge
 
-KEEP_ALIVE = 60  # seconds that an idle connection may stay: a client that reuses one must not meet its end
+KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 
 
 def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Limits, token: str | None) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what was accepted and return.
+    """Serve until SIGTERM or SIGINT, then answer the accepted requests and return.
 
-    ``port`` 0 takes a free one, ``workers`` 0 is one for each core. Prints the address on standard output when it is
-    ready. Raises ``UsageError``, and ``RunError`` if no process can be started to judge.
+    ``port`` 0 is any free port, ``workers`` 0 one for each core. Prints the address to standard output when ready.
+    Raises ``UsageError``, and ``RunError`` if no scoring process can be started.
     """
     served = {task.name: task for task in tasks}
     if len(served) < len(tasks):
         raise UsageError(f"two tasks have the same name; given: {', '.join(task.name for task in tasks)}")
     if token is None and not _is_loopback(host):
         raise UsageError(
-            f"--host {host}: others can reach it; give a token by --token-file or GRPO_ENV_TOKEN (or stay on 127.0.0.1)"
+            f"--host {host} is not a loopback address: set a token (--token-file or GRPO_ENV_TOKEN) or use 127.0.0.1"
         )
     listener = _listen(host, port)
     _limit_connections(listener, limits.deadline)
     for name in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn takes them while it serves and sends them again when it has ended: that is no failure.
-        signal.signal(name, _leave)
+        # uvicorn handles them while it serves and raises them again after its shutdown, which is no failure.
+        signal.signal(name, _exit)
     try:
         asyncio.run(_serve(served, listener, workers or os.cpu_count() or 1, limits, token))
     finally:
@@ -53,7 +53,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
 async def _serve(
     tasks: dict[str, Task], listener: socket.socket, workers: int, limits: Limits, token: str | None
 ) -> None:
-    pool = WorkerPool(Judge(tasks), workers, limits.deadline)
+    pool = WorkerPool(PieceScorer(tasks), workers, limits.deadline)
     try:
         await pool.start()
         config = uvicorn.Config(
@@ -65,7 +65,7 @@ async def _serve(
             access_log=False,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be judged, to be read
+            timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be scored, to be read
         )
         print(f"serving {', '.join(tasks)} on {_address(listener)}", flush=True)
         await uvicorn.Server(config).serve([listener])
@@ -74,22 +74,22 @@ async def _serve(
 
 
 def _limit_connections(listener: socket.socket, deadline: float) -> None:
-    """End those that do not read their answer, and let there be as many as the system has files for.
+    """Close connections that do not read their response, and raise the limit on open files to the hard limit.
 
-    A process usually may open 1,024 files, and the queue alone holds as many connections.
+    The usual soft limit is 1,024 files, and the queue alone may hold as many connections.
     """
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; what is accepted inherits it
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; accepted connections inherit it
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(1000 * deadline))
     try:
         import resource
     except ImportError:  # not a Unix
         return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS refuses what it calls the hard limit
+    with suppress(ValueError, OSError):  # macOS refuses its own hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
 
 
@@ -106,8 +106,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         raise UsageError(f"cannot listen on {host}, port {port} ({error})") from error
-    # asyncio does so for sockets that were made with the number of TCP, which create_server's are not; without it every
-    # answer waits 40 ms for the acknowledgement of its own head.
+    # asyncio does this only for sockets created with IPPROTO_TCP, which create_server's are not. Without it the body of
+    # every response waits 40 ms for the acknowledgement of its head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 

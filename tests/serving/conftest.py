@@ -1,4 +1,4 @@
-"""One real server for all tests here, asked over HTTP as anybody asks it."""
+"""One real server for all tests in this folder, called over HTTP."""
 
 import http.client
 import json
@@ -25,7 +25,7 @@ from grpo_env.registry import verifier
 @verifier("serving_obeys")
 @dataclass(frozen=True)
 class Obeys(Verifier):
-    """Does to its process what the text says; else the text is worth its length."""
+    """Does to its process what the text says. Other texts score their length."""
 
     def __call__(self, example, completion):
         if "leave" in completion.text:
@@ -70,7 +70,7 @@ class Reply(NamedTuple):
 
 
 class Server:
-    """A server in a process of its own. Ends it by force if the test did not."""
+    """A server in a process of its own, killed by ``close``."""
 
     def __init__(self, folder, *options):
         (folder / "serving_own.py").write_text(OWN)
@@ -111,7 +111,7 @@ class Server:
         return self.post({"task": task, "items": items}, **headers)
 
     def at_once(self, *texts):
-        """The replies to requests that are sent side by side, one for each text."""
+        """Threads that send a request for each text at the same time, and the list that gets the replies."""
         replies = [None] * len(texts)
 
         def ask(place):
@@ -123,7 +123,7 @@ class Server:
         return threads, replies
 
     def workers(self):
-        """Its judging processes."""
+        """Its scoring processes."""
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 

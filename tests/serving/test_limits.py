@@ -1,4 +1,4 @@
-"""What the server refuses, by which status, and that it says why."""
+"""What the server refuses, with which status and which message."""
 
 import gzip
 import json
@@ -37,9 +37,9 @@ BAD = [
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": "3"}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": -1}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "finish": "done"}]}, 422, "items.0.finish: "),
-    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 422, "101 items; at most 100"),
+    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 422, "101 items; at most 100 per request"),
     ({"task": "obey", "items": [{"completion": "x"}]}, 422, "task: 'obey' is not served; did you mean 'obeys'?"),
-    ({"items": [{"completion": "x"}]}, 422, "task: several are served"),
+    ({"items": [{"completion": "x"}]}, 422, "task: several tasks are served"),
     ({"task": "obeys", "items": [{f"k{n}": 0 for n in range(30_000)}]}, 422, "an object with 30,000 keys"),
     ({"task": "obeys", "items": [{"completion": [{}] * 100_000}]}, 422, "items.0.completion.0.role: field required"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
@@ -50,26 +50,26 @@ BAD = [
     (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "recursion limit"),
     (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "recursion limit"),
     ('{"task": "obeys"}'.encode("utf-16"), 400, "not valid JSON"),
-    (b" " * ((1 << 20) + 1), 413, "at most 1,048,576 are read"),
+    (b" " * ((1 << 20) + 1), 413, "at most 1,048,576 are accepted"),
 ]
 
 
 @pytest.mark.parametrize(("body", "status", "why"), BAD, ids=range(len(BAD)))
-def test_a_bad_body_is_told_what_is_wrong_with_it(server, body, status, why):
+def test_a_bad_body_gets_a_status_and_a_reason(server, body, status, why):
     reply = server.post(body)
     assert (reply.status, why in reply.detail) == (status, True), reply.body
     assert reply.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("text", ["{" * 200_000, "9" * 900_000, "\\boxed{9**9**9**9}", "\u202e\x00\uffff" * 1000])
-def test_hostile_text_is_judged_like_any_other(server, text):
+def test_hostile_text_is_scored_like_any_other(server, text):
     reply = server.score("gsm8k", {"completion": text, "answer": "18"}, {"completion": "#### 18", "answer": "18"})
     assert reply.status == 200
     assert reply.json["scores"][0]["value"] == 0.0
     assert reply.json["scores"][1]["parts"][0]["value"] == 1.0
 
 
-def test_kinds_of_bodies(server):
+def test_only_uncompressed_json_of_known_length_is_accepted(server):
     item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
     assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
     for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
@@ -80,30 +80,30 @@ def test_kinds_of_bodies(server):
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
-def test_other_methods_are_told_which_one_is_right(server, method):
+def test_other_methods_are_answered_with_the_allowed_one(server, method):
     reply = server.request(method, "/score", headers={"Authorization": "Bearer open-sesame"})
     assert (reply.status, reply.headers["allow"]) == (405, "POST")
 
 
-STRANGERS = [
+WRONG_TOKENS = [
     {},
     *({"Authorization": text} for text in ("open-sesame", "Basic open-sesame", "Bearer open", "Bearer \xff")),
 ]
 
 
-@pytest.mark.parametrize("given", STRANGERS, ids=range(len(STRANGERS)))
+@pytest.mark.parametrize("given", WRONG_TOKENS, ids=range(len(WRONG_TOKENS)))
 @pytest.mark.parametrize("path", ["/score", "/tasks", "/metrics", "/no/such/page"])
-def test_without_the_token_nothing_is_told(server, path, given):
+def test_requests_without_the_token_are_refused(server, path, given):
     reply = server.request("GET", path, headers=given)
     assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
 
 
-def test_the_name_of_the_scheme_has_no_case(server):
+def test_the_authorization_scheme_is_case_insensitive(server):
     assert server.request("GET", "/tasks", headers={"Authorization": "bearer open-sesame"}).status == 200
 
 
 def exchanged(server, data, whole=False):
-    """What comes back on a bare connection until the server closes it; ``whole``: no more is to come."""
+    """What the server sends on a bare connection until it closes it. ``whole``: the client sends no more."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         connection.sendall(data)
         if whole:
@@ -117,7 +117,7 @@ def exchanged(server, data, whole=False):
 HEAD = b"POST /score HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer open-sesame\r\nContent-Type: application/json\r\n"
 
 
-def test_a_body_that_is_called_too_large_is_not_waited_for(server):
+def test_a_body_announced_as_too_large_is_refused_at_once(server):
     received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{", whole=True)
     assert received.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in received.lower()
@@ -130,7 +130,7 @@ def hasty(tmp_path_factory):
     running.close()
 
 
-def test_a_body_that_does_not_come_gets_no_place_for_ever(hasty):
+def test_a_body_that_does_not_arrive_times_out(hasty):
     received = exchanged(hasty, HEAD + b"Content-Length: 100\r\n\r\n{")
     assert received.startswith(b"HTTP/1.1 408 ")
 
@@ -143,14 +143,14 @@ def test_a_body_that_does_not_come_gets_no_place_for_ever(hasty):
         HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_a_bad_request(server, data):
+def test_invalid_http_is_a_bad_request(server, data):
     assert exchanged(server, data).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_late_request_ends_and_so_does_its_process(hasty):
+def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
     (before,) = hasty.workers()
     reply = hasty.score("obeys", "a", "sleep")
-    assert (reply.status, reply.detail) == (504, "not judged within 0.5 s (--deadline)")
+    assert (reply.status, reply.detail) == (504, "not scored within 0.5 s (--deadline)")
     end = time.monotonic() + 20
     while (reply := hasty.score("obeys", "abc")).status == 504 and time.monotonic() < end:
         continue  # a new process may take longer to start than requests may wait here
@@ -169,7 +169,7 @@ def test_the_queue_does_not_grow(server):
     assert server.score("obeys", "abc").values == [3.0]
 
 
-def test_the_page_asks_for_nothing_outside(server):
+def test_the_docs_page_loads_nothing_else(server):
     reply = server.request("GET", "/docs")
     page = reply.body.decode()
     assert reply.headers["content-security-policy"].startswith("default-src 'none'")
@@ -186,7 +186,7 @@ def test_the_page_asks_for_nothing_outside(server):
         assert expected in page
 
 
-def test_the_description_knows_tasks_limits_and_token(server):
+def test_the_description_contains_tasks_limits_and_security(server):
     description = server.request("GET", "/openapi.json").json
     request = description["components"]["schemas"]["ScoreRequest"]
     assert request["properties"]["task"]["enum"] == ["gsm8k", "obeys", "votes"]
@@ -197,19 +197,19 @@ def test_the_description_knows_tasks_limits_and_token(server):
 
 
 def refused(*arguments):
-    """What ``grpo_env serve`` says instead of serving."""
+    """The error of ``grpo_env serve`` with these arguments."""
     with pytest.raises(UsageError) as caught:
         app(["serve", *arguments], standalone_mode=False)
     return str(caught.value)
 
 
-def test_answers_do_not_wait_for_acknowledgements():
+def test_responses_do_not_wait_for_acknowledgements():
     with _listen("127.0.0.1", 0) as listener:
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_what_is_not_served(server, tmp_path, monkeypatch):
-    assert "--host 0.0.0.0: others can reach it; give a token" in refused("arithmetic", "--host", "0.0.0.0")
+def test_wrong_options_are_errors(server, tmp_path, monkeypatch):
+    assert "--host 0.0.0.0 is not a loopback address: set a token" in refused("arithmetic", "--host", "0.0.0.0")
     assert "two tasks have the same name" in refused("arithmetic", "arithmetic")
     assert "cannot listen on 127.0.0.1" in refused("arithmetic", "--port", str(server.port))
     assert "unknown task" in refused("arithmetics")

@@ -1,4 +1,4 @@
-"""The server does what its OpenAPI description says, for whatever Schemathesis makes of it."""
+"""The server behaves as its OpenAPI description says, checked by Schemathesis."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What docs/serving.md shows of asking the server is what comes back."""
+"""The requests in docs/serving.md get the responses that it shows."""
 
 import contextlib
 import io
@@ -20,12 +20,12 @@ def block(language):
     return found
 
 
-def holds(shown, real):
-    """Whether all that is shown is really there; keys may be left out."""
+def contains(shown, real):
+    """Whether ``real`` contains everything ``shown``. Keys may be omitted."""
     if isinstance(shown, dict):
-        return all(holds(value, real[key]) for key, value in shown.items())
+        return all(contains(value, real[key]) for key, value in shown.items())
     if isinstance(shown, list):
-        return len(shown) == len(real) and all(map(holds, shown, real))
+        return len(shown) == len(real) and all(map(contains, shown, real))
     return shown == real
 
 
@@ -36,13 +36,13 @@ def test_curl_prints_what_the_page_shows(server, tmp_path):
         ["bash", "-c", command], env={**os.environ, "CURL_HOME": str(tmp_path)}, capture_output=True, check=True
     )
     (shown,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S)
-    assert holds(json.loads(shown), json.loads(done.stdout))
+    assert contains(json.loads(shown), json.loads(done.stdout))
 
 
 def test_python_prints_what_the_page_shows(server):
     code = block("python")
-    behind = PAGE.partition(code)[2].removeprefix("```\n\n")
-    shown = [line.strip() for line in behind.partition("\n\n")[0].splitlines()]
+    after = PAGE.partition(code)[2].removeprefix("```\n\n")
+    shown = [line.strip() for line in after.partition("\n\n")[0].splitlines()]
     opener = request.build_opener()
     opener.addheaders = [("Authorization", f"Bearer {TOKEN}")]
     request.install_opener(opener)

@@ -1,4 +1,4 @@
-"""``/get_reward`` gives OpenRLHF over HTTP what ``reward_func`` gives it in its own process."""
+"""``/get_reward`` returns over HTTP what OpenRLHF's ``reward_func`` returns in its own process."""
 
 import math
 
@@ -19,7 +19,7 @@ def asked(texts, labels, prompt=PROMPT):
     return {"query": queries, "prompts": [prompt] * len(texts), "labels": labels}
 
 
-def test_rewards_are_those_of_the_python_form(server):
+def test_rewards_equal_those_of_the_python_adapter(server):
     row = {"question": "How much is 9 * 2?", "answer": "9*2=18\n#### 18"}
     body = asked(TEXTS, ["18", "18", "18", pack(Example("q", info=row))])
     reply = server.post(body, "/get_reward?task=gsm8k")
@@ -33,7 +33,7 @@ def test_rewards_are_those_of_the_python_form(server):
     assert reply.json["rewards"][0] > reply.json["rewards"][1] > reply.json["rewards"][2]
 
 
-def test_what_cannot_be_judged_is_an_error_or_the_number_that_was_asked_for(server):
+def test_an_unscored_completion_is_an_error_or_gets_the_reward_in_the_query(server):
     body = asked(["#### 18", "#### 18"], ["18", None])
     reply = server.post(body, "/get_reward?task=gsm8k")
     assert reply.status == 422
@@ -43,7 +43,7 @@ def test_what_cannot_be_judged_is_an_error_or_the_number_that_was_asked_for(serv
     assert [math.isnan(value) for value in reply.json["extra_logs"]["parts/accuracy"]] == [False, True]
 
 
-def test_a_completion_that_kills_its_judge_is_unscored(server):
+def test_a_completion_that_kills_its_process_is_unscored(server):
     body = asked(["ab", "leave"], ["", ""])
     reply = server.post(body, "/get_reward?task=obeys&unscored=7").json
     assert reply["rewards"] == [2.0, 7.0]
@@ -57,12 +57,12 @@ BAD = [
     ("?task=gsm8k", {"label": ["1"]}, "label: unknown key; did you mean 'labels'?"),
     ("?task=gsm8k&unscored=nan", {}, "unscored: input should be a finite number"),
     ("?task=gsm8", {}, "task: 'gsm8' is not served; did you mean 'gsm8k'?"),
-    ("", {}, "task: several are served"),
+    ("", {}, "task: several tasks are served"),
     ("?task=votes", {}, "task votes: a verifier compares the completions of a group"),
 ]
 
 
 @pytest.mark.parametrize(("query", "change", "why"), BAD, ids=range(len(BAD)))
-def test_what_is_wrong_is_told(server, query, change, why):
+def test_bad_requests_get_a_reason(server, query, change, why):
     reply = server.post({**asked(["#### 18"], ["18"]), **change}, f"/get_reward{query}")
     assert (reply.status, why in reply.detail) == (422, True), reply.body

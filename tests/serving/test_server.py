@@ -1,4 +1,4 @@
-"""The server gives the verdicts of ``task.score``, in order, whatever becomes of its processes."""
+"""The server returns the scores of ``task.score``, in order, even when its processes die."""
 
 import json
 import signal
@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from grpo_env import load_task
 from grpo_env.core import Score
 from grpo_env.scoring.reader import Row
-from grpo_env.serving.schemas import Part, Step, Verdict
-from grpo_env.serving.work import PIECE, pieces, units
+from grpo_env.serving.pieces import PIECE, cut, units
+from grpo_env.serving.schemas import ItemScore, Part, Step
 
 from .conftest import Server
 
@@ -33,13 +33,13 @@ GSM8K = [
 ]
 
 
-def plain(verdict):
-    """A verdict without what differs between two runs: its id and the time it took."""
-    kept = {key: value for key, value in verdict.items() if key not in ("id", "seconds")}
-    return {**kept, "parts": [plain(part) for part in verdict["parts"]]}
+def comparable(score):
+    """A score without what differs between two runs: its id and the time it took."""
+    same = {key: value for key, value in score.items() if key not in ("id", "seconds")}
+    return {**same, "parts": [comparable(part) for part in score["parts"]]}
 
 
-def test_verdicts_are_those_of_the_task_in_the_order_of_the_items(server):
+def test_scores_are_those_of_the_task_in_the_order_of_the_items(server):
     task = load_task("gsm8k")
     items = [{"completion": text, "answer": "18", "id": f"q{n}"} for n, text in enumerate(GSM8K)]
     reply = server.score("gsm8k", *items)
@@ -47,7 +47,7 @@ def test_verdicts_are_those_of_the_task_in_the_order_of_the_items(server):
     assert reply.json["task"] == "gsm8k"
     assert [score["id"] for score in reply.json["scores"]] == [item["id"] for item in items]
     expected = [json.loads(json.dumps(task.score(text, answer="18").to_dict())) for text in GSM8K]
-    assert [plain(score) for score in reply.json["scores"]] == [plain(score) for score in expected]
+    assert [comparable(score) for score in reply.json["scores"]] == [comparable(score) for score in expected]
     assert reply.values[0] == 3.0
     assert len({*reply.values}) > 2
 
@@ -60,7 +60,7 @@ def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
     whole = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
     silent = [{"role": "assistant", "content": None}]
     both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": whole, "answer": "18"})
-    assert plain(both.json["scores"][0]) == plain(both.json["scores"][1])
+    assert comparable(both.json["scores"][0]) == comparable(both.json["scores"][1])
     assert server.score("obeys", {"completion": silent, "num_tokens": 0, "finish": "length"}).values == [0.0]
 
 
@@ -69,7 +69,7 @@ def test_an_item_without_a_gold_answer_is_unscored_and_not_zero(server):
     assert (score["value"], score["status"]) == (None, "bad_gold")
 
 
-def test_neighbours_of_one_group_are_judged_together(server):
+def test_adjacent_items_of_a_group_are_scored_together(server):
     # One completion alone is no vote.
     texts = [("a", "1"), ("a", "1"), ("b", "1"), ("b", "2"), ("b", None), ("b", "1")]
     items = [{"completion": f"<answer>\n{text}\n</answer>", "group": group} for text, group in texts]
@@ -81,11 +81,11 @@ def test_a_group_has_one_gold_answer(server):
     items = [{"completion": "x", "group": "g", "answer": answer} for answer in ("1", "1", "2")]
     reply = server.score("votes", *items)
     assert reply.status == 422
-    assert reply.detail.startswith("items.2.answer: the group 'g' is judged as a whole")
+    assert reply.detail.startswith("items.2.answer: the group 'g' is scored as a whole")
     assert server.score("obeys", *items).values == [1.0] * 3  # nothing there compares them
 
 
-def test_only_what_kills_its_judge_is_lost(server):
+def test_only_items_that_kill_their_process_are_unscored(server):
     reply = server.score("obeys", "a", "leave", "bb", "crash", "ccc", "nan")
     assert reply.status == 200
     assert reply.values == [1.0, None, 2.0, None, 3.0, None]
@@ -96,7 +96,7 @@ def test_only_what_kills_its_judge_is_lost(server):
     assert "not JSON compliant" in why[5][1]
 
 
-def test_the_rest_of_a_group_is_judged_as_a_group_again(server):
+def test_the_rest_of_a_group_is_scored_as_a_group_again(server):
     texts = ["1", "1", "leave", "2"]
     items = [{"completion": f"<answer>\n{text}\n</answer>", "group": "g"} for text in texts]
     scores = server.score("votes", *items).json["scores"]
@@ -125,7 +125,7 @@ def test_an_idle_process_that_dies_is_replaced(server):
     assert server.get("/healthz").json == {"status": "ok", "workers": 2}
 
 
-def test_many_requests_at_once_get_their_own_verdicts(server):
+def test_concurrent_requests_get_their_own_scores(server):
     wrong = []
 
     def ask(first):
@@ -201,17 +201,17 @@ def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
         server.close()
 
 
-def test_the_shape_of_a_verdict_is_that_of_a_score():
-    assert {field.name for field in fields(Score)} == set(Part.model_fields) == set(Verdict.model_fields) - {"id"}
+def test_the_schema_of_a_score_has_its_fields():
+    assert {field.name for field in fields(Score)} == set(Part.model_fields) == set(ItemScore.model_fields) - {"id"}
     assert set(Step.model_fields) == {"start", "end", "value", "explanation"}
 
 
 @given(st.lists(st.sampled_from([None, None, "a", "b"]), max_size=200))
-def test_pieces_hold_all_rows_in_order_and_cut_no_group(groups):
+def test_pieces_contain_all_rows_in_order_and_divide_no_group(groups):
     rows = [Row(place, str(place), key) for place, key in enumerate(groups)]
-    cut = pieces("t", rows)
-    assert [row for piece in cut for row in piece.rows] == rows
-    for before, after in pairwise(cut):
+    pieces = cut("t", rows)
+    assert [row for piece in pieces for row in piece.rows] == rows
+    for before, after in pairwise(pieces):
         assert before.rows[-1].key is None or before.rows[-1].key != after.rows[0].key
-    for piece in cut:
+    for piece in pieces:
         assert len(piece.rows) <= PIECE or len(units(piece.rows)) == 1

@@ -1,7 +1,7 @@
 """The OpenAPI description as one page of HTML.
 
-FastAPI's own page loads a megabyte of scripts from elsewhere, which a server without a way out cannot show; this one
-has no script and asks for nothing.
+FastAPI's own page loads a megabyte of scripts from a CDN, which fails without internet access; this one has no script
+and loads nothing.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ Schema = Mapping[str, Any]
 
 
 def page(description: Schema) -> str:
-    """The page of an OpenAPI 3.1 description, as FastAPI makes one."""
+    """The page for an OpenAPI 3.1 description made by FastAPI."""
     title = escape(description["info"]["title"])
     parts = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}</style></head><body>',
         f"<h1>{title}</h1><p>{escape(description['info']['description'])} Version {description['info']['version']}. "
-        'The same for programs: <a href="openapi.json">openapi.json</a>.</p>',
+        'Machine-readable: <a href="openapi.json">openapi.json</a>.</p>',
     ]
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             parts += _operation(method, path, operation)
-    parts.append("<h2>Shapes</h2>")
+    parts.append("<h2>Schemas</h2>")
     for name, schema in description["components"]["schemas"].items():
-        parts += _shape(name, schema)
+        parts += _schema(name, schema)
     return "\n".join([*parts, "</body></html>"])
 
 
@@ -51,48 +51,48 @@ def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
         for parameter in operation.get("parameters", ())
     ]
     if rows:
-        yield _table(("in the query", "type", ""), rows)
+        yield _table(("query parameter", "type", ""), rows)
     if body := operation.get("requestBody"):
         yield f"<p>Body: {_content(body)}</p>"
-    answers = [(code, _content(answer), escape(answer["description"])) for code, answer in _sorted(operation)]
-    yield _table(("status", "body", ""), answers)
+    responses = [(code, _content(reply), escape(reply["description"])) for code, reply in _sorted(operation)]
+    yield _table(("status", "body", ""), responses)
 
 
 def _sorted(operation: Schema) -> list[tuple[str, Schema]]:
     return sorted(operation["responses"].items())
 
 
-def _content(holder: Schema) -> str:
-    kinds = holder.get("content", {})
-    return ", ".join(_type(kind["schema"]) if kind.get("schema") else _code(name) for name, kind in kinds.items())
+def _content(message: Schema) -> str:
+    types = message.get("content", {})
+    return ", ".join(_type(body["schema"]) if body.get("schema") else _code(name) for name, body in types.items())
 
 
-def _shape(name: str, schema: Schema) -> Iterator[str]:
+def _schema(name: str, schema: Schema) -> Iterator[str]:
     yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.get("description", ""))}</p>'
-    needed = schema.get("required", ())
+    required = schema.get("required", ())
     rows = []
     for key, value in schema.get("properties", {}).items():
         default = f" Default: {_code(json.dumps(value['default']))}." if value.get("default") is not None else ""
         bounds = "".join(f" {word} {value[bound]:,}." for bound, word in BOUNDS.items() if bound in value)
-        optional = "" if key in needed else " Optional."
+        optional = "" if key in required else " Optional."
         rows.append((key, _type(value), f"{escape(value.get('description', ''))}{optional}{default}{bounds}"))
     if rows:
         yield _table(("key", "type", ""), rows)
     extra = schema.get("additionalProperties")
     if extra is False:
-        yield "<p>Other keys are an error.</p>"
+        yield "<p>Unknown keys are an error.</p>"
 
 
-BOUNDS = {"minItems": "At least", "maxItems": "At most", "minimum": "Not below", "maximum": "Not above"}
+BOUNDS = {"minItems": "At least", "maxItems": "At most", "minimum": "Minimum", "maximum": "Maximum"}
 
 
 def _type(schema: Schema) -> str:
-    """A type in words, with a link where it is a shape of its own."""
+    """A type in words, with a link to its schema if it has one."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
     if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+        return " or ".join(map(_type, schema["anyOf"]))
     if "enum" in schema:
         return " or ".join(_code(json.dumps(value)) for value in schema["enum"])
     if schema.get("type") == "array":

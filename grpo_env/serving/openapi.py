@@ -1,4 +1,4 @@
-"""The OpenAPI description, with what only the running server knows: its tasks, its limits, whether it wants a token."""
+"""The OpenAPI description with what only the running server knows: its tasks, its limits, whether it needs a token."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from fastapi import FastAPI
 
-from .middleware import OPEN, Limits
+from .middleware import PUBLIC_ROUTES, Limits
 
 
-def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) -> None:
-    """Complete what ``app.openapi()`` gives; its routes are all there."""
+def complete_openapi(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) -> None:
+    """Add tasks, limits and security to ``app.openapi()``. All routes must be there already."""
     names = sorted(tasks)
     description = app.openapi()
     app.openapi = lambda: description  # type: ignore[method-assign]
@@ -18,7 +18,7 @@ def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) ->
     request = schemas["ScoreRequest"]
     request["properties"]["task"] |= {"anyOf": [{"enum": names}, {"type": "null"}]}
     if len(names) > 1:
-        request["properties"]["task"] = {"enum": names, "description": "Which of the served tasks."}
+        request["properties"]["task"] = {"enum": names, "description": "Name of a served task."}
         request["required"].append("task")
     request["properties"]["items"]["maxItems"] = limits.max_items
     schemas["RewardRequest"]["properties"]["query"]["maxItems"] = limits.max_items
@@ -34,5 +34,5 @@ def describe(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) ->
         return
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operation in operations:
-        if path not in OPEN:
+        if path not in PUBLIC_ROUTES:
             operation["security"] = [{"token": []}]

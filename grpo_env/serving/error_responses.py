@@ -1,0 +1,68 @@
+"""Error responses: the statuses in the OpenAPI description, and how exceptions become them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from grpo_env.errors import RunError, UsageError, nearest
+from grpo_env.killable_worker import LateError
+
+from .schemas import ErrorResponse, Item, RewardRequest, ScoreRequest
+
+MAX_REPORTED = 5  # errors of one request
+COMMON_ERRORS: dict[int | str, dict[str, Any]] = {
+    401: {"model": ErrorResponse, "description": "The token is missing or wrong"},
+    411: {"model": ErrorResponse, "description": "The body has no Content-Length"},
+    413: {"model": ErrorResponse, "description": "The body is too large"},
+}
+SCORING_ERRORS: dict[int | str, dict[str, Any]] = {
+    **COMMON_ERRORS,
+    400: {"model": ErrorResponse, "description": "The body is not valid JSON"},
+    408: {"model": ErrorResponse, "description": "The body did not arrive in time"},
+    415: {"model": ErrorResponse, "description": "The content type is not JSON"},
+    422: {"model": ErrorResponse, "description": "Something in the body is wrong; the error names it"},
+    429: {
+        "model": ErrorResponse,
+        "description": "Too many requests are waiting",
+        "headers": {"Retry-After": {"schema": {"type": "integer"}, "required": True, "description": "Seconds"}},
+    },
+    503: {"model": ErrorResponse, "description": "No scoring process can be started"},
+    504: {"model": ErrorResponse, "description": "Not scored in time"},
+}
+
+
+def add_error_handlers(app: FastAPI, deadline: float) -> None:
+    """Answer exceptions with ``{"detail": "..."}``."""
+    late = f"not scored within {deadline:g} s (--deadline)"
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(UsageError, _responding(422))
+    app.add_exception_handler(RunError, _responding(503))
+    app.add_exception_handler(LateError, _responding(504, late))
+    app.add_exception_handler(TimeoutError, _responding(504, late))
+    app.add_exception_handler(500, _responding(500, "the server failed; see its log"))
+
+
+def _responding(status: int, detail: str | None = None) -> Callable[[Request, Exception], Response]:
+    return lambda _, error: JSONResponse({"detail": str(error) if detail is None else detail}, status)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    body = RewardRequest if request.url.path == "/get_reward" else ScoreRequest
+    details = dict.fromkeys(_detail(problem, body) for problem in error.errors()[:MAX_REPORTED])
+    return JSONResponse({"detail": "; ".join(details)}, 422)
+
+
+def _detail(problem: Mapping[str, Any], body: type[BaseModel]) -> str:
+    # pydantic names the branch of a union after its type ("str", "list[ChatMessage]"), which is no key of the request.
+    keys = [str(key)[:100] for key in problem["loc"][1:] if key != "str" and not str(key).startswith("list[")]
+    where = ".".join(keys) or "the body"
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: unknown key; {nearest(keys[-1], (Item if len(keys) > 1 else body).model_fields)}"
+    return f"{where}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

@@ -1,0 +1,110 @@
+"""What a scoring process gets and returns: some items of a request in, a score as JSON for each out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from grpo_env.core import Example, Message, Score, Status
+from grpo_env.errors import UsageError
+from grpo_env.files.reader import dump_line
+from grpo_env.scoring.fields import completion_of
+from grpo_env.scoring.reader import Row
+from grpo_env.scoring.scorer import judge_rows
+from grpo_env.taskfile.task import Task
+
+from .schemas import Chat, Item
+
+PIECE = 32  # items: enough to outweigh the cost of sending them, few enough for processes to share a request
+
+
+class Piece(NamedTuple):
+    """Items of one request. Groups are never divided."""
+
+    task: str
+    rows: tuple[Row, ...]
+
+
+class EncodedScore(NamedTuple):
+    """An item's status, for the metrics, and its score as a JSON object."""
+
+    status: Status
+    json: str
+
+
+@dataclass(frozen=True)
+class PieceScorer:
+    """Scores pieces by the tasks it knows. Picklable, so that any process can do it."""
+
+    tasks: Mapping[str, Task]
+
+    def __call__(self, piece: Piece) -> list[EncodedScore]:
+        """A score for each row, in order. Nothing in the piece makes it raise."""
+        results = judge_rows(self.tasks[piece.task], piece.rows)
+        return [encode(row.id, row.scores[0] if row.scores else unscored(row.problem)) for row in results]
+
+
+def encode(id: str, score: Score) -> EncodedScore:
+    """A score as it is sent."""
+    try:
+        return EncodedScore(score.status, dump_line({"id": id, **score.to_dict()}))
+    except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or no number
+        return encode(id, unscored(f"the score cannot be written as JSON ({error})"))
+
+
+def response_body(task: str, scores: Sequence[EncodedScore]) -> str:
+    """``ScoreResponse`` as JSON, put together from what the scoring processes encoded.
+
+    Encoding the scores again would hold up all other requests, as one process answers them.
+    """
+    return f'{{"task":{json.dumps(task)},"scores":[{",".join(score.json for score in scores)}]}}'
+
+
+def unscored(why: str) -> Score:
+    """The total of an item that could not be scored at all."""
+    return Score(None, "error", name="total", explanation=why)
+
+
+def read_items(task: Task, items: Sequence[Item]) -> list[Row]:
+    """A request's items as rows. Raises ``UsageError`` for a group whose items have different gold answers."""
+    rows = [_row(task, index, item) for index, item in enumerate(items)]
+    if task.scores_groups:
+        for previous, row in pairwise(rows):
+            if row.key is not None and row.key == previous.key and row.example.answer != previous.example.answer:
+                raise UsageError(
+                    f"items.{row.line}.answer: the group {row.key[:100]!r} is scored as a whole, "
+                    "but its items have different gold answers"
+                )
+    return rows
+
+
+def cut(task: str, rows: Sequence[Row]) -> list[Piece]:
+    """A request cut into pieces for several processes, with undivided groups."""
+    pieces: list[list[Row]] = []
+    for unit in units(rows):
+        if not pieces or len(pieces[-1]) + len(unit) > PIECE:
+            pieces.append([])
+        pieces[-1] += unit
+    return [Piece(task, tuple(rows)) for rows in pieces]
+
+
+def units(rows: Sequence[Row]) -> list[list[Row]]:
+    """The smallest lists of rows that can be scored on their own: groups, and rows without a group."""
+    return [list(unit) for _, unit in groupby(rows, lambda row: row.line if row.key is None else row.key)]
+
+
+def _row(task: Task, index: int, item: Item) -> Row:
+    text = item.completion
+    messages = text if isinstance(text, str) else [message.model_dump() for message in text]
+    completion, _ = completion_of(task, messages, None, item.finish, item.num_tokens, None)
+    id = str(index) if item.id is None else item.id
+    return Row(index, id, item.group, Example(id, _prompt(item.prompt), item.answer, item.info), (completion,))
+
+
+def _prompt(prompt: str | Chat | None) -> str | tuple[Message, ...]:
+    if isinstance(prompt, list):
+        return tuple(Message(message.role, message.content or "") for message in prompt)
+    return prompt or ()
