@@ -30,7 +30,7 @@ def reward(text: str, answer: str) -> float:
 @verifier("naive_reward")
 @dataclass(frozen=True)
 class NaiveReward(Verifier):
-    """`reward` above, as it is."""
+    """The function above as a verifier."""
 
     cases = (
         Case("<think>\n12+8-7=13\n</think>\n<answer>\n13\n</answer>", 1.4, "right, in the form", answer="13"),

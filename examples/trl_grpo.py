@@ -1,11 +1,11 @@
-"""TRL's trainer with a task of ours: its data and its reward, with the parts beside it to be watched.
+"""TRL's trainer with one of our tasks: its data and its reward, with the parts logged too.
 
 pip install trl
 python examples/trl_grpo.py arithmetic --steps 60
 python examples/trl_grpo.py gsm8k --model Qwen/Qwen2.5-0.5B-Instruct --steps 500 --learning-rate 1e-6 --tokens 512
 
-``OUT/completions/`` then has what was sampled, with every part's value, verdict and packed example; `grpo_env score`
-reads those files and finds the same rewards.
+``OUT/completions/`` then has the sampled completions with the value and explanation of every part and the packed
+example. `grpo_env score` reads those files and computes the same rewards.
 """
 
 import argparse
