@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grpo_env.docgen.catalogue import failed_cases
+from grpo_env.docgen.cases import failed_cases
 from grpo_env.docgen.reference import page as settings_page
 from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file

@@ -26,7 +26,8 @@ def list_verifiers(context: typer.Context) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from grpo_env.docgen.catalogue import options, summary
+    from grpo_env.docgen.catalogue import summary
+    from grpo_env.docgen.options import options
     from grpo_env.registry import find, names
 
     table = Table("verifier", "value", "options", box=None, header_style="bold")
@@ -45,11 +46,11 @@ def show_verifier(
     verifiers: VerifierFiles = None,
 ) -> None:
     """Print what a verifier says, its options and its cases, as Markdown."""
-    from grpo_env.docgen.catalogue import page, whole_page
+    from grpo_env.docgen.catalogue import catalogue, entry
 
     if all == bool(name):
         raise UsageError("give the name of one verifier, or --all")
-    print(whole_page() if all else page(name), end="")
+    print(catalogue() if all else entry(name), end="")
 
 
 @verifiers_app.command("new")
@@ -73,7 +74,7 @@ def new_verifier(name: Annotated[str, typer.Argument(help="The name for tasks, s
 @verifiers_app.command("check")
 def check_verifiers(file: Annotated[Path, typer.Argument(help="A Python file with verifiers of your own.")]) -> None:
     """Run the cases of the verifiers in a file."""
-    from grpo_env.docgen.catalogue import failed_cases
+    from grpo_env.docgen.cases import failed_cases
     from grpo_env.registry import find, load_file
 
     names = load_file(file)

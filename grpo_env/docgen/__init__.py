@@ -1,1 +1,1 @@
-"""Reference pages generated from the classes themselves."""
+"""Reference pages and summaries generated from the classes."""

@@ -1,4 +1,4 @@
-"""What the terminal shows of tasks and settings: a rendered example, the table of settings."""
+"""Summaries for the terminal: a task's rendered example, the table of training settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grpo_env.taskfile.task import Task
 
 
 def describe(task: Task, split: Split) -> str:
-    """A task's first example and verifiers as text."""
+    """A task's first example and its verifiers as text."""
     example = task.examples(split, limit=1)[0]
     lines = [f"task: {task.name}", f"file: {task.source}", f"description: {task.spec.description}", ""]
     if isinstance(example.prompt, str):

@@ -18,7 +18,7 @@ from .task import Task, find_task_file, load_task, make_task
 class MemberSpec(BaseModel):
     """A task by name, file or in full, and its weight."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     use: str | dict[str, Any]
     """A task's name, its file (from this one's folder), or a whole task in place."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
@@ -28,7 +28,7 @@ class MemberSpec(BaseModel):
 class MixtureSpec(BaseModel):
     """A whole file of a mixture."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     version: Literal[1]
     """Of this format."""
     task: str = Field(pattern=NAME)

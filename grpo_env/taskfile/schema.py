@@ -19,7 +19,7 @@ Split = Literal["train", "eval"]
 class _Section(BaseModel):
     """A mapping with these keys and no other. The texts under its fields are their reference (``reference``)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class DatasetSpec(_Section):
@@ -119,7 +119,7 @@ class ScheduleSpec(_Section):
 class VerifierSpec(BaseModel):
     """One entry of ``verifiers``, a part of the reward. Keys beyond these are options of the verifier itself."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     use: str | None = None
     """The verifier's name; none: the name of the entry."""
@@ -140,7 +140,7 @@ class VerifierSpec(BaseModel):
 class CaseSpec(BaseModel):
     """A completion with the values it must get; a key that is none of these names a part (or ``total``)."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     completion: str
     """The text that is judged."""

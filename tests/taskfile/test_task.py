@@ -311,4 +311,4 @@ def test_a_case_that_does_not_hold_is_named(folder):
         {"answer": "6", "completion": RIGHT, "accuracy": 1, "total": 0.5, "why": "a slip"},
     ]
     (line,) = failed_cases(make_task(changed("cases", cases), "my.yaml", folder))
-    assert line.startswith("my.yaml: cases.1: accuracy should be 1 (a slip), found 0.0 [scored]")
+    assert line.startswith("my.yaml: cases.1: accuracy should be 1 (a slip), but is 0.0 [scored]")

@@ -1,0 +1,115 @@
+"""The documented fields of dataclasses and pydantic models: names, types, defaults and descriptions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from itertools import pairwise
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+REQUIRED = "(required)"
+
+
+class Option(NamedTuple):
+    """A field as YAML has it."""
+
+    name: str
+    type: str
+    default: str
+    description: str
+
+
+def options(cls: type) -> list[Option]:
+    """The fields of a dataclass or pydantic model that have a docstring, inherited ones first."""
+    return list(_model_options(cls) if issubclass(cls, BaseModel) else _dataclass_options(cls))
+
+
+def _model_options(cls: type[BaseModel]) -> list[Option]:
+    hints = get_type_hints(cls)
+    return [
+        Option(
+            name=field.alias or name,
+            type=_type_name(hints[name]),
+            default=REQUIRED if field.is_required() else _as_yaml(field.get_default(call_default_factory=True)),
+            description=" ".join(field.description.split()),
+        )
+        for name, field in cls.model_fields.items()
+        if field.description
+    ]
+
+
+def _dataclass_options(cls: type) -> list[Option]:
+    hints = get_type_hints(cls)
+    values = {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(cls)
+    }
+    return [
+        Option(name, _type_name(hints[name]), REQUIRED if values[name] is MISSING else _as_yaml(values[name]), text)
+        for ancestor in reversed(cls.__mro__)
+        if is_dataclass(ancestor)
+        for name, text in _field_docstrings(ancestor).items()
+    ]
+
+
+def _field_docstrings(cls: type) -> dict[str, str]:
+    """The strings under the fields of a class body; Python does not keep them, so they are read from the source."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(tree, ast.ClassDef)
+    return {
+        ast.unparse(statement.target): " ".join(str(ast.literal_eval(text.value)).split())
+        for statement, text in pairwise(tree.body)
+        if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
+def _type_name(hint: Any) -> str:
+    """A type in words: ``Literal["a", "b"] | None`` is ``a or b``."""
+    arguments = [argument for argument in get_args(hint) if argument not in (type(None), Ellipsis)]
+    if get_origin(hint) is Literal:
+        return " or ".join(map(str, arguments))
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_type_name, arguments))
+    if get_origin(hint) is tuple:
+        return f"list: {_type_name(arguments[0])}"
+    if get_origin(hint) is not None or is_dataclass(hint) or (isinstance(hint, type) and issubclass(hint, BaseModel)):
+        return "mapping"
+    return {float: "number", int: "whole number", str: "text", bool: "true or false"}.get(hint, str(hint))
+
+
+def _as_yaml(value: Any) -> str:
+    if isinstance(value, str) and value.isidentifier():
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str)
+
+
+def option_table(rows: Sequence[Option]) -> list[str]:
+    """The lines of a Markdown table."""
+    return [
+        "| option | value | default | meaning |",
+        "|---|---|---|---|",
+        *(
+            f"| `{row.name}` | {cell(row.type)} | {code(row.default)} | {cell(row.description.replace('``', '`'))} |"
+            for row in rows
+        ),
+    ]
+
+
+def code(text: str) -> str:
+    """Text as code in a Markdown table."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{cell(text)}{fence}" if text else ""
+
+
+def cell(text: str) -> str:
+    """Text escaped for a Markdown table."""
+    return text.replace("|", "\\|").replace("\n", " ")
