@@ -1,4 +1,4 @@
-"""Is the final answer right? Extraction, comparison, and a Score that says what was compared and why."""
+"""Is the final answer correct? Extraction, comparison, and a Score that states what was compared and why."""
 
 from __future__ import annotations
 
@@ -12,50 +12,52 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Status, Veri
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .answers.algebra import DeadlineError, UnreadableError, formula_problem, spent
+from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.compare import Rules, Verdict, compare
 from .answers.exact import Number, OverLimitError
-from .answers.extract import SOURCES, Source, final_answer, inside
-from .answers.hedging import unevaluated, unsure
+from .answers.extract import SOURCES, Source, answer_in, final_answer
+from .answers.hedging import hedging, unevaluated
 from .answers.intervals import INFINITIES
-from .answers.parse import MAX_LENGTH, read, read_list, together
-from .answers.parsed import Group, Reading
+from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
+from .answers.parsed import Group, ParsedAnswer
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "right"]
 
 MAX_ANSWERS = 20
-MAX_SHOWN = 300  # characters of an answer that a score keeps
+MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 
 
 @verifier("accuracy")
 @dataclass(frozen=True)
 class Accuracy(Verifier):
-    r"""1 if the completion's final answer equals the example's answer, else 0.
+    r"""1 if the completion's final answer equals the gold answer, else 0.
 
-    Which text is the final answer is told in ``extract``, what is equal in ``compare``: exact values, never an
-    absolute tolerance. The gold answer may be bare (``\frac12``, ``$18``), in dollars, boxed, or a worked solution
-    that ends in ``#### 18`` or has one box; one that cannot be read is *unscored* with status ``bad_gold``. No answer,
-    a too large one and one that takes longer than ``timeout`` are worth 0 with a status that says so.
+    ``answers.extract`` lists where the final answer is looked for, ``answers.compare`` what counts as equal: exact
+    values, never an absolute tolerance. The gold answer may be bare (``\frac12``, ``$18``), in dollars, boxed, or a
+    worked solution that ends in ``#### 18`` or has one box; if it cannot be read the score is *unscored* with status
+    ``bad_gold``. A missing answer, one that is too large and one that takes longer than ``timeout`` score 0, with a
+    status of their own.
 
-    Source: TRL's ``accuracy_reward`` and what else is built on math-verify; there: rounded to six decimals (3.14159265
-    is pi, and 10^-20 is 10^-18), ``2+2`` is 4, ``not \boxed{4}`` and a box inside the reasoning count, a bare gold
-    ``\frac12`` or ``(1,2)`` cannot be read, hostile answers take seconds and the signal that ends them raises off the
-    main thread; here: exact values, one final answer, every gold is read or reported, a process that can be killed.
+    Source: TRL's ``accuracy_reward`` and others built on math-verify. There: values are rounded to six decimals
+    (3.14159265 is pi, and 10^-20 is 10^-18), ``2+2`` is 4, ``not \boxed{4}`` and a box inside the reasoning count, a
+    bare gold ``\frac12`` or ``(1,2)`` cannot be read, hostile answers take seconds, and the signal that ends them
+    raises outside of the main thread. Here: exact values, one final answer, gold answers that are read or reported, and
+    a process that can be killed.
     """
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
-    """Numbers are equal if they differ by at most this share of the larger one (0 to 1); formulas stay exact."""
+    """Numbers are equal if they differ by at most this fraction of the larger one (0 to 1); formulas stay exact."""
     decimals: int | None = None
-    """Numbers are equal if they are when both are rounded to so many decimals (0 to 100), a tie in either direction."""
+    """Numbers are equal if they are when both are rounded to so many decimals (0 to 100), ties in either direction."""
     percent: bool = False
-    """Whether 50% also equals 0.5. It equals 50 in any case: the sign may be left out."""
+    """Whether 50% also equals 0.5. It always equals 50: the sign may be left out."""
     ignore_case: bool = True
     """Whether upper and lower case are the same in answers in words and in choice letters."""
     unevaluated: Unevaluated = "wrong"
-    """What 2+2, a sum, integral, limit, gcd is where its value was asked: ``wrong`` or ``right``."""
+    """Whether 2+2, a sum, integral, limit or gcd is ``right`` or ``wrong`` where the gold answer is its value."""
     golds: Golds = "one"
     """``any`` or ``all`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
     sources: tuple[Source, ...] = SOURCES
@@ -70,10 +72,10 @@ class Accuracy(Verifier):
         Case("\\boxed{(x-2)(x-3)}", 1.0, "polynomials, expanded or factored", "x^2-5x+6"),
         Case("\\boxed{3.14}", 1.0, "rounding, if the task allows it", "\\pi", options={"decimals": 2}),
         Case("\\boxed{0.333333}", 0.0, "rounded", "1/3"),
-        Case("\\boxed{12 m}", 0.0, "a contradicting unit", "12 cm"),
-        Case("\\boxed{16, 17 or 18}", 0.0, "a list that holds the gold", "18"),
-        Case("\\boxed{2+2}", 0.0, "the question, not its answer", "4"),
-        Case("<think>\\boxed{18}", 0.0, "the reasoning is not closed: no answer", "18"),
+        Case("\\boxed{12 m}", 0.0, "a different unit", "12 cm"),
+        Case("\\boxed{16, 17 or 18}", 0.0, "a list that contains the gold answer", "18"),
+        Case("\\boxed{2+2}", 0.0, "the question instead of its answer", "4"),
+        Case("<think>\\boxed{18}", 0.0, "no answer, since the reasoning is not closed", "18"),
     )
 
     def __post_init__(self) -> None:
@@ -84,64 +86,65 @@ class Accuracy(Verifier):
         if self.rel_tol is not None and self.decimals is not None:
             raise UsageError("accuracy: set rel_tol or decimals, not both")
         if self.timeout <= 0:
-            raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds are not enough")
+            raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds is not more than 0")
         if not self.sources or not set(self.sources) <= set(SOURCES) or len(set(self.sources)) < len(self.sources):
             raise UsageError(f"accuracy: sources: one or more of {', '.join(SOURCES)}, each once, not {self.sources!r}")
         for name, value, known in (("unevaluated", self.unevaluated, Unevaluated), ("golds", self.golds, Golds)):
             if value not in get_args(known):
-                raise UsageError(f"accuracy: {name}: {value!r} is none of {', '.join(get_args(known))}")
+                raise UsageError(f"accuracy: {name}: {value!r} is not one of {', '.join(get_args(known))}")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         golds, problem = self._golds(example)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        found = final_answer(self.format, completion, self.sources)
+        final = final_answer(self.format, completion, self.sources)
         status: Status = "scored"
         value = 0.0
-        if not found.answers:
-            status, why = "no_answer", found.reason
-        elif found.denied:
-            why = f"{found.source}: denied"
+        if not final.answers:
+            status, why = "no_answer", final.reason
+        elif final.denied:
+            why = f"{final.source}: denied"
         else:
+            time = TimeLimit(self.timeout, total=self.timeout)
+            rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, time)
             try:
-                deadline = spent() + self.timeout
-                rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.timeout, deadline)
-                verdict = self._judge(golds, found.answers, rules)
-                value, why = float(verdict.right), f"{found.source}: {verdict.reason}"
-            except UnreadableError:  # the golds can be read: that was tried
-                why = f"{found.source}: the answer cannot be read as mathematics"
+                verdict = self._verdict(golds, final.answers, rules)
+                value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
+            except UnreadableError:  # the answer: that the gold answers can be read has been checked
+                why = f"{final.source}: the answer cannot be read as mathematics"
             except OverLimitError as error:
-                status, why = "over_limit", f"{found.source}: {error}"
+                status, why = "over_limit", f"{final.source}: {error}"
             except DeadlineError:
-                status, why = "timeout", f"{found.source}: no verdict within {self.timeout:g} s"
-        answer = " | ".join(found.answers[:MAX_ANSWERS])[:MAX_SHOWN] if found.answers else None
-        shown = " | ".join([gold.text for gold in golds])[:MAX_SHOWN]
-        return Score(value, status, answer=answer, gold=shown, explanation=why)
+                status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
+        answer = " | ".join(final.answers[:MAX_ANSWERS])[:MAX_SHOWN] if final.answers else None
+        gold = " | ".join([gold.text for gold in golds])[:MAX_SHOWN]
+        return Score(value, status, answer=answer, gold=gold, explanation=why)
 
     def problem(self, example: Example) -> str | None:
         return self._golds(example)[1] or None
 
-    def _golds(self, example: Example) -> tuple[tuple[Reading, ...], str]:
-        return _read_golds(example.answer, self.golds, max(self.timeout, GOLD_TIMEOUT))
+    def _golds(self, example: Example) -> tuple[tuple[ParsedAnswer, ...], str]:
+        return _parse_golds(example.answer, self.golds, max(self.timeout, GOLD_TIMEOUT))
 
-    def _judge(self, golds: Sequence[Reading], answers: Sequence[str], rules: Rules) -> Verdict:
-        """The verdict on the first gold that accepts the answers, or on the last one."""
+    def _verdict(self, golds: Sequence[ParsedAnswer], answers: Sequence[str], rules: Rules) -> Verdict:
+        """The verdict by the first gold answer that accepts the answers, or by the last one."""
         if len(golds) == 1:
-            return self._judge_one(golds[0], answers, rules)
+            return self._verdict_by(golds[0], answers, rules)
         verdict, failure = None, None
         for gold in golds:
             try:
-                verdict = self._judge_one(gold, answers, rules)
+                verdict = self._verdict_by(gold, answers, rules)
             except (DeadlineError, OverLimitError, UnreadableError) as error:
                 failure = error
-            if verdict and verdict.right:
+            if verdict and verdict.correct:
                 return verdict
         if failure:
             raise failure
         assert verdict is not None
         return verdict
 
-    def _judge_one(self, gold: Reading, answers: Sequence[str], rules: Rules) -> Verdict:
+    def _verdict_by(self, gold: ParsedAnswer, answers: Sequence[str], rules: Rules) -> Verdict:
+        """The verdict by one gold answer. Several answers have to be equal to it each, or together as a group."""
         if len(answers) == 1:
             return self._compare(gold, answers[0], rules)
         if len(answers) > MAX_ANSWERS:
@@ -149,73 +152,74 @@ class Accuracy(Verifier):
         if sum(map(len, answers)) > MAX_LENGTH:
             raise OverLimitError(f"{len(answers)} answers of {sum(map(len, answers))} characters are too long")
         verdicts = [self._compare(gold, answer, rules) for answer in answers]
-        if all(verdict.right for verdict in verdicts):
+        if all(verdict.correct for verdict in verdicts):
             return verdicts[0]
         joined = ", ".join(answers)
-        if isinstance(gold.shape, Group) and isinstance(read(joined).shape, Group):
+        if isinstance(gold.content, Group) and isinstance(parse(joined).content, Group):
             verdict = self._compare(gold, joined, rules)
-            if verdict.right:
+            if verdict.correct:
                 return verdict
         return Verdict(False, "several different answers")
 
-    def _compare(self, gold: Reading, text: str, rules: Rules) -> Verdict:
-        answer = read(text)
-        if self.golds == "all" and isinstance(gold.shape, Group) and not isinstance(answer.shape, Group):
-            answer = read_list(text)
+    def _compare(self, gold: ParsedAnswer, text: str, rules: Rules) -> Verdict:
+        """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
+        answer = parse(text)
+        if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):
+            answer = parse_list(text)
         try:
             verdict = compare(gold, answer, rules)
         except UnreadableError:
-            if reason := unsure(gold.text, answer.text):
+            if reason := hedging(gold.text, answer.text):
                 return Verdict(False, reason)
             raise
-        if isinstance(answer.shape, Number):
+        if isinstance(answer.content, Number):
             return verdict
-        if verdict.right and self.unevaluated == "wrong" and unevaluated(gold, answer):
-            return Verdict(False, "not evaluated")
-        if verdict.right:
-            return verdict
-        reason = unsure(gold.text, answer.text)
+        if verdict.correct:
+            not_evaluated = self.unevaluated == "wrong" and unevaluated(gold, answer)
+            return Verdict(False, "not evaluated") if not_evaluated else verdict
+        reason = hedging(gold.text, answer.text)
         return Verdict(False, reason) if reason else verdict
 
 
 @lru_cache(maxsize=16384)
-def _read_golds(text: str | None, golds: Golds, timeout: float) -> tuple[tuple[Reading, ...], str]:
-    """The gold answers as they are to be met, or none and the reason."""
+def _parse_golds(text: str | None, golds: Golds, timeout: float) -> tuple[tuple[ParsedAnswer, ...], str]:
+    """The gold answers to compare with, or none and the reason."""
     if text is None or not text.strip():
         return (), "the gold answer is missing"
-    texts = [text] if golds == "one" else _listed(text)
+    texts = [text] if golds == "one" else _json_list(text)
     if not texts:
-        return (), f"with golds: {golds} the gold answer is a JSON list of texts or numbers, not {text[:60]!r}"
-    readings = []
-    for one in texts:
+        return (), f"golds: {golds} needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+    answers = []
+    for gold in texts:
         try:
-            readings.append(_read_gold(one, timeout))
+            answers.append(_parse_gold(gold, timeout))
         except (ValueError, UnreadableError, DeadlineError) as error:
-            return (), f"the gold answer {one[:60]!r}: {error}"
-    if golds == "all" and len(readings) > 1:
-        readings = [together(tuple(readings))]
-    return tuple(readings), ""
+            return (), f"the gold answer {gold[:60]!r}: {error}"
+    if golds == "all" and len(answers) > 1:
+        answers = [as_set(tuple(answers))]
+    return tuple(answers), ""
 
 
-def _listed(text: str) -> list[str]:
+def _json_list(text: str) -> list[str]:
     try:
-        found = json.loads(text, parse_int=str, parse_float=str)
+        items = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) and all(isinstance(one, str) and one.strip() for one in found) else []
+    return items if isinstance(items, list) and all(isinstance(item, str) and item.strip() for item in items) else []
 
 
-def _read_gold(text: str, timeout: float) -> Reading:
-    """The gold answer within what a data set gives as one. Raises ``ValueError`` with what is wrong."""
+def _parse_gold(text: str, timeout: float) -> ParsedAnswer:
+    """The gold answer in a data set's text, which may be a solution. Raises ``ValueError`` with what is wrong."""
     if "####" in text:
         text = text.rpartition("####")[2]
-    readings = [read(answer) for answer in inside(text).answers]
-    if not readings:
+    answers = [parse(answer) for answer in answer_in(text).answers]
+    if not answers:
         raise ValueError("it is empty")
-    reading = readings[0]
-    if not all(compare(reading, other, Rules(timeout=timeout)).right for other in readings[1:]):
-        raise ValueError(f"{len(readings)} different answers")
-    for formula in reading.formulas():
+    gold = answers[0]
+    rules = Rules(time=TimeLimit(timeout))
+    if not all(compare(gold, other, rules).correct for other in answers[1:]):
+        raise ValueError(f"{len(answers)} different answers")
+    for formula in gold.formulas():
         if formula.text not in INFINITIES and (problem := formula_problem(formula.text, timeout)):
             raise ValueError(problem)
-    return reading
+    return gold

@@ -1,4 +1,4 @@
-"""Is the final answer of the kind that was asked for: the right letter of several, or an integer?"""
+"""Is the final answer the correct letter of several, or is it an integer?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .answers.extract import final_answer, inside
+from .answers.extract import answer_in, final_answer
 from .answers.normal import normal
 
-MAX_ANSWER = 1000  # characters: the text of an option fits in, an essay does not
+MAX_ANSWER = 1000  # characters: enough for the text of an option
 
 _INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
 _FRACTION = re.compile(r"\.\d+", re.ASCII)
@@ -30,13 +30,13 @@ _CONNECTED = frozenset(("or", "and", "both", "either", "或", "和"))
 class Choice(Verifier):
     r"""1 if the final answer is the letter of the gold option, else 0.
 
-    Which text is the final answer is told under ``accuracy``: inside the answer tag, boxed, or stated. It may read
+    See ``accuracy`` for which text is the final answer: inside the answer tag, boxed, or stated. It may read
     ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. Two different letters are
-    wrong; a text that names no option ("Beats me", "A cat") is no answer (``no_answer``). A gold answer that is not
-    one of the letters is a ``bad_gold``.
+    wrong; a text that names no option ("Beats me", "A cat") is not an answer (``no_answer``). A gold answer that is not
+    one of the letters is ``bad_gold``.
 
-    Source: the multiple-choice reward of the R1 tutorials (2.0 for a hit: use a weight). There: only ``\boxed{C}``
-    inside the answer tag, and the first of several boxes decided.
+    Source: the multiple-choice reward of the R1 tutorials (which gives 2.0: use a weight). There: only ``\boxed{C}``
+    inside the answer tag counts, and the first of several boxes decides.
     """
 
     format: Format = field(default_factory=Format)
@@ -47,10 +47,10 @@ class Choice(Verifier):
         Case(r"<think>6*7=42</think><answer>\boxed{C}</answer>", 1.0, "boxed in the answer tag", answer="C"),
         Case("<think>6*7=42</think><answer>(C) 42</answer>", 1.0, "the letter and the option's text", answer="C"),
         Case("6*7=42. The answer is option C.", 1.0, "stated", answer="(C)"),
-        Case("<answer>B</answer>", 0.0, "another letter", answer="C"),
+        Case("<answer>B</answer>", 0.0, "a different letter", answer="C"),
         Case("<answer>C or D</answer>", 0.0, "two letters", answer="C"),
         Case(r"\boxed{B} no, \boxed{C}", 0.0, "two boxes", answer="C"),
-        Case("<answer>Beats me</answer>", 0.0, "a capital B is not yet an answer", answer="B"),
+        Case("<answer>Beats me</answer>", 0.0, "words that begin with a capital B", answer="B"),
         Case("<answer>C</answer>", None, "the gold answer is not one of the letters", answer="42"),
     )
 
@@ -62,26 +62,25 @@ class Choice(Verifier):
         gold, problem = self._gold(example.answer)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        found = final_answer(self.format, completion)
-        letters = {letter for answer in found.answers for letter in self._letters(answer)}
-        score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(found.answers), gold=gold)
+        final = final_answer(self.format, completion)
+        letters = {letter for answer in final.answers for letter in self._letters(answer)}
+        score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(final.answers), gold=gold)
         if not letters:
-            reason = found.reason or f"the answer is none of {', '.join(self.letters)}"
+            reason = final.reason or f"the answer is not one of {', '.join(self.letters)}"
             return replace(score, status="no_answer", explanation=reason)
-        if found.denied:
+        if final.denied:
             return replace(score, explanation="the answer is denied")
         if len(letters) > 1:
             return replace(score, explanation=f"{len(letters)} different letters")
-        right = letters == {gold}
-        return replace(
-            score, value=float(right), explanation=f"{found.source}: {'right' if right else 'another letter'}"
-        )
+        correct = letters == {gold}
+        why = "correct" if correct else "a different letter"
+        return replace(score, value=float(correct), explanation=f"{final.source}: {why}")
 
     def problem(self, example: Example) -> str | None:
         return self._gold(example.answer)[1] or None
 
     def _gold(self, text: str | None) -> tuple[str | None, str]:
-        letters = {letter for answer in inside(text or "").answers for letter in self._letters(answer)}
+        letters = {letter for answer in answer_in(text or "").answers for letter in self._letters(answer)}
         if len(letters) == 1:
             return letters.pop(), ""
         return None, f"the gold answer {_shown((text or '',))!r} is not one of {', '.join(self.letters)}"
@@ -89,39 +88,39 @@ class Choice(Verifier):
     def _letters(self, answer: str) -> set[str]:
         """The options that an answer names."""
         text = normal(answer).replace("*", "") if len(answer) <= MAX_ANSWER else ""
-        spellings, head, one, label = _patterns(self.letters)
-        named = head.match(text)
-        if named is None:
+        spellings, head, letter, label = _patterns(self.letters)
+        first = head.match(text)
+        if first is None:
             return set()
-        rest = text[named.end() :]
+        rest = text[first.end() :]
         others = label.findall(rest)
-        names = [name for name in re.findall(r"\w+", rest) if name.casefold() not in _CONNECTED]
-        if all(one.fullmatch(name) for name in names):
-            others += names
-        return {spellings[letter] for letter in (next(filter(None, named.groups())), *others)}
+        words = [word for word in re.findall(r"\w+", rest) if word.casefold() not in _CONNECTED]
+        if all(letter.fullmatch(word) for word in words):
+            others += words
+        return {spellings[name] for name in (next(filter(None, first.groups())), *others)}
 
 
 @lru_cache(maxsize=16)
 def _patterns(letters: str) -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Each letter's spellings; an answer that begins with one; a letter; a letter marked as one, ``D)``."""
+    """Each spelling's letter; and patterns: an answer that begins with one, a letter, and a labeled letter ``D)``."""
     spellings = {case: letter for letter in letters for case in (letter.swapcase(), letter) if len(case) == 1}
-    one = f"[{''.join(spellings)}]"
-    bare = rf"({one})(?=$|[).:,;/&、，]|\s[-–/&]|\s(?:is|as|because|since|or|and|或|和)\b)"  # noqa: RUF001
-    head = re.compile(rf"(?i:{_INTRODUCED})?(?:\(({one})\)|\[({one})\]|{bare})")
-    return spellings, head, re.compile(one), re.compile(rf"(?<!\w)({one})\)")
+    letter = f"[{''.join(spellings)}]"
+    bare = rf"({letter})(?=$|[).:,;/&、，]|\s[-–/&]|\s(?:is|as|because|since|or|and|或|和)\b)"  # noqa: RUF001
+    head = re.compile(rf"(?i:{_INTRODUCED})?(?:\(({letter})\)|\[({letter})\]|{bare})")
+    return spellings, head, re.compile(letter), re.compile(rf"(?<!\w)({letter})\)")
 
 
 @verifier("integer_answer")
 @dataclass(frozen=True)
 class IntegerAnswer(Verifier):
-    """1 if the final answer is one integer and nothing else, else 0; it need not be the right one.
+    """1 if the final answer is one integer and nothing else, else 0; it need not be the correct one.
 
-    Which text is the final answer is told under ``accuracy``. A sign, thousands separators (``1,000``, ``1 000``) and
+    See ``accuracy`` for which text is the final answer. A sign, thousands separators (``1,000``, ``1 000``) and
     full-width digits are fine; a currency sign, a unit, a percent sign, a fraction, ``1e3``, ``2+3``, ``x=5`` and a
-    superscript (``5²``) are not. Two different answers are none.
+    superscript (``5²``) are not. Two different answers score 0.
 
-    Source: the int reward of the R1 tutorials (0.5 for a hit: use a weight). There: ``isdigit``, so that ``-5`` and
-    ``1,000`` were worth 0 and ``5²`` was paid.
+    Source: the int reward of the R1 tutorials (which gives 0.5: use a weight). There: ``isdigit``, so that ``-5`` and
+    ``1,000`` score 0 and ``5²`` is rewarded.
     """
 
     format: Format = field(default_factory=Format)
@@ -132,7 +131,7 @@ class IntegerAnswer(Verifier):
         Case("<think>9*2=18</think><answer>\n18\n</answer>", 1.0, "an integer"),
         Case("<answer>-1,000</answer>", 1.0, "a sign and a separator"),
         Case(r"so it is $\boxed{18}$", 1.0, "boxed"),
-        Case("<answer>2.5</answer>", 1.0, "a decimal number, where it may be one", options={"decimals": True}),
+        Case("<answer>2.5</answer>", 1.0, "a decimal number, if allowed", options={"decimals": True}),
         Case("<answer>2.5</answer>", 0.0, "not an integer"),
         Case("<answer>18 dollars</answer>", 0.0, "more than an integer"),
         Case("<answer>5²</answer>", 0.0, "a power, though every character is a digit to Unicode"),
@@ -140,16 +139,16 @@ class IntegerAnswer(Verifier):
     )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        found = final_answer(self.format, completion)
-        score = Score(0.0, answer=_shown(found.answers))
-        if not found.answers:
-            return replace(score, status="no_answer", explanation=found.reason)
-        if len(found.answers) > 1:
-            return replace(score, explanation=f"{len(found.answers)} different answers")
+        final = final_answer(self.format, completion)
+        score = Score(0.0, answer=_shown(final.answers))
+        if not final.answers:
+            return replace(score, status="no_answer", explanation=final.reason)
+        if len(final.answers) > 1:
+            return replace(score, explanation=f"{len(final.answers)} different answers")
         kind = "a number" if self.decimals else "an integer"
-        if found.denied or not self._is_number(found.answers[0]):
-            return replace(score, explanation=f"{found.source}: not {kind}")
-        return replace(score, value=1.0, explanation=f"{found.source}: {kind}")
+        if final.denied or not self._is_number(final.answers[0]):
+            return replace(score, explanation=f"{final.source}: not {kind}")
+        return replace(score, value=1.0, explanation=f"{final.source}: {kind}")
 
     def _is_number(self, answer: str) -> bool:
         text = normal(answer) if len(answer) <= MAX_ANSWER else ""

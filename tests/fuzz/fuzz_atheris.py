@@ -100,10 +100,10 @@ def main() -> None:
     ALLOWED.update((path, "/dev/null"))
     if target == "exact":
 
-        def unreadable(request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        def unreadable(request: dict[str, Any], time: algebra.TimeLimit) -> dict[str, Any]:
             raise algebra.UnreadableError("answer")
 
-        algebra._ask = unreadable
+        algebra.ALGEBRA.ask = unreadable
     folder = Path(corpus)
     folder.mkdir(parents=True, exist_ok=True)
     for number, (gold, text) in random.sample(list(enumerate(SEEDS)), min(len(SEEDS), 300)):

@@ -21,7 +21,7 @@ from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
-from grpo_env.verifiers.answers.extract import inside
+from grpo_env.verifiers.answers.extract import answer_in
 from grpo_env.verifiers.answers.formulas import decide
 from grpo_env.verifiers.answers.normal import normal
 
@@ -159,8 +159,8 @@ def plain(answer: str) -> bool:
         depth += 0 if escaped else {"{": 1, "}": -1}.get(character, 0)
         if depth < 0:
             return False
-    found = inside(answer)
-    return depth == 0 and not answer.endswith("\\") and not found.denied and found.answers == (answer,)
+    extracted = answer_in(answer)
+    return depth == 0 and not answer.endswith("\\") and not extracted.denied and extracted.answers == (answer,)
 
 
 def readable(gold: str) -> bool:
@@ -279,7 +279,7 @@ def paths(one: str, other: str, same: bool | None) -> None:
         return
     request = {"gold": normal(one), "answer": normal(other), "rel_tol": None, "decimals": None}
     try:
-        algebra_says = algebra._ask(request, TIMEOUT)["same"]
+        algebra_says = algebra.ALGEBRA.ask(request, algebra.TimeLimit(TIMEOUT))["same"]
     except (algebra.DeadlineError, algebra.UnreadableError, algebra.OverLimitError):
         return
     if algebra_says != (exact if same is None else same):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.verifiers.agreement import LONGEST, MAX_WORDS, MOST_COMPARED, Diversity, Majority
+from grpo_env.verifiers.agreement import MAX_COMPARED, MAX_N, MAX_WORDS, Diversity, Majority
 from grpo_env.verifiers.words import words
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/agreement.jsonl").read_text().splitlines()]
@@ -79,14 +79,14 @@ def test_a_vote_needs_no_gold_and_does_not_look_at_one() -> None:
 
 
 def test_more_answers_than_are_compared_still_count_as_text() -> None:
-    texts = [str(number) for number in range(100, 100 + MOST_COMPARED)] * 2 + ["7", "7.0", "8", "8", "8"]
+    texts = [str(number) for number in range(100, 100 + MAX_COMPARED)] * 2 + ["7", "7.0", "8", "8", "8"]
     assert values(Majority(), texts) == [0.0] * (len(texts) - 3) + [1.0] * 3
 
 
 def test_which_answers_are_compared_does_not_depend_on_their_order() -> None:
-    texts = [str(number) for number in range(800, 800 + MOST_COMPARED)] + ["7", "7.0", "7"]
-    assert values(Majority(), texts) == [0.0] * MOST_COMPARED + [1.0] * 3
-    assert values(Majority(), texts[::-1]) == [1.0] * 3 + [0.0] * MOST_COMPARED
+    texts = [str(number) for number in range(800, 800 + MAX_COMPARED)] + ["7", "7.0", "7"]
+    assert values(Majority(), texts) == [0.0] * MAX_COMPARED + [1.0] * 3
+    assert values(Majority(), texts[::-1]) == [1.0] * 3 + [0.0] * MAX_COMPARED
 
 
 def test_a_mean_distance_does_not_depend_on_the_order_of_the_others() -> None:
@@ -127,9 +127,7 @@ def test_diversity_reads_a_bounded_number_of_words() -> None:
     assert values(Diversity(), [f"{same} and then another end", same]) == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: Diversity(n=0), lambda: Diversity(n=LONGEST + 1), lambda: Majority(timeout=0)]
-)
+@pytest.mark.parametrize("make", [lambda: Diversity(n=0), lambda: Diversity(n=MAX_N + 1), lambda: Majority(timeout=0)])
 def test_mistakes_are_usage_errors(make: Any) -> None:
     with pytest.raises(UsageError):
         make()

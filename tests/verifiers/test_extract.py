@@ -12,7 +12,7 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.extract import SOURCES, Source, final_answer, inside
+from grpo_env.verifiers.answers.extract import SOURCES, Source, answer_in, final_answer
 
 ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
 # The deciding source alone: nothing else stands in the text.
@@ -146,7 +146,7 @@ TOKENS = [
 def test_a_long_text_of_any_token_is_searched(token: str, long_text: Callable[[str], str]) -> None:
     text = long_text(token)
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
-    assert isinstance(inside(text).answers, tuple)
+    assert isinstance(answer_in(text).answers, tuple)
 
 
 @given(tokens=st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4), lead=st.sampled_from(["", *TOKENS]))
@@ -154,7 +154,7 @@ def test_a_long_text_of_any_token_is_searched(token: str, long_text: Callable[[s
 def test_a_long_text_of_any_tokens_is_searched(tokens: list[str], lead: str, long_text: Callable[[str], str]) -> None:
     text = lead + long_text("".join(tokens))
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
-    assert isinstance(inside(text).answers, tuple)
+    assert isinstance(answer_in(text).answers, tuple)
 
 
 @given(

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra, formulas
-from grpo_env.verifiers.answers.algebra import DeadlineError, UnreadableError
+from grpo_env.verifiers.answers.algebra import ALGEBRA, DeadlineError, TimeLimit, UnreadableError
 from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import Number, OverLimitError
-from grpo_env.verifiers.answers.extract import final_answer, inside
-from grpo_env.verifiers.answers.parse import read
-from grpo_env.verifiers.answers.parsed import Formula, Reading
+from grpo_env.verifiers.answers.extract import answer_in, final_answer
+from grpo_env.verifiers.answers.parse import parse
+from grpo_env.verifiers.answers.parsed import Formula, ParsedAnswer
 
 CASES = Path(__file__).parent / "cases"
 TIMEOUT = 3.0
-RULES = Rules(timeout=TIMEOUT)
+RULES = Rules(time=TimeLimit(TIMEOUT))
 
 
 def table_pairs() -> list[tuple[str, str]]:
@@ -35,24 +35,25 @@ def table_pairs() -> list[tuple[str, str]]:
     pairs = set()
     for row in rows:
         found = final_answer(Format(), Completion(row.get("completion", "")))
-        golds = inside(row.get("gold") or "").answers
+        golds = answer_in(row.get("gold") or "").answers
         if len(found.answers) == len(golds) == 1 and max(len(golds[0]), len(found.answers[0])) < 200:
             pairs.add((golds[0], found.answers[0]))
     return sorted(pairs)
 
 
-def texts(reading: Reading) -> str | None:
-    if isinstance(reading.shape, Formula):
-        return reading.shape.text
-    if isinstance(reading.shape, Number) and not reading.shape.unit and reading.shape.numeral is None:
-        return reading.text
+def formula_text(answer: ParsedAnswer) -> str | None:
+    """The LaTeX of a formula or plain number."""
+    if isinstance(answer.content, Formula):
+        return answer.content.text
+    if isinstance(answer.content, Number) and not answer.content.unit and answer.content.numeral is None:
+        return answer.text
     return None
 
 
 def by_worker(one: str, other: str) -> bool | None:
     """What computer algebra says, or ``None`` if it says nothing in time."""
     try:
-        return bool(algebra._ask({"gold": one, "answer": other, "rel_tol": None}, TIMEOUT)["same"])
+        return bool(ALGEBRA.ask({"gold": one, "answer": other, "rel_tol": None}, TimeLimit(TIMEOUT))["same"])
     except DeadlineError:
         return None
 
@@ -72,7 +73,7 @@ def test_the_tables_agree_on_every_path() -> None:
     both = 0
     for gold, answer in table_pairs():
         try:
-            one, other = texts(read(gold)), texts(read(answer))
+            one, other = formula_text(parse(gold)), formula_text(parse(answer))
         except OverLimitError:
             continue
         if one is not None and other is not None:
@@ -154,7 +155,7 @@ def test_intervals_agree_on_every_path(
         f"({tex(low)}, \\infty)",
     ][form]
     for one in (interval, f"(-\\infty, {tex(high)}{brackets[1]}"):
-        assert by_worker(one, written) in (compare(read(one), read(written), RULES).right, None), (one, written)
+        assert by_worker(one, written) in (compare(parse(one), parse(written), RULES).correct, None), (one, written)
 
 
 def test_numbers_agree_on_every_path() -> None:
@@ -173,14 +174,14 @@ def test_numbers_agree_on_every_path() -> None:
     ]
     for one in spellings:
         for other in spellings:
-            exact = compare(read(one), read(other), RULES).right
+            exact = compare(parse(one), parse(other), RULES).correct
             assert formulas.decide(one, other) == exact
             assert by_worker(one, other) == exact
 
 
 def verdict(one: str, other: str, rules: Rules = RULES) -> bool | None:
     try:
-        return compare(read(one), read(other), rules).right
+        return compare(parse(one), parse(other), rules).correct
     except (OverLimitError, UnreadableError, DeadlineError):
         return None
 
@@ -211,7 +212,7 @@ def test_the_worker_keeps_the_verdict_of_the_exact_path() -> None:
     scores = []
     for decide in (formulas.decide, lambda one, other: None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(algebra, "_question", algebra._question.__wrapped__)  # remembers nothing
+            ALGEBRA.clear()
             patch.setattr(algebra, "decide", decide)
             scores.append(
                 [

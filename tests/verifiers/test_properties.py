@@ -19,7 +19,7 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import read_number
 from grpo_env.verifiers.answers.normal import normal
-from grpo_env.verifiers.answers.parse import read
+from grpo_env.verifiers.answers.parse import parse
 from grpo_env.verifiers.answers.units import same_unit
 
 ALL: list[Verifier] = [
@@ -73,8 +73,8 @@ def test_no_gold_raises(gold: str) -> None:
 
 @given(one=NUMBERS, other=NUMBERS)
 def test_numbers_compare_symmetrically(one: str, other: str) -> None:
-    forth = compare(read(one), read(other), Rules()).right
-    assert forth == compare(read(other), read(one), Rules()).right
+    forth = compare(parse(one), parse(other), Rules()).correct
+    assert forth == compare(parse(other), parse(one), Rules()).correct
     first, second = read_number(normal(one)), read_number(normal(other))
     assert first is not None
     assert second is not None

@@ -15,7 +15,7 @@ from grpo_env.verifiers.answers.compare import Reason
 
 # What only an answer can do wrong: as a gold, 2+2 has its value.
 UNREADABLE = "the answer cannot be read as mathematics"
-ONE_SIDED = ("not evaluated", "denied", "a hedge", UNREADABLE, "several different answers")
+ONE_SIDED = ("not evaluated", "denied", "hedged", UNREADABLE, "several different answers")
 REASONS = {*get_args(Reason), UNREADABLE}
 
 

@@ -15,14 +15,14 @@ from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.exact import read_number
 from grpo_env.verifiers.answers.intervals import real_set
 from grpo_env.verifiers.answers.normal import normal
-from grpo_env.verifiers.answers.parse import read
+from grpo_env.verifiers.answers.parse import parse
 
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 
 
 def equal(one: str, other: str, **rules: object) -> bool:
-    forth = compare(read(one), read(other), Rules(**rules)).right  # type: ignore[arg-type]
-    assert forth == compare(read(other), read(one), Rules(**rules)).right  # type: ignore[arg-type]
+    forth = compare(parse(one), parse(other), Rules(**rules)).correct  # type: ignore[arg-type]
+    assert forth == compare(parse(other), parse(one), Rules(**rules)).correct  # type: ignore[arg-type]
     return forth
 
 
@@ -120,9 +120,9 @@ def test_sets_of_reals_are_equal_if_they_hold_the_same_numbers(one: list[Piece],
 
 @given(pieces=PIECES, point=ENDS)
 def test_a_point_can_be_taken_out(pieces: list[Piece], point: int) -> None:
-    rest = real_set(read(rf"\mathbb{{R}} \setminus \{{{point}\}}").shape)
-    assert rest == real_set(read(rf"x \ne {point}").shape)
-    assert rest == real_set(read(rf"x<{point} \text{{ or }} x>{point}").shape)
+    rest = real_set(parse(rf"\mathbb{{R}} \setminus \{{{point}\}}").content)
+    assert rest == real_set(parse(rf"x \ne {point}").content)
+    assert rest == real_set(parse(rf"x<{point} \text{{ or }} x>{point}").content)
     whole = as_intervals(pieces[:1])
     assert equal(rf"{whole} \setminus \{{{point}\}}", whole) == (not holds(pieces[:1], Fraction(point)))
 

@@ -19,7 +19,7 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.killable_worker import ProgramWorker
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers import algebra
+from grpo_env.verifiers.answers.algebra import ALGEBRA, OverLimitError, check_size
 
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")
@@ -32,7 +32,7 @@ RIGHT = r"0.5\sin x+0.5"
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered() -> None:
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
 
 
 def verdict(answer: str, gold: str = GOLD) -> tuple[float | None, str]:
@@ -41,7 +41,7 @@ def verdict(answer: str, gold: str = GOLD) -> tuple[float | None, str]:
 
 
 def worker_pid() -> int:
-    pid = algebra._worker.pid
+    pid = ALGEBRA.worker.pid
     assert pid is not None
     return pid
 
@@ -59,7 +59,7 @@ def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
     before = worker_pid()
     assert verdict(SLOW) == (0.0, "timeout")
     assert not alive(before)
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
@@ -76,7 +76,7 @@ def test_a_busy_machine_changes_no_verdict() -> None:
     """The worker gets no processor for longer than the deadline."""
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     os.kill(before, signal.SIGSTOP)
     waking = threading.Timer(1.5, os.kill, (before, signal.SIGCONT))
     waking.start()
@@ -88,7 +88,7 @@ def test_a_busy_machine_changes_no_verdict() -> None:
 def test_a_worker_that_hangs_without_working_is_given_up() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     os.kill(before, signal.SIGSTOP)
     score = Accuracy(timeout=0.1)(Example("x", answer=GOLD), Completion(rf"\boxed{{{RIGHT}}}"))
     assert score.status == "timeout"
@@ -97,12 +97,12 @@ def test_a_worker_that_hangs_without_working_is_given_up() -> None:
 
 def test_a_large_process_keeps_its_worker() -> None:
     """What a process that starts another has held counts as the other's peak in ``getrusage``."""
-    algebra._worker.stop()
+    ALGEBRA.worker.stop()
     ballast = bytearray(1_200_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])  # more than half of the worker's limit, and really held
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() == before
 
@@ -111,14 +111,14 @@ def test_a_worker_that_died_is_replaced() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     os.kill(before, 9)
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     assert verdict(RIGHT) == (1.0, "scored")
     assert worker_pid() != before
 
 
 def test_starting_the_worker_is_not_the_answer_s_time() -> None:
     """Three formulas with less time for all of them than an import of sympy takes."""
-    algebra._worker.stop()
+    ALGEBRA.worker.stop()
     gold, answer = (f"({', '.join(rf'{n}{text}' for n in (2, 3, 4))})" for text in (r"\sin x", r"\cdot\sin x"))
     score = Accuracy(timeout=0.3)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
     assert score.status == "scored", score
@@ -151,18 +151,18 @@ def test_threads_take_turns() -> None:
 def test_asyncio_is_like_any_caller() -> None:
     async def together() -> list[tuple[float | None, str]]:
         here = verdict(RIGHT)
-        algebra._question.cache_clear()
+        ALGEBRA.clear()
         return [here, *await asyncio.gather(*(asyncio.to_thread(verdict, answer) for answer in (RIGHT, r"\sin x")))]
 
     assert asyncio.run(together()) == [(1.0, "scored"), (1.0, "scored"), (0.0, "scored")]
 
 
 def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algebra, "_worker", ProgramWorker("grpo_env.verifiers.answers.worker", str(220 * 2**20)))
+    monkeypatch.setattr(ALGEBRA, "worker", ProgramWorker("grpo_env.verifiers.answers.worker", str(220 * 2**20)))
     try:
         score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
     finally:
-        algebra._worker.stop()
+        ALGEBRA.worker.stop()
     assert (score.value, score.status) == (0.0, "over_limit"), score
     assert "memory" in score.explanation
     monkeypatch.undo()
@@ -170,7 +170,7 @@ def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) 
 
 
 def _in_child(queue: multiprocessing.Queue[tuple[int, object]]) -> None:
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     queue.put((os.getpid(), verdict(RIGHT)))
     queue.put((worker_pid(), None))
 
@@ -189,14 +189,14 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
     assert queue.get(timeout=60)[0] != worker_pid()
     child.join(60)
     assert child.exitcode == 0
-    algebra._question.cache_clear()
+    ALGEBRA.clear()
     assert verdict(RIGHT) == (1.0, "scored")
 
 
 def test_no_worker_outlives_its_process() -> None:
     program = (
-        "from grpo_env.verifiers.answers import algebra\n"
-        r"print(algebra.same_formula(r'\sin x+1', r'1+\sin x', None, 5.0), algebra._worker.pid)"
+        "from grpo_env.verifiers.answers.algebra import ALGEBRA, TimeLimit\n"
+        r"print(ALGEBRA.same(r'\sin x+1', r'1+\sin x', TimeLimit(5.0)), ALGEBRA.worker.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     right, pid = done.stdout.split()
@@ -214,11 +214,11 @@ def test_the_exact_path_needs_no_worker_and_no_sympy() -> None:
         "from grpo_env.core import Completion, Example\n"
         "from grpo_env.verifiers.accuracy import Accuracy\n"
         "from grpo_env.verifiers import compose, format, process, reasoning, tags\n"
-        "from grpo_env.verifiers.answers import algebra\n"
+        "from grpo_env.verifiers.answers.algebra import ALGEBRA\n"
         r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
         r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
         "    print(Accuracy()(Example('x', answer=gold), Completion(answer)).value)\n"
-        "assert algebra._worker.pid is None\n"
+        "assert ALGEBRA.worker.pid is None\n"
         "heavy = {'sympy', 'torch', 'numpy', 'yaml', 'pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
@@ -238,7 +238,7 @@ def test_sizes_are_checked_before_anything_is_sent() -> None:
         "((9!)!)!",
         "x+1e9999",
     ):
-        with pytest.raises(algebra.OverLimitError):
-            algebra.check_size(text)
+        with pytest.raises(OverLimitError):
+            check_size(text)
     for text in (r"e^{x^2}", "10!", r"\binom{10}{3}", "x^{100}", r"2^{10}"):
-        algebra.check_size(text)
+        check_size(text)

@@ -2,18 +2,17 @@
 
 Signals work on the main thread only and threads cannot be stopped, so a deadline is kept by ending a process. It is
 counted in the worker's processor time, so that a busy machine changes no verdict; by the clock it is ``PATIENCE``
-times as long. There is one worker per process that asks, started on first use (which is not part of any deadline) and
-replaced when it had to be killed.
-Sizes are checked before anything is sent: most hostile answers never reach the worker.
+times as long, and starting the worker is not part of it. Sizes are checked before anything is sent: most hostile
+answers never reach the worker.
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
@@ -25,6 +24,7 @@ PATIENCE = 5.0  # seconds by the clock for one of processor time
 MAX_LENGTH = 1000
 MAX_NESTING = 30
 MAX_NUMBER = 1000  # for exponents, factorials and binomials
+MAX_RESULTS = 4096  # that are remembered
 
 _TOWER = re.compile(r"[\d!)}]\s*(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*[\d!]+\s*[)}]{0,3}\s*(?:\^|\*\*)")
 _EXPONENT = re.compile(r"(?:\^|\*\*|\d[eE])\s*[{(]{0,3}\s*[-+]?\s*(\d+)(!?)")
@@ -38,11 +38,11 @@ _FUNCTIONS = {
 _BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
 
 
-_LATE = "no verdict in time"
-
-
 class DeadlineError(Exception):
-    """The deadline passed and the worker was killed."""
+    """No result in time; the worker may have been killed."""
+
+    def __init__(self) -> None:
+        super().__init__("no result in time")
 
 
 class UnreadableError(Exception):
@@ -54,60 +54,113 @@ class UnreadableError(Exception):
 
 
 @dataclass
-class _Question:
-    """A comparison, its verdict once there is one, and the longest time that was not enough for it."""
+class TimeLimit:
+    """Seconds of processor time: for one comparison, and for all comparisons that share this object together."""
 
-    right: bool | None = None
-    late: float = 0.0
+    seconds: float = 1.0
+    total: float = inf
+    """What is left; comparisons reduce it."""
 
-
-@lru_cache(maxsize=4096)
-def _question(gold: str, answer: str, rel_tol: float | None, decimals: int | None) -> _Question:
-    return _Question()
-
-
-def spent() -> float:
-    """Seconds of processor time that computer algebra has taken for this thread so far, without its start."""
-    return getattr(_clock, "seconds", 0.0)
+    def left(self) -> float:
+        """Seconds that the next comparison may take."""
+        return min(self.seconds, self.total)
 
 
-def same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None = None) -> bool:
-    """Whether two formulas in normal LaTeX are worth the same.
+class _Comparison(NamedTuple):
+    gold: str
+    answer: str
+    rel_tol: float | None
+    decimals: int | None
 
-    Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
+
+class Algebra:
+    """The computer algebra of this process: its worker, which starts when it is first needed, and known results.
+
+    Threads take turns; a forked process starts a worker of its own (see ``ProgramWorker``).
     """
-    question = _question(gold, answer, rel_tol, decimals)
-    if question.right is None:
-        if timeout <= question.late:
-            raise DeadlineError(_LATE)
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self.worker = ProgramWorker(f"{__package__}.worker", str(memory))
+        self._results: dict[_Comparison, bool] = {}
+        self._too_slow: dict[_Comparison, float] = {}  # the longest time that was not enough
+
+    def same(
+        self, gold: str, answer: str, time: TimeLimit, rel_tol: float | None = None, decimals: int | None = None
+    ) -> bool:
+        """Whether two formulas in normal LaTeX are equal.
+
+        Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
+        """
+        comparison = _Comparison(gold, answer, rel_tol, decimals)
+        if comparison in self._results:
+            return self._results[comparison]
+        seconds = time.left()
+        if seconds <= self._too_slow.get(comparison, 0.0):
+            raise DeadlineError
         try:
-            question.right = _same_formula(gold, answer, rel_tol, timeout, decimals)
+            result = self._compare(comparison, time)
         except DeadlineError:
-            question.late = timeout
+            _remember(self._too_slow, comparison, seconds)
             raise
-    return question.right
+        _remember(self._results, comparison, result)
+        return result
+
+    def _compare(self, comparison: _Comparison, time: TimeLimit) -> bool:
+        gold, answer, rel_tol, decimals = comparison
+        check_size(answer)
+        check_size(gold)
+        decided = decide(gold, answer)
+        if decided is not None and (decided or (rel_tol is None and decimals is None)):
+            return decided
+        if (is_constant(gold) and _has_word(answer)) or (is_constant(answer) and _has_word(gold)):
+            return False
+        return bool(self.ask(comparison._asdict(), time)["same"])
+
+    def ask(self, request: dict[str, Any], time: TimeLimit) -> dict[str, Any]:
+        """The worker's reply. Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``."""
+        seconds = time.left()
+        if seconds <= 0:
+            raise DeadlineError
+        request = {**request, "deadline": seconds}
+        try:
+            try:
+                reply = self.worker.ask(request, PATIENCE * seconds)
+            except WorkerDiedError:  # not necessarily because of this request: try once more, with a fresh worker
+                reply = self.worker.ask(request, PATIENCE * seconds)
+        except WorkerDiedError:
+            raise OverLimitError("the algebra worker crashed on it") from None
+        except LateError:
+            time.total -= seconds
+            raise DeadlineError from None
+        time.total -= reply["seconds"]
+        if "over" in reply:
+            raise OverLimitError(f"too large for the worker's {reply['over']}")
+        if "unreadable" in reply:
+            raise UnreadableError(reply["unreadable"])
+        return reply
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self._results.clear()
+        self._too_slow.clear()
 
 
-def _same_formula(gold: str, answer: str, rel_tol: float | None, timeout: float, decimals: int | None) -> bool:
-    check_size(answer)
-    check_size(gold)
-    decided = decide(gold, answer)
-    if decided is not None and (decided or (rel_tol is None and decimals is None)):
-        return decided
-    if (is_constant(gold) and _has_word(answer)) or (is_constant(answer) and _has_word(gold)):
-        return False
-    if timeout <= 0:
-        raise DeadlineError(_LATE)
-    return bool(_ask({"gold": gold, "answer": answer, "rel_tol": rel_tol, "decimals": decimals}, timeout)["same"])
+def _remember(results: dict[_Comparison, Any], comparison: _Comparison, result: Any) -> None:
+    if len(results) >= MAX_RESULTS:
+        results.clear()
+    results[comparison] = result
 
 
-@lru_cache(maxsize=4096)
+ALGEBRA = Algebra()
+
+
+@lru_cache(maxsize=MAX_RESULTS)
 def formula_problem(text: str, timeout: float) -> str | None:
     """Why a formula in normal LaTeX cannot be read, or ``None``."""
     try:
         check_size(text)
         if not readable(text):
-            _ask({"gold": text}, timeout)
+            ALGEBRA.ask({"gold": text}, TimeLimit(timeout))
     except DeadlineError:
         return "reading it takes too long"
     except (OverLimitError, UnreadableError) as error:
@@ -116,7 +169,7 @@ def formula_problem(text: str, timeout: float) -> str | None:
 
 
 def check_size(text: str) -> None:
-    """Raise ``OverLimitError`` for a formula that no honest answer needs and that may take very long."""
+    """Raise ``OverLimitError`` for a formula that may take very long and is larger than any honest answer."""
     if len(text) > MAX_LENGTH:
         raise OverLimitError(f"a formula of {len(text)} characters is too long")
     depth = deepest = 0
@@ -138,34 +191,9 @@ def check_size(text: str) -> None:
 
 
 def _has_word(text: str) -> bool:
-    """Whether a word is in a formula, ``John`` in ``10+John's age``: algebra would take its letters for variables."""
+    """Whether a formula contains a word, ``10+John's age``, whose letters algebra would take for variables."""
     return any(word not in _FUNCTIONS and re.search("[aeiouy]", word) for word in _WORD.findall(text))
 
 
 def _too_large(digits: str) -> bool:
     return len(digits) > 6 or int(digits) > MAX_NUMBER
-
-
-def _ask(request: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """The worker's answer. Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``."""
-    request = {**request, "deadline": timeout}
-    try:
-        try:
-            reply = _worker.ask(request, PATIENCE * timeout)
-        except WorkerDiedError:  # not necessarily because of this request: try once more, with a fresh worker
-            reply = _worker.ask(request, PATIENCE * timeout)
-    except WorkerDiedError:
-        raise OverLimitError("the algebra worker died of it") from None
-    except LateError:
-        _clock.seconds = spent() + timeout
-        raise DeadlineError(_LATE) from None
-    _clock.seconds = spent() + reply["seconds"]
-    if "over" in reply:
-        raise OverLimitError(f"too large for the worker's {reply['over']}")
-    if "unreadable" in reply:
-        raise UnreadableError(reply["unreadable"])
-    return reply
-
-
-_clock = threading.local()
-_worker = ProgramWorker(f"{__package__}.worker", str(MEMORY))

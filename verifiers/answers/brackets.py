@@ -1,4 +1,4 @@
-r"""Cuts a text in normal spelling where no bracket is open: at commas, ``\cup``, ``=``; and finds outer brackets."""
+r"""Splits a text in normal spelling outside of brackets, at commas, ``\cup`` or ``=``; and finds outer brackets."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 _TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
 _DEPTH = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\rangle": -1}
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
-# In a list that has other separators, a comma between digits may be of thousands: 1,000, 2,000
+# In a list with other separators, a comma between digits may separate thousands: 1,000, 2,000
 _OTHER_SEPARATOR = re.compile(r"[,;]\s|;|\s(?:and|or)\s")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _FRENCH = re.compile(r"([\[\]])([^\[\]()]*)([\[\]])")
 
 
 def split(text: str, at: str) -> list[str]:
-    """A text cut at a token, the parts stripped."""
+    """A text split at a token, the parts stripped."""
     if at not in text:
         return [text]
     parts, depth, start = [], 0, 0
@@ -28,7 +28,7 @@ def split(text: str, at: str) -> list[str]:
 
 
 def items(text: str) -> list[str]:
-    """A text cut at its outer commas, semicolons, ``and`` and ``or``."""
+    """A text split at its outer commas, semicolons, ``and`` and ``or``."""
     thousands = _OTHER_SEPARATOR.search(text) is not None
     cuts, depth, at = [], 0, 0
     for match in _TOKENS.finditer(text):
@@ -44,7 +44,7 @@ def items(text: str) -> list[str]:
 
 
 def outer(text: str) -> tuple[str, str]:
-    r"""The outer brackets around all of a text, and what they hold: ``("(]", "3,4")``, or two empty strings.
+    r"""The outer brackets around all of a text, and their content: ``("(]", "3,4")``, or two empty strings.
 
     ``\{…\}`` are ``{}``, ``\langle … \rangle`` are ``<>``.
     """

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from .brackets import split
 from .exact import Number
-from .parsed import Clock, Formula, Group, Reading, Shape
+from .parsed import Clock, Content, Formula, Group, ParsedAnswer
 
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 
-def read_clock(text: str, read: Callable[[str], Reading]) -> Clock | None:
-    """The time of day that a text is, or ``None``. Without am or pm, hours up to 12 leave the half of the day open."""
+def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
+    """The time of day that a text is, or ``None``. Without am or pm, hours from 1 to 12 are ambiguous."""
     if not text[:1].isdecimal():
         return None
     match = _CLOCK.fullmatch(text)
@@ -28,25 +28,25 @@ def read_clock(text: str, read: Callable[[str], Reading]) -> Clock | None:
     if half:
         hour = hour % 12 + 12 * (half == "p")
     sure = bool(half) or not 1 <= hour <= 12
-    return Clock(3600 * (hour % 24) + 60 * minute + second, sure, None if half else read_ratio(text, read))
+    return Clock(3600 * (hour % 24) + 60 * minute + second, sure, None if half else read_ratio(text, parse))
 
 
-def read_ratio(text: str, read: Callable[[str], Reading]) -> Shape | None:
-    """A ratio as what it is worth: of two parts their quotient, of more each part by the last one."""
+def read_ratio(text: str, parse: Callable[[str], ParsedAnswer]) -> Content | None:
+    """A ratio as its value: of two parts their quotient, of more each part divided by the last one."""
     parts = split(text, ":")
     if len(parts) < 2 or not all(part and _QUANTITY.fullmatch(part) for part in parts):
         return None
-    shares = [_share(read(part), read(parts[-1])) for part in parts[:-1]]
-    found = [share for share in shares if share is not None]
-    if len(found) < len(shares):
+    quotients = [_quotient(parse(part), parse(parts[-1])) for part in parts[:-1]]
+    defined = [quotient for quotient in quotients if quotient is not None]
+    if len(defined) < len(quotients):
         return None
-    return found[0].shape if len(found) == 1 else Group("ratio", tuple(found))
+    return defined[0].content if len(defined) == 1 else Group("ratio", tuple(defined))
 
 
-def _share(part: Reading, last: Reading) -> Reading | None:
-    if isinstance(part.shape, Number) and isinstance(last.shape, Number):
-        if not last.shape.value:
+def _quotient(part: ParsedAnswer, last: ParsedAnswer) -> ParsedAnswer | None:
+    if isinstance(part.content, Number) and isinstance(last.content, Number):
+        if not last.content.value:
             return None
-        return Reading(f"{part.text}/{last.text}", Number(part.shape.value / last.shape.value))
+        return ParsedAnswer(f"{part.text}/{last.text}", Number(part.content.value / last.content.value))
     text = rf"\frac{{{part.text}}}{{{last.text}}}"
-    return Reading(text, Formula(text))
+    return ParsedAnswer(text, Formula(text))

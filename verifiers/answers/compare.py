@@ -1,6 +1,6 @@
-r"""Is this answer worth the same as that gold? Exact where possible, computer algebra for the rest.
+r"""Does an answer equal the gold answer? Decided exactly where possible, by computer algebra otherwise.
 
-What counts as the same:
+What counts as equal:
 
     numbers        the same exact value, however written: ``0.5``, ``\frac12``, ``50/100``, ``5\times10^{-1}``,
                    ``0.\overline{3}`` and ``1/3``; no tolerance unless ``rel_tol`` or ``decimals`` is set
@@ -10,27 +10,27 @@ What counts as the same:
     tuples         ``(1,2)``, ``[1,2]``, intervals: in order, with the same brackets; never equal to a set
     real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
-    ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` has to be the gold
+    ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` must equal the gold
     times, ratios  ``3:30 pm`` and ``15:30``, not ``3:30``; ``2:3``, ``4:6`` and ``2/3``
     words          outer punctuation ignored, upper and lower case as well; a choice letter may stand before its text
     formulas       equal values for all values of their variables; equations up to a constant factor
 
-The comparison is symmetric. What only an answer can do wrong, ``2+2`` for 4 or ``4 or 5``, is in ``doubts``.
+The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or ``4 or 5``, is in ``hedging``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor, inf
-from typing import Literal, TypeAlias
+from math import floor
+from typing import Literal, TypeAlias, TypeGuard
 
-from .algebra import UnreadableError, same_formula, spent
+from .algebra import ALGEBRA, TimeLimit, UnreadableError
 from .exact import Number, OverLimitError
 from .intervals import INFINITIES, real_set
 from .normal import squeezed
-from .parsed import Clock, Formula, Group, Reading, Words
+from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
 from .units import same_unit, split_unit
 from .wording import same_words
 
@@ -40,7 +40,7 @@ PERCENT = ("%", 1)
 _RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
 Reason: TypeAlias = Literal[
-    # right
+    # correct
     "the same text",
     "the same number",
     "the same number, one as a percentage",
@@ -53,36 +53,35 @@ Reason: TypeAlias = Literal[
     "equal by algebra",
     # wrong
     "a different number",
-    "a contradicting unit",
-    "another time",
+    "a different unit",
+    "a different time",
     "different words",
-    "words where mathematics was asked",
-    "mathematics where words were asked",
-    "another kind of answer",
-    "another number of elements",
+    "words where mathematics was expected",
+    "mathematics where words were expected",
+    "a different kind of answer",
+    "a different number of elements",
     "different elements",
-    "several answers where one was asked",
-    "one answer where several were asked",
-    "another name",
+    "several answers where one was expected",
+    "one answer where several were expected",
+    "a different name",
     "not equal by algebra",
     "not evaluated",
     "several different answers",
     "denied",
-    "a hedge",
+    "hedged",
     "a range",
 ]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a task may set about comparing; see ``Accuracy``. ``deadline`` is a time of ``algebra.spent``."""
+    """What a task may set about comparing, see ``Accuracy``; and the time for the comparisons by these rules."""
 
     rel_tol: float | None = None
     decimals: int | None = None
     percent: bool = False
     ignore_case: bool = True
-    timeout: float = 1.0
-    deadline: float = inf
+    time: TimeLimit = field(default_factory=TimeLimit)
 
     @property
     def exact(self) -> bool:
@@ -93,59 +92,69 @@ class Rules:
         """Why two different numbers count as equal, or ``None``."""
         if self.rel_tol and abs(one - other) <= Fraction(str(self.rel_tol)) * max(abs(one), abs(other)):
             return "equal within rel_tol"
-        if self.decimals is not None and not _roundings(one, self.decimals).isdisjoint(
-            _roundings(other, self.decimals)
-        ):
-            return "equal when rounded to decimals"
-        return None
+        if self.decimals is None or _roundings(one, self.decimals).isdisjoint(_roundings(other, self.decimals)):
+            return None
+        return "equal when rounded to decimals"
+
+
+def _roundings(value: Fraction, decimals: int) -> set[int]:
+    """A value rounded to so many decimals, as a multiple of the last one; ties both away from zero and to even."""
+    scaled = value * 10**decimals
+    away = floor(abs(scaled) + Fraction(1, 2))
+    return {away if scaled >= 0 else -away, round(scaled)}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the answer is right, and why."""
+    """Whether the answer is correct, and why."""
 
-    right: bool
+    correct: bool
     reason: Reason
 
 
-def compare(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
-    """Judge an answer. Swapping gold and answer changes nothing.
+def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    """The verdict on an answer. Swapping gold and answer does not change whether it is correct.
 
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
-    one, other = gold.shape, answer.shape
-    if isinstance(one, Number) and isinstance(other, Number) and not (gold.variable and answer.variable):
+    one, other = gold.content, answer.content
+    both_named = gold.variable and answer.variable
+    if isinstance(one, Number) and isinstance(other, Number) and not both_named:
         return _numbers(one, other, rules)
     if type(one) is type(other) and squeezed(gold.text) == squeezed(answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):
-        if isinstance(one, Formula | Words) and isinstance(other, Formula | Words):
-            return _by_algebra(gold, answer, rules)
-        return Verdict(False, "another name")
+        return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return _numbers(one, other, rules)
-    for chain, rest in ((one, answer), (other, gold)):
-        if isinstance(chain, Group) and chain.kind == "chain":
-            verdicts = [compare(item, rest, rules) for item in chain.items]
-            return next((verdict for verdict in verdicts if not verdict.right), verdicts[-1])
+    return _other_kinds(gold, answer, rules)
+
+
+def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    """The verdict where not both are numbers, by the first of these kinds that one of them is."""
+    one, other = gold.content, answer.content
+    if _is_chain(one):
+        return _chain(one, answer, rules)
+    if _is_chain(other):
+        return _chain(other, gold, rules)
     if isinstance(one, Clock) or isinstance(other, Clock):
         return _times(gold, answer, rules)
     if isinstance(one, Group) and isinstance(other, Group):
         return _groups(one, other, rules)
-    if isinstance(one, Group) and (one.kind == "set" or isinstance(other, Number)):
-        return Verdict(False, "one answer where several were asked")
-    if isinstance(other, Group) and (other.kind == "set" or isinstance(one, Number)):
-        return Verdict(False, "several answers where one was asked")
+    if _lists_several(one, other):
+        return Verdict(False, "one answer where several were expected")
+    if _lists_several(other, one):
+        return Verdict(False, "several answers where one was expected")
     if isinstance(one, Words) or isinstance(other, Words):
         return _words(gold, answer, rules)
-    if any(isinstance(shape, Formula) and shape.text in INFINITIES for shape in (one, other)):
+    if any(isinstance(content, Formula) and content.text in INFINITIES for content in (one, other)):
         return Verdict(False, "a different number")
     return _by_algebra(gold, answer, rules)
 
 
 def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
     if not same_unit(gold.unit, answer.unit):
-        return Verdict(False, "a contradicting unit")
+        return Verdict(False, "a different unit")
     if gold.equals(answer):
         return Verdict(True, "the same number")
     if reason := rules.close(gold.value, answer.value):
@@ -157,88 +166,109 @@ def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
     return Verdict(False, "a different number")
 
 
-def _roundings(value: Fraction, decimals: int) -> set[int]:
-    """A value in units of the last decimal, rounded to the nearest; of a tie away from zero, and to even."""
-    scaled = value * 10**decimals
-    away = floor(abs(scaled) + Fraction(1, 2))
-    return {away if scaled >= 0 else -away, round(scaled)}
+def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
+    if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
+        return _by_algebra(gold, answer, rules)
+    return Verdict(False, "a different name")
 
 
-def _times(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
-    one, other = gold.shape, answer.shape
+def _is_chain(content: Content) -> TypeGuard[Group]:
+    return isinstance(content, Group) and content.kind == "chain"
+
+
+def _chain(chain: Group, single: ParsedAnswer, rules: Rules) -> Verdict:
+    """Every side of a chain such as ``2+3=5`` has to be equal to the other answer."""
+    verdicts = [compare(side, single, rules) for side in chain.items]
+    return next((verdict for verdict in verdicts if not verdict.correct), verdicts[-1])
+
+
+def _times(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    one, other = gold.content, answer.content
     if isinstance(one, Clock) and isinstance(other, Clock):
         same = (one.seconds, one.sure) == (other.seconds, other.sure)
-        return Verdict(same, "the same time" if same else "another time")
+        return Verdict(same, "the same time" if same else "a different time")
     clock, rest = (one, answer) if isinstance(one, Clock) else (other, gold)
     if isinstance(clock, Clock) and clock.ratio is not None:
-        return compare(Reading("", clock.ratio), rest, rules)
-    return Verdict(False, "another kind of answer")
+        return compare(ParsedAnswer("", clock.ratio), rest, rules)
+    return Verdict(False, "a different kind of answer")
 
 
-def _words(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
-    one, other = gold.shape, answer.shape
-    if isinstance(one, Words) and isinstance(other, Words):
-        reason = same_words(one, other, rules.ignore_case)
-        return Verdict(reason != "different words", reason)
-    for words, rest in ((one, other), (other, one)):
-        if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
-            return _by_algebra(gold, answer, rules)  # the letter is a variable
-    asked = isinstance(one, Words)
-    return Verdict(False, "mathematics where words were asked" if asked else "words where mathematics was asked")
+def _lists_several(content: Content, other: Content) -> bool:
+    """Whether a content has several parts where the other is single. A tuple next to a formula is left to algebra."""
+    return isinstance(content, Group) and (content.kind == "set" or isinstance(other, Number))
 
 
 def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
     if "union" in (gold.kind, answer.kind):
         one, other = real_set(gold), real_set(answer)
         if one and other and (one == other or rules.exact):
-            return Verdict(one == other, "the same elements" if one == other else "different elements")
+            return _elements(one == other)
     if gold.kind != answer.kind:
-        return Verdict(False, "another kind of answer")
+        return Verdict(False, "a different kind of answer")
     if gold.kind in ("set", "union"):
         if len(gold.items) * len(answer.items) > MAX_PAIRS:
             raise OverLimitError("the set is too large")
-        right = all(any(_same_element(one, other, rules) for other in answer.items) for one in gold.items) and all(
-            any(_same_element(one, other, rules) for one in gold.items) for other in answer.items
-        )
-        return Verdict(right, "the same elements" if right else "different elements")
+        return _elements(_same_set(gold, answer, rules))
     if len(gold.items) != len(answer.items):
-        return Verdict(False, "another number of elements")
-    right = all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True))
-    return Verdict(right, "the same elements" if right else "different elements")
+        return Verdict(False, "a different number of elements")
+    return _elements(all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True)))
 
 
-def _same_element(one: Reading, other: Reading, rules: Rules) -> bool:
-    """Whether two elements are equal. What cannot be read equals nothing, in whichever order elements are looked at."""
+def _elements(same: bool) -> Verdict:
+    return Verdict(same, "the same elements" if same else "different elements")
+
+
+def _same_set(gold: Group, answer: Group, rules: Rules) -> bool:
+    """Whether each set has every element of the other."""
+    none_missing = all(any(_same_element(one, other, rules) for other in answer.items) for one in gold.items)
+    return none_missing and all(any(_same_element(one, other, rules) for one in gold.items) for other in answer.items)
+
+
+def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
+    """Whether two elements are equal. One that cannot be read equals nothing, so that the order does not matter."""
     try:
-        return compare(one, other, rules).right
+        return compare(one, other, rules).correct
     except UnreadableError:
         return False
 
 
-def _by_algebra(gold: Reading, answer: Reading, rules: Rules) -> Verdict:
-    one, other = _formula(gold, keep=answer), _formula(answer, keep=gold)
+def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    one, other = gold.content, answer.content
+    if isinstance(one, Words) and isinstance(other, Words):
+        reason = same_words(one, other, rules.ignore_case)
+        return Verdict(reason != "different words", reason)
+    for words, rest in ((one, other), (other, one)):
+        if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
+            return _by_algebra(gold, answer, rules)  # the letter is a variable
+    if isinstance(one, Words):
+        return Verdict(False, "mathematics where words were expected")
+    return Verdict(False, "words where mathematics was expected")
+
+
+def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
+    one, other = _formula(gold, opposite=answer), _formula(answer, opposite=gold)
     if not same_unit(one.unit, other.unit):
-        return Verdict(False, "a contradicting unit")
+        return Verdict(False, "a different unit")
     if squeezed(one.text) == squeezed(other.text):
         return Verdict(True, "the same text")
-    seconds = min(rules.timeout, rules.deadline - spent())
-    right = same_formula(one.text, other.text, rules.rel_tol, seconds, rules.decimals)
-    return Verdict(right, "equal by algebra" if right else "not equal by algebra")
+    same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
+    return Verdict(same, "equal by algebra" if same else "not equal by algebra")
 
 
-def _formula(reading: Reading, keep: Reading) -> Formula:
-    """What algebra gets: the right-hand side of ``x = ...`` if the other side is no equation, else everything."""
-    shape = reading.shape
-    relation = _RELATION.search(keep.text) is not None
-    if isinstance(shape, Number) and not (reading.variable and relation):
-        return Formula(_latex(shape.value), shape.unit)
-    if isinstance(shape, Formula) and not (reading.variable and relation):
-        return shape
-    if reading.variable and not relation:
-        return Formula(*split_unit(reading.right_side))
-    return Formula(*split_unit(reading.text))
+def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:
+    """What algebra gets: of ``x = ...`` only the right-hand side if the opposite is not an equation or relation."""
+    content = answer.content
+    is_relation = _RELATION.search(opposite.text) is not None
+    if isinstance(content, Number) and not (answer.variable and is_relation):
+        return Formula(_latex(content.value), content.unit)
+    if isinstance(content, Formula) and not (answer.variable and is_relation):
+        return content
+    if answer.variable and not is_relation:
+        return Formula(*split_unit(answer.right_side))
+    return Formula(*split_unit(answer.text))
 
 
 def _latex(value: Fraction) -> str:
-    """An exact value as algebra cannot misread it: not ``5 000``, ``1e3`` or ``2 1/3``."""
+    """An exact value in LaTeX that algebra cannot misread, unlike ``5 000``, ``1e3`` or ``2 1/3``."""
     return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"

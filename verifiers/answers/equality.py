@@ -1,4 +1,4 @@
-"""When two sympy objects are worth the same. Used by the worker process only, since it imports sympy."""
+"""Equality of two sympy objects. Used by the worker process only, since it imports sympy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POINTS = 10
 
 
 class Closeness(NamedTuple):
-    """How far constants may differ: a share of the larger one, or not after rounding to so many decimals."""
+    """How far constants may differ: a fraction of the larger one, or not after rounding to so many decimals."""
 
     rel_tol: float | None = None
     decimals: int | None = None
@@ -26,7 +26,7 @@ EXACTLY = Closeness()
 
 
 def same(a: Any, b: Any, closeness: Closeness = EXACTLY) -> bool:
-    """Whether two sympy objects are worth the same."""
+    """Whether two sympy objects are equal."""
     if isinstance(a, sympy.MatrixBase) or isinstance(b, sympy.MatrixBase):
         alike = isinstance(a, sympy.MatrixBase) and isinstance(b, sympy.MatrixBase) and a.shape == b.shape
         return alike and all(same(one, other, closeness) for one, other in zip(a, b, strict=True))
@@ -58,8 +58,8 @@ def _same_relations(a: Any, b: Any) -> bool:
     return same(_as_set(a), _as_set(b))
 
 
-def _as_set(found: Any) -> Any:
-    return found.as_set() if isinstance(found, Boolean | Relational) else found
+def _as_set(value: Any) -> Any:
+    return value.as_set() if isinstance(value, Boolean | Relational) else value
 
 
 def _same_sets(a: sympy.Set, b: sympy.Set, closeness: Closeness) -> bool:
@@ -76,14 +76,14 @@ def _same_sets(a: sympy.Set, b: sympy.Set, closeness: Closeness) -> bool:
 def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     """Equality of two formulas: of constants as in ``_same_constants``, of functions at points.
 
-    A point is drawn from about 10^5 rational numbers for each variable, by the formulas themselves. Different functions
-    that are quotients of polynomials of degree d agree at one with a probability below 2d/10^5 (Schwartz, 1980), at all
-    of them below (2d/10^5)^8.
+    Each variable of a point is one of about 10^5 rational numbers, drawn with the formulas as the seed. Different
+    quotients of polynomials of degree d agree at a point with a probability below 2d/10^5 (Schwartz, 1980), at
+    all of them below (2d/10^5)^8.
     """
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
     if not symbols:
         return _same_constants(a, b, closeness)
-    # Where a root or logarithm is not real, neither is what it stands in, though two of them may make a real product.
+    # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
     roots = [part for part in a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log) if not _is_power(part)]
     agreed = 0
     for point in _points(a, b, symbols):
@@ -122,7 +122,7 @@ def _real(value: Any) -> bool:
 def _same_constants(a: Any, b: Any, closeness: Closeness, digits: int = PROOF_DIGITS) -> bool:
     """Equality of two constants: exact if their difference is rational, else to ``digits`` significant digits.
 
-    Sums and integrals that are not worked out are equal to 30 digits.
+    Unevaluated sums and integrals are compared to 30 digits.
     """
     if a.is_infinite or b.is_infinite:
         return bool(a == b)

@@ -1,9 +1,8 @@
-r"""Numbers, exactly: what a short text such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}`` is worth.
+r"""Exact values of short texts such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}``.
 
-No floating point, no computer algebra. ``read_number`` knows integers, decimals, fractions, mixed numbers, repeating
-decimals, powers of ten, numerals of a base (``101_2``), magnitudes (4 million), percents, currencies and units, and
-gives a ``Number`` or ``None``; it raises ``OverLimitError`` for numbers larger than any honest answer, before
-computing them.
+No floating point and no computer algebra. ``read_number`` reads integers, decimals, fractions, mixed numbers, repeating
+decimals, powers of ten, numerals of a base (``101_2``), magnitudes (4 million), percents, currencies and units; it
+raises ``OverLimitError`` for numbers larger than any honest answer, before computing them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .units import Unit, joined, read_unit
 
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
-MAX_PERIODIC = 400  # digits of a decimal whose period is to be found
+MAX_PERIODIC = 400  # digits of a decimal whose period is searched for
 
 _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
@@ -50,9 +49,9 @@ class OverLimitError(ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """An exact value with what stood around it. ``unit`` is empty where none was written.
+    """An exact value and its unit, which is empty if none was written.
 
-    ``numeral`` is what the digits of a numeral with a base (``101_2``) are in decimals, 101.
+    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101.
     """
 
     value: Fraction
@@ -60,7 +59,7 @@ class Number:
     numeral: Fraction | None = None
 
     def equals(self, other: Number) -> bool:
-        """Whether the values are the same; of a numeral with a base, the base may be left out."""
+        """Whether the values are the same. A numeral with a base also equals its digits without the base."""
         if self.value == other.value:
             return True
         if self.numeral is not None and other.numeral is None:
@@ -69,7 +68,7 @@ class Number:
 
 
 def read_number(text: str) -> Number | None:
-    """The number that a text in normal spelling is, all of it, or ``None``. Raises ``OverLimitError``."""
+    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``."""
     if text.isdecimal() and text.isascii():
         return Number(_integer(text))
     if not any(character.isdigit() for character in text):
@@ -84,10 +83,10 @@ def read_number(text: str) -> Number | None:
         if (match := _CURRENCY.match(text, at)) and not currency:
             currency = match[1] or _CODES[match[2].lower()]
             at = match.end()
-    read = _read_value(text, _skip_spaces(text, at))
-    if read is None:
+    reading = _read_value(text, _skip_spaces(text, at))
+    if reading is None:
         return None
-    value, numeral, at = read
+    value, numeral, at = reading
     if match := _MAGNITUDE.match(text, at):
         value, at = value * 10 ** _MAGNITUDES[match[1].lower()], match.end()
     unit = read_unit(text, at)
@@ -97,7 +96,7 @@ def read_number(text: str) -> Number | None:
 
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
-    """The value, the digits of a numeral with a base read as decimals, and where it ends."""
+    """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
     if match := _BASED.match(text, at):
         return _numeral(match[1], match[2] or match[3] or match[4], match.end())
     if match := _FRACTION.match(text, at):
@@ -154,7 +153,7 @@ def _repeating(whole: str, fixed: str, period: str) -> Fraction:
 
 
 def _period(digits: str) -> str | None:
-    """The digits that ``0.8333...`` repeats at its end, at least twice: those that account for most of it."""
+    """The period of ``0.8333...``: of the digits repeated at least twice at its end, those that cover most of it."""
     if len(digits) > MAX_PERIODIC:
         return None
     best = (0, 0)

@@ -1,6 +1,6 @@
-r"""Formulas whose equality is decided exactly and at once, without computer algebra.
+r"""Formulas whose equality is decided exactly and quickly, without computer algebra.
 
-What is read: sums, products, quotients and integer powers of rational numbers, variables, ``\pi``, ``i`` and square
+These are sums, products, quotients and integer powers of rational numbers, variables, ``\pi``, ``i`` and square
 roots of rational numbers; an equation between two of these. Other functions, other roots, ``e``, and whatever is
 ambiguous or large are left to computer algebra.
 """
@@ -41,7 +41,7 @@ class _Token(NamedTuple):
 
 
 class _UndecidedError(Exception):
-    """Not for this module."""
+    """The formula is left to computer algebra."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class _Equation:
     zero: Quotient
 
 
-_Meaning: TypeAlias = Quotient | _Equation
+_Value: TypeAlias = Quotient | _Equation
 
 
 def decide(one: str, other: str) -> bool | None:
-    """Whether two formulas in normal LaTeX are worth the same; ``None`` if that is for computer algebra to tell."""
+    """Whether two formulas in normal LaTeX are equal; ``None`` if that is left to computer algebra."""
     first, second = _read(one), _read(other)
     try:
         return None if first is None or second is None else _same(first, second)
@@ -64,17 +64,17 @@ def decide(one: str, other: str) -> bool | None:
 
 
 def readable(text: str) -> bool:
-    """Whether this module reads a formula."""
+    """Whether this module can read a formula."""
     return _read(text) is not None
 
 
 def is_constant(text: str) -> bool:
-    """Whether this module reads a formula, and it has no variables."""
-    found = _read(text)
-    return isinstance(found, Quotient) and found.is_constant()
+    """Whether this module can read a formula, and it has no variables."""
+    value = _read(text)
+    return isinstance(value, Quotient) and value.is_constant()
 
 
-def _same(one: _Meaning, other: _Meaning) -> bool:
+def _same(one: _Value, other: _Value) -> bool:
     if isinstance(one, Quotient) and isinstance(other, Quotient):
         return one.same(other)
     if isinstance(one, _Equation) and isinstance(other, _Equation):
@@ -83,9 +83,9 @@ def _same(one: _Meaning, other: _Meaning) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> _Meaning | None:
+def _read(text: str) -> _Value | None:
     try:
-        return _meaning(_tokens(text))
+        return _evaluate(_tokens(text))
     except (_UndecidedError, TooLargeError):
         return None
 
@@ -108,7 +108,7 @@ def _tokens(text: str) -> list[_Token]:
     return tokens
 
 
-def _meaning(tokens: list[_Token]) -> _Meaning:
+def _evaluate(tokens: list[_Token]) -> _Value:
     edges = [-1, *(n for n, token in enumerate(tokens) if token.text == "="), len(tokens)]
     sides = [_Parser(tokens[start + 1 : end]).value() for start, end in pairwise(edges)]
     if len(sides) > 2:
@@ -117,7 +117,7 @@ def _meaning(tokens: list[_Token]) -> _Meaning:
 
 
 class _Parser:
-    """Recursive descent. What people read in different ways (``1/2x``, ``2(3)``, ``f(x)``) is not read."""
+    """Recursive descent. Ambiguous formulas (``1/2x``, ``2(3)``, ``f(x)``) are left to computer algebra."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
@@ -168,9 +168,9 @@ class _Parser:
                 return value
 
     def _calls(self, opening: _Token) -> bool:
-        """Whether a bracket behind a symbol holds one thing only, as in ``f(x)``."""
-        behind = [token.text for token in self._tokens[self._at + 2 : self._at + 3]]
-        return self._tokens[self._at - 1].kind == "symbol" and behind == [_CLOSING.get(opening.text, "")]
+        """Whether a bracket after a symbol contains a single token, as in ``f(x)``."""
+        after = [token.text for token in self._tokens[self._at + 2 : self._at + 3]]
+        return self._tokens[self._at - 1].kind == "symbol" and after == [_CLOSING.get(opening.text, "")]
 
     def _factor(self) -> Quotient:
         if self._next().text in ("+", "-"):

@@ -1,11 +1,11 @@
-"""What an answer does wrong by itself, whatever it is worth: it is not worked out, denies, hedges, gives a range."""
+"""What makes an answer wrong whatever its value: it is not evaluated, or it denies, hedges or gives a range."""
 
 from __future__ import annotations
 
 import re
 
 from .compare import Reason
-from .parsed import Formula, Group, Reading
+from .parsed import Formula, Group, ParsedAnswer
 
 _OPERATION = re.compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"
@@ -22,39 +22,36 @@ _HEDGE = re.compile(
 )
 _RANGE = re.compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
 _DENIAL = re.compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
-_UNSURE: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "a hedge"), (_RANGE, "a range"))
+_HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "hedged"), (_RANGE, "a range"))
 
 
-def unevaluated(gold: Reading, answer: Reading) -> bool:
-    """Whether the answer still has to be worked out where the gold is: ``2+2`` for 4, or an integral for its value."""
+def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
+    """Whether the answer is a calculation where the gold answer is not: ``2+2`` for 4, or an integral for its value."""
     golds = list(gold.formulas())
-    plain = any(_PLAIN_CALCULATION.fullmatch(formula.text) for formula in golds)
+    gold_is_calculation = any(_PLAIN_CALCULATION.fullmatch(formula.text) for formula in golds)
+    gold_has_operation = any(_OPERATION.search(formula.text) for formula in golds)
     for formula in _results(answer):
-        if _OPERATION.search(formula.text) and not any(_OPERATION.search(other.text) for other in golds):
+        if _OPERATION.search(formula.text) and not gold_has_operation:
             return True
-        if (
-            _CALCULATION.search(formula.text)
-            and not plain
-            and (not golds or _PLAIN_CALCULATION.fullmatch(formula.text))
-        ):
+        is_calculation = _CALCULATION.search(formula.text) and not gold_is_calculation
+        if is_calculation and (not golds or _PLAIN_CALCULATION.fullmatch(formula.text)):
             return True
     return False
 
 
-def unsure(gold: str, answer: str) -> Reason | None:
-    """Why an answer's own words are no answer where the gold has no such words: it denies, hedges or gives a range."""
-    found: Reason
-    for pattern, found in _UNSURE:
+def hedging(gold: str, answer: str) -> Reason | None:
+    """Why the wording makes an answer wrong: it denies, hedges or gives a range, and the gold answer does not."""
+    for pattern, reason in _HEDGING:
         if pattern.search(answer) and not pattern.search(gold):
-            return found
+            return reason
     return None
 
 
-def _results(answer: Reading) -> list[Formula]:
-    """The formulas in an answer; of a chain ``2+3 = 5`` none if a side of it is worked out."""
-    if isinstance(answer.shape, Group) and answer.shape.kind == "chain":
-        sides = [_results(item) for item in answer.shape.items]
+def _results(answer: ParsedAnswer) -> list[Formula]:
+    """The formulas in an answer; of a chain ``2+3 = 5`` none if one of its sides is evaluated."""
+    if isinstance(answer.content, Group) and answer.content.kind == "chain":
+        sides = [_results(item) for item in answer.content.items]
         return sides[-1] if all(sides) else []
-    if isinstance(answer.shape, Group):
-        return [formula for item in answer.shape.items for formula in _results(item)]
+    if isinstance(answer.content, Group):
+        return [formula for item in answer.content.items for formula in _results(item)]
     return list(answer.formulas())

@@ -1,7 +1,7 @@
-# ruff: noqa: RUF001  (look-alike characters are this module's business)
+# ruff: noqa: RUF001  (replaces look-alike characters)
 r"""One spelling for what is written in many: ``\dfrac12``, ``½`` and ``\frac{1}{2}`` become the same text.
 
-Nothing here changes the mathematical meaning. Inputs are answers, not whole completions: callers bound their length.
+The mathematical meaning stays the same. Inputs are answers, not whole completions: callers bound their length.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = re.compile(r"(?P<before>[\d})\]]|\\pi\s?)?\\text\s*\{(?P<text>[^{}]*)\}")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
-# A power of a digit is left alone: TeX reads 2^10 as 20, nobody else does.
+# A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
 _ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1}
 _WRAPPERS = (
@@ -65,7 +65,7 @@ _WRAPPERS = (
     ("`", "`"),
     ('"', '"'),
 )
-_ENDINGS = ("p.m.", "a.m.", "..")  # where the full stop belongs to the answer
+_ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
 _HTML = re.compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
 _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 
@@ -76,11 +76,7 @@ def normal(text: str) -> str:
     if text.isalnum() and text.isascii():
         return text
     if "\\" in text:
-        text = (
-            re.sub(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}", "", text)
-            .replace(r"\left<", r"\langle ")
-            .replace(r"\right>", r"\rangle ")
-        )
+        text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
         text = _TEXT.sub(_plain_text, text)
@@ -100,7 +96,7 @@ def normal(text: str) -> str:
 
 
 def _plain_text(match: re.Match[str]) -> str:
-    r"""The words of ``\text{…}``. One letter behind a number stays text, which tells the unit m from a variable."""
+    r"""The words of ``\text{…}``. One letter after a number stays text, to tell the unit m from a variable."""
     words = match["text"].strip()
     if match["before"] and len(words) == 1 and words.isalpha():
         return rf"{match['before']}\text{{{words}}}"
@@ -108,7 +104,7 @@ def _plain_text(match: re.Match[str]) -> str:
 
 
 def unwrapped(text: str) -> str:
-    r"""The text without outer white space, ``$…$``, emphasis, quotes, braces, ``\boxed{…}`` and a full stop."""
+    r"""The text without outer white space, ``$…$``, emphasis, quotes, braces, ``\boxed{…}`` and a period."""
     text = text.strip()
     for _ in range(8):
         before = text
@@ -131,14 +127,14 @@ def unwrapped(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text without any space that does not separate two letters or digits: for comparing as strings."""
+    """The text without spaces, except between two letters or digits: for comparing texts."""
     return re.sub(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])", "", text)
 
 
 def _braced(text: str) -> str:
     r"""Braces around every argument of a fraction, binomial or root: ``\frac\pi4`` becomes ``\frac{\pi}{4}``."""
     parts: list[str] = []
-    missing, ours = [0], [False]  # for each open group: arguments still to come, and whether we opened it
+    missing, added = [0], [False]  # for each open group: arguments still to come, and whether its brace was added
     for match in _LATEX.finditer(text):
         token = match.group()
         name = token[:5] if token.startswith("\\sqrt[") else token
@@ -148,10 +144,10 @@ def _braced(text: str) -> str:
         if token == "{" or (arity and missing[-1]):
             parts.append("{")
             missing.append(0)
-            ours.append(token != "{")
-        if token == "}" and len(missing) > 1 and not ours[-1]:
+            added.append(token != "{")
+        if token == "}" and len(missing) > 1 and not added[-1]:
             missing.pop()
-            ours.pop()
+            added.pop()
         if arity:
             missing[-1] = arity
             parts.append(token)
@@ -161,11 +157,11 @@ def _braced(text: str) -> str:
             parts.append(f"{{{token}}}" if missing[-1] and token != "}" else token)
             while missing[-1]:
                 missing[-1] -= 1
-                if missing[-1] or not ours[-1]:
+                if missing[-1] or not added[-1]:
                     break
                 parts.append("}")
                 missing.pop()
-                ours.pop()
+                added.pop()
     return "".join(parts)
 
 

@@ -1,4 +1,4 @@
-r"""Reads an answer: ``x = 2\frac13`` is the number 7/3 with the name x, ``]1,2]`` an interval, ``C) 42`` a choice."""
+r"""Parses an answer: ``x = 2\frac13`` is the number 7/3 with the name x, ``]1,2]`` an interval, ``C) 42`` a choice."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from functools import lru_cache
 from ..arithmetic import equations
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
-from .exact import OverLimitError, read_number
+from .exact import Number, OverLimitError, read_number
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
-from .parsed import Formula, Group, Reading, Shape
+from .parsed import Content, Formula, Group, ParsedAnswer
 from .units import read_unit, split_unit
 from .wording import read_prose, read_words
 
 MAX_LENGTH = 1500
 MAX_NESTING = 20
-MAX_SIGNS = 4  # of plus-minus in one item, each of which doubles what it stands for
+MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 
-# A variable, a function's value f(2), a figure's part AB, \angle ABC or a quantity in words: what stands left of "= 5".
+# What may stand left of "= 5": a variable, a function's value f(2), part of a figure AB, \angle ABC, or words.
 _NAME = (
     r"[A-Za-z]'{0,2}(?:_\{?\s?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{d[a-z]?\}\{d[a-z]\}"
@@ -52,28 +52,29 @@ _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
 @lru_cache(maxsize=1024)  # a hostile answer takes up to 0.25 MiB
-def read(text: str) -> Reading:
-    """Understand an answer. Raises ``OverLimitError`` if it is larger than any honest one."""
+def parse(text: str) -> ParsedAnswer:
+    """Parse an answer. Raises ``OverLimitError`` if it is larger than any honest answer."""
     if len(text) > MAX_LENGTH:
         raise OverLimitError(f"an answer of {len(text)} characters is too long")
     plain = english(normal(text))
     if lead := _LEAD.match(plain):
         plain = normal(plain[lead.end() :])
-    return _read(plain, MAX_NESTING)
+    return _parse(plain, MAX_NESTING)
 
 
 @lru_cache(maxsize=256)
-def read_list(text: str) -> Reading:
-    """An answer as a list of everything that it names, words as well."""
-    return together(tuple(_read(item, MAX_NESTING) for item in items(read(text).text)))
+def parse_list(text: str) -> ParsedAnswer:
+    """An answer as the set of everything that it names, including words."""
+    return as_set(tuple(_parse(item, MAX_NESTING) for item in items(parse(text).text)))
 
 
-def together(readings: tuple[Reading, ...]) -> Reading:
+def as_set(answers: tuple[ParsedAnswer, ...]) -> ParsedAnswer:
     """Several answers as one set."""
-    return Reading(", ".join(reading.text for reading in readings), Group("set", readings))
+    return ParsedAnswer(", ".join(answer.text for answer in answers), Group("set", answers))
 
 
-def _read(text: str, depth: int) -> Reading:
+def _parse(text: str, depth: int) -> ParsedAnswer:
+    """Parse a text in normal spelling whose brackets may be nested ``depth`` deep."""
     if depth == 0:
         raise OverLimitError("brackets are nested too deeply")
     if text.startswith("{"):
@@ -82,40 +83,61 @@ def _read(text: str, depth: int) -> Reading:
     if match := _INFINITY.fullmatch(text):
         text = match[1] + "\\infty"
     if number := read_number(text):
-        return Reading(text, number)
-    if "=" in text and (found := _equation(text, depth)):
-        return found
-    if _RELATION.search(text):
-        if (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
-            return Reading(text, _shape(match[2].strip(), depth - 1), match[1], match[2].strip())
-        if region := inequality(text, lambda end: _read(end, depth - 1)):
-            return Reading(text, region[1], region[0], text)
-    return Reading(text, _shape(text, depth))
+        return ParsedAnswer(text, number)
+    if "=" in text and (equation := _equation(text, depth)):
+        return equation
+    if _RELATION.search(text) and (relation := _relation(text, depth)):
+        return relation
+    return ParsedAnswer(text, _content(text, depth))
 
 
-def _equation(text: str, depth: int) -> Reading | None:
+# Equations and relations
+
+
+def _equation(text: str, depth: int) -> ParsedAnswer | None:
     """``x = 5``, ``(x,y) = (1,2)``, chains such as ``2+3 = 5`` and ``x = 10/2 = 5``; ``None`` for other equations."""
     if value := _calculated(text):
-        return Reading(value, _shape(value, depth))
+        return ParsedAnswer(value, _content(value, depth))
     sides = split(text, "=")
     if not all(sides) or _RELATION.search(text):
         return None
+    if len(sides) == 2 and (definition := _definition(text, sides[0], sides[1], depth)):
+        return definition
+    return _chain(text, sides, depth)
+
+
+def _calculated(text: str) -> str | None:
+    """The number that a true calculation such as ``2+2=4`` has as one of its sides."""
+    calculations = equations(text)
+    if len(calculations) != 1 or not calculations[0].right or text[: calculations[0].start].strip("$ "):
+        return None
+    if read_unit(text, calculations[0].end) is None:
+        return None
+    return next((side.strip() for side in reversed(text.split("=")) if read_number(side.strip())), None)
+
+
+def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | None:
+    """``x = 5``, ``5 = x`` or ``(x,y) = (1,2)``, with what the name stands for."""
+    if _NAMED.fullmatch(value) and not _NAMED.fullmatch(name):
+        name, value = value, name
+    if _NAMED.fullmatch(name) and (len(items(value)) == 1 or read_number(value)):
+        return ParsedAnswer(text, _parse(value, depth - 1).content, name, value)
+    if _NAMED_TUPLE.fullmatch(name) and outer(value)[0] == "()":
+        return ParsedAnswer(text, _parse(value, depth - 1).content, name.replace(" ", ""), value)
+    return None
+
+
+def _chain(text: str, sides: list[str], depth: int) -> ParsedAnswer | None:
+    """Sides that are all constants, such as ``2+3 = 5``; of a longer chain the first ones may be formulas of a name."""
     if len(sides) > 2 and any(len(items(side)) > 1 for side in sides):
         return None
-    name, right = sides[0], sides[-1]
-    if len(sides) == 2:
-        if _NAMED.fullmatch(right) and not _NAMED.fullmatch(name):
-            name, right = right, name
-        if _NAMED.fullmatch(name) and (len(items(right)) == 1 or read_number(right)):
-            return Reading(text, _read(right, depth - 1).shape, name, right)
-        if _NAMED_TUPLE.fullmatch(name) and outer(right)[0] == "()":
-            return Reading(text, _read(right, depth - 1).shape, name.replace(" ", ""), right)
+    named = _NAMED.fullmatch(sides[0]) is not None
     constants = [side for side in sides if _is_constant(side)]
-    if not (constants and (len(constants) == len(sides) or (len(sides) > 2 and _NAMED.fullmatch(name)))):
+    if not (constants and (len(constants) == len(sides) or (len(sides) > 2 and named))):
         return None
-    readings = tuple(_read(side, depth - 1) for side in constants)
-    named = name if _NAMED.fullmatch(name) and not _NAMED.fullmatch(sides[1]) else None
-    return Reading(text, readings[0].shape if len(readings) == 1 else Group("chain", readings), named, constants[-1])
+    values = tuple(_parse(side, depth - 1) for side in constants)
+    content = values[0].content if len(values) == 1 else Group("chain", values)
+    return ParsedAnswer(text, content, sides[0] if named and not _NAMED.fullmatch(sides[1]) else None, constants[-1])
 
 
 def _is_constant(side: str) -> bool:
@@ -124,89 +146,120 @@ def _is_constant(side: str) -> bool:
     return len(items(side)) == 1 and not _VARIABLE.search(_COMMAND.sub("", split_unit(side)[0]))
 
 
-def _calculated(text: str) -> str | None:
-    """The number that a true calculation such as ``2+2=4`` has as one of its sides."""
-    found = equations(text)
-    if len(found) != 1 or not found[0].right or text[: found[0].start].strip("$ "):
-        return None
-    if read_unit(text, found[0].end) is None:
-        return None
-    return next((side.strip() for side in reversed(text.split("=")) if read_number(side.strip())), None)
+def _relation(text: str, depth: int) -> ParsedAnswer | None:
+    r"""``x \in (1,2)`` or an inequality."""
+    if (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
+        return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())
+    if region := inequality(text, lambda end: _parse(end, depth - 1)):
+        return ParsedAnswer(text, region[1], region[0], text)
+    return None
 
 
-def _shape(text: str, depth: int) -> Shape:
-    if number := read_number(text):
-        return number
+# Values
+
+
+def _content(text: str, depth: int) -> Content:
+    """What a text stands for: the first of these that it can be."""
+    return (
+        read_number(text)
+        or _negated_number(text)
+        or read_clock(text, lambda part: _parse(part, depth - 1))
+        or _matrix(text, depth)
+        or _named_set(text)
+        or _set_operation(text, depth)
+        or _bracketed(text, depth)
+        or _listed(text, depth)
+        or read_words(text)
+        or read_ratio(text, lambda part: _parse(part, depth - 1))
+        or _formula(text)
+    )
+
+
+def _negated_number(text: str) -> Number | None:
+    """``-(5)``."""
     kind, inner = outer(text[1:].lstrip()) if text.startswith("-") else ("", "")
-    if kind == "()" and (number := read_number(inner.strip())):
-        return replace(number, value=-number.value)
-    if clock := read_clock(text, lambda part: _read(part, depth - 1)):
-        return clock
-    if match := _MATRIX.fullmatch(text):
-        rows = [row for row in split(match[2], "\\\\") if row]
-        return Group("matrix", tuple(Reading(row, _row(row, depth)) for row in rows))
+    number = read_number(inner.strip()) if kind == "()" else None
+    return replace(number, value=-number.value) if number else None
+
+
+def _matrix(text: str, depth: int) -> Group | None:
+    match = _MATRIX.fullmatch(text)
+    if match is None:
+        return None
+    rows = [row for row in split(match[2], "\\\\") if row]
+    return Group("matrix", tuple(ParsedAnswer(row, _row(row, depth)) for row in rows))
+
+
+def _row(text: str, depth: int) -> Group:
+    return Group("row", tuple(_parse(cell, depth - 1) for cell in split(text, "&")))
+
+
+def _named_set(text: str) -> Group | None:
     if text == "\\emptyset":
         return Group("set", ())
-    if text == "\\mathbb{R}" or _ALL_REALS.fullmatch(text):
-        return REALS
-    if several := _set_operation(text, depth):
-        return several
+    return REALS if text == "\\mathbb{R}" or _ALL_REALS.fullmatch(text) else None
+
+
+def _set_operation(text: str, depth: int) -> Group | None:
+    parts = split(text, "\\cup")
+    if len(parts) > 1:
+        return Group("union", tuple(_parse(part, depth - 1) for part in parts))
+    parts = split(text, "\\setminus")
+    if len(parts) == 2:
+        whole, removed = (real_set(_parse(part, depth - 1).content) for part in parts)
+        return group(rest) if whole and removed and (rest := without(whole, removed)) else None
+    return None
+
+
+def _bracketed(text: str, depth: int) -> Content | None:
+    """A tuple, an interval, a set in braces, or a number in brackets."""
     kind, inner = outer(text)
     parts = items(inner) if kind else []
     if kind == "{}":
         return _such_that(inner, depth) or Group("set", tuple(_expanded(parts, depth)))
     if len(parts) > 1:
-        return Group(kind, tuple(_read(item, depth - 1) for item in parts))
+        return Group(kind, tuple(_parse(part, depth - 1) for part in parts))
     if len(parts) == 1 and read_number(parts[0]):
-        return _shape(parts[0], depth - 1) if kind == "()" else Group(kind, (_read(parts[0], depth - 1),))
-    parts = items(text)
-    if (len(parts) > 1 and all(_mathematical(part) for part in parts)) or (
-        len(parts) == 1 and _PLUS_MINUS.search(text)
-    ):
-        return Group("set", tuple(_expanded(parts, depth)))
-    if words := read_words(text):
-        return words
-    if ratio := read_ratio(text, lambda part: _read(part, depth - 1)):
-        return ratio
-    if _ANGLE.search(text):
-        text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
-    formula = Formula(*split_unit(text))
-    return read_prose(formula.text) or formula
-
-
-def _row(text: str, depth: int) -> Group:
-    return Group("row", tuple(_read(cell, depth - 1) for cell in split(text, "&")))
-
-
-def _set_operation(text: str, depth: int) -> Shape | None:
-    parts = split(text, "\\cup")
-    if len(parts) > 1:
-        return Group("union", tuple(_read(part, depth - 1) for part in parts))
-    parts = split(text, "\\setminus")
-    if len(parts) == 2:
-        whole, removed = (real_set(_read(part, depth - 1).shape) for part in parts)
-        return group(rest) if whole and removed and (rest := without(whole, removed)) else None
+        return _content(parts[0], depth - 1) if kind == "()" else Group(kind, (_parse(parts[0], depth - 1),))
     return None
 
 
-def _such_that(inner: str, depth: int) -> Shape | None:
+def _such_that(inner: str, depth: int) -> Group | None:
     r"""The region that ``\{x \mid x<2\}`` describes."""
     match = _SUCH_THAT.fullmatch(inner)
-    region = inequality(match[2].strip(), lambda end: _read(end, depth - 1)) if match else None
+    region = inequality(match[2].strip(), lambda end: _parse(end, depth - 1)) if match else None
     return region[1] if match and region and region[0] == match[1] else None
 
 
-def _expanded(parts: list[str], depth: int) -> Iterator[Reading]:
+def _listed(text: str, depth: int) -> Group | None:
+    r"""A list without brackets, or the two values of ``\pm``, as a set."""
+    parts = items(text)
+    is_list = len(parts) > 1 and all(_is_mathematical(part) for part in parts)
+    if is_list or (len(parts) == 1 and _PLUS_MINUS.search(text)):
+        return Group("set", tuple(_expanded(parts, depth)))
+    return None
+
+
+def _is_mathematical(part: str) -> bool:
+    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"[A-Za-z]", part) is not None
+
+
+def _expanded(parts: list[str], depth: int) -> Iterator[ParsedAnswer]:
+    r"""The parts, and for each with ``\pm`` all its values."""
     for part in parts:
         signs = len(_PLUS_MINUS.findall(part))
         if signs > MAX_SIGNS:
             raise OverLimitError("too many plus-minus signs")
         for sign, opposite in (("+", "-"), ("-", "+")) if signs else ():
-            reading = _read(_MINUS_PLUS.sub(opposite, _PLUS_MINUS.sub(sign, part, count=1)), depth - 1)
-            yield from reading.shape.items if signs > 1 and isinstance(reading.shape, Group) else (reading,)
+            value = _parse(_MINUS_PLUS.sub(opposite, _PLUS_MINUS.sub(sign, part, count=1)), depth - 1)
+            yield from value.content.items if signs > 1 and isinstance(value.content, Group) else (value,)
         if not signs:
-            yield _read(part, depth - 1)
+            yield _parse(part, depth - 1)
 
 
-def _mathematical(part: str) -> bool:
-    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"[A-Za-z]", part) is not None
+def _formula(text: str) -> Content:
+    """A formula for computer algebra, unless it has words in it."""
+    if _ANGLE.search(text):
+        text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
+    formula = Formula(*split_unit(text))
+    return read_prose(formula.text) or formula

@@ -1,4 +1,4 @@
-"""What an answer can be: a number, several things together, a time, words, or a formula for computer algebra."""
+"""What a parsed answer can be: a number, several parts, a time, words, or a formula for computer algebra."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from .units import Unit
 
 @dataclass(frozen=True)
 class Group:
-    r"""Several things together.
+    r"""An answer of several parts.
 
     ``kind`` is a pair of brackets (``()``, ``[]``, ``(]``, ``[)``, ``<>``), ``set``, ``union``, ``matrix`` and its
     ``row``, ``ratio`` (all but the last part, each divided by the last) or ``chain`` (the sides of ``2+3=5``).
     """
 
     kind: str
-    items: tuple[Reading, ...]
+    items: tuple[ParsedAnswer, ...]
 
 
 @dataclass(frozen=True)
 class Clock:
-    """A time of day. ``sure`` if the half of the day is known; else ``3:30`` may also be a ratio."""
+    """A time of day. ``sure`` if it is known whether it is am or pm; else ``3:30`` may also be a ratio."""
 
     seconds: int
     sure: bool
-    ratio: Shape | None
+    ratio: Content | None
 
 
 @dataclass(frozen=True)
 class Words:
-    """Text that is no mathematics; ``choice`` and ``rest`` are the two parts of ``(C) 42``."""
+    """Text that is not mathematics; ``choice`` and ``rest`` are the two parts of ``(C) 42``."""
 
     text: str
     choice: str = ""
@@ -42,28 +42,28 @@ class Words:
 
 @dataclass(frozen=True)
 class Formula:
-    """Something for computer algebra, in normal LaTeX."""
+    """A formula for computer algebra, in normal LaTeX."""
 
     text: str
     unit: Unit = ()
 
 
-Shape: TypeAlias = Number | Group | Clock | Words | Formula
+Content: TypeAlias = Number | Group | Clock | Words | Formula
 
 
 @dataclass(frozen=True)
-class Reading:
-    """An answer as it was understood: its shape, and for ``x = ...`` the name and what stands right of it."""
+class ParsedAnswer:
+    """An answer as it was understood: its content, and for ``x = ...`` also the name and the right-hand side."""
 
     text: str
-    shape: Shape
+    content: Content
     variable: str | None = None
     right_side: str = ""
 
     def formulas(self) -> Iterator[Formula]:
         """All formulas in it, at any depth."""
-        if isinstance(self.shape, Formula):
-            yield self.shape
-        elif isinstance(self.shape, Group):
-            for item in self.shape.items:
+        if isinstance(self.content, Formula):
+            yield self.content
+        elif isinstance(self.content, Group):
+            for item in self.content.items:
                 yield from item.formulas()

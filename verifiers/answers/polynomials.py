@@ -1,8 +1,8 @@
-r"""Exact arithmetic with quotients of polynomials whose coefficients may hold square roots, ``i`` and ``\pi``.
+r"""Exact arithmetic with quotients of polynomials whose coefficients may contain square roots, ``i`` and ``\pi``.
 
-Why a different normal form is a different value: the square roots of different squarefree integers are linearly
+Different normal forms are different values: the square roots of different squarefree integers are linearly
 independent over the rationals (Besicovitch, 1940), so a sum of them has one normal form; ``\pi`` is transcendental, so
-it behaves as a variable does. These form an integral domain: ``a/b = c/d`` exactly when ``ad = bc``.
+it behaves like a variable. These form an integral domain: ``a/b = c/d`` exactly when ``ad = bc``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ONE: Term = (1, ())
 
 
 class TooLargeError(ArithmeticError):
-    """A result is larger than this module computes, or not of its kind, or a division by zero."""
+    """The result is too large, is not such a quotient, or is a division by zero."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class Quotient:
         return None
 
     def is_constant(self) -> bool:
-        """Whether there is no variable in it."""
+        """Whether it has no variables."""
         return all(name == PI for term in (*self.top, *self.bottom) for name, _ in term[1])
 
     def same(self, other: Quotient) -> bool:
-        """Whether both are worth the same."""
+        """Whether both are equal."""
         return _product(self.top, other.bottom) == _product(other.top, self.bottom)
 
     def proportional(self, other: Quotient) -> bool:
-        """Whether this is the other times a constant that is not zero; the constant may hold roots and pi."""
+        """Whether this is the other times a nonzero constant, which may contain roots and pi."""
         ratio = self / other
         top, bottom = _coefficients(ratio.top), _coefficients(ratio.bottom)
         if not top or top.keys() != bottom.keys():
             return False
         key = next(iter(top))
-        return all(_product(top[each], bottom[key]) == _product(bottom[each], top[key]) for each in top)
+        return all(_product(top[powers], bottom[key]) == _product(bottom[powers], top[key]) for powers in top)
 
     def plus(self, other: Quotient, sign: int) -> Quotient:
         """The sum, or the difference for a ``sign`` of -1."""
@@ -87,7 +87,7 @@ class Quotient:
         return Quotient(_product(self.top, other.bottom), _product(self.bottom, other.top))
 
     def power(self, exponent: Fraction) -> Quotient:
-        """An integer power, or one of halves of a rational number."""
+        """An integer power; of a rational number also a half-integer power."""
         if exponent.denominator == 2:
             return self.root().power(exponent * 2)
         if exponent.denominator > 1 or abs(exponent) > MAX_POWER or not self.top:
@@ -120,7 +120,7 @@ def _squarefree(number: int) -> tuple[int, int]:
         if number % divisor == 0:
             inside, number = inside * divisor, number // divisor
         divisor += 1
-    root = isqrt(number)  # what is left has at most two prime factors
+    root = isqrt(number)  # the rest has at most two prime factors
     return (outside * root, inside) if root * root == number else (outside, inside * number)
 
 
@@ -151,9 +151,9 @@ def _product(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def _coefficients(polynomial: Polynomial) -> dict[tuple[tuple[str, int], ...], dict[Term, Fraction]]:
-    """What stands before each product of variables."""
-    found: dict[tuple[tuple[str, int], ...], dict[Term, Fraction]] = {}
+    """The coefficient of each product of variables."""
+    coefficients: dict[tuple[tuple[str, int], ...], dict[Term, Fraction]] = {}
     for (root, powers), value in polynomial.items():
         constant = tuple(power for power in powers if power[0] == PI)
-        found.setdefault(tuple(power for power in powers if power[0] != PI), {})[root, constant] = value
-    return found
+        coefficients.setdefault(tuple(power for power in powers if power[0] != PI), {})[root, constant] = value
+    return coefficients

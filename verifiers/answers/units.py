@@ -1,22 +1,24 @@
-"""Units: which words behind a number are its unit, and when two units contradict each other.
+"""Units: which words after a number are its unit, and when two units contradict each other.
 
-A unit is a set of words with exponents: ``cm^2``, ``sq cm`` and ``square centimetres`` are one, ``mph`` is miles and
-hours to the power of minus one. Units are never converted.
+A unit is a set of words with exponents: ``cm^2``, ``sq cm`` and ``square centimetres`` are the same, ``mph`` is miles
+times hours to the power of minus one. Units are never converted.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
+
+MAX_WORDS = 8
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
     rf"\s*(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹¢]|/|\\text\{{([A-Za-z])\}}|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
 )
-# What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter said to be text.
+# What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
 _TAIL = re.compile(
     r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
@@ -26,7 +28,7 @@ _SHORT_UNITS = {
     "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph",
     "min", "ms", "hz", "sq", "cu", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
 }  # fmt: skip
-# Letters that may stand for a unit when a space divides them from their number; all others are variables.
+# Letters that may be a unit if a space separates them from their number; all others are variables.
 _LETTER_UNITS = frozenset("mgshLlNJWVKCF")
 _NO_UNITS = {
     "or", "and", "to", "not", "pi", "sqrt", "e", "i", "x", "log", "ln", "sin", "cos", "tan", "cot", "sec",
@@ -36,7 +38,7 @@ _NO_UNITS = {
     "factorial", "choose", "base", "wait", "wrong", "false", "instead", "sorry", "nope", "negative", "unless",
     "except", "versus",
 }  # fmt: skip
-# "4 million", "4 thirds" and "4 point five" are other numbers than 4.
+# "4 million", "4 thirds" and "4 point five" are not 4 with a unit.
 _NUMBER_WORDS = {
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty",
@@ -76,7 +78,7 @@ _SAME_UNITS = {
     **dict.fromkeys(("children",), "child"),
 }
 _SPEEDS = {"mph": "mi", "kph": "km", "kmh": "km"}
-# Measures are contradicted by leaving one out (5 m/s is not 5 m), counted things are not (5 eggs a day, 5 eggs).
+# Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day, 5 eggs).
 _MEASURES = {"m", "cm", "mm", "km", "nm", "g", "mg", "kg", "s", "ms", "min", "h", "L", "ml", "cl", "dl", "in", "ft",
              "mi", "yd", "lb", "oz", "hz", "kw", "gb", "mb", "kb", "N", "J", "W", "V", "K"}  # fmt: skip
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
@@ -90,15 +92,15 @@ def same_unit(first: Unit, second: Unit) -> bool:
     """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
     if not first or not second or first == second:
         return True
-    mine, theirs = _without_pounds(dict(first), dict(second)), _without_pounds(dict(second), dict(first))
-    for these, those in ((mine, theirs), (theirs, mine)):
-        if "unit" in these:  # 12 square units: of any length
-            return these["unit"] in those.values()
-    only_mine, only_theirs = mine.items() - theirs.items(), theirs.items() - mine.items()
-    if (only_mine and only_theirs) or not mine.items() & theirs.items():
+    one, other = _without_pounds(dict(first), dict(second)), _without_pounds(dict(second), dict(first))
+    for unit, opposite in ((one, other), (other, one)):
+        if "unit" in unit:  # 12 square units: of any length
+            return unit["unit"] in opposite.values()
+    only_one, only_other, common = one.items() - other.items(), other.items() - one.items(), one.items() & other.items()
+    if (only_one and only_other) or not common:
         return False
-    shared = {word for word, _ in mine.items() & theirs.items()}
-    return not any(word in _MEASURES and (power > 0 or shared & _MEASURES) for word, power in only_mine | only_theirs)
+    shared = {word for word, _ in common}
+    return not any(word in _MEASURES and (power > 0 or shared & _MEASURES) for word, power in only_one | only_other)
 
 
 def _without_pounds(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
@@ -126,59 +128,90 @@ def joined(sign: str, unit: Unit) -> Unit:
 
 def read_unit(text: str, at: int) -> Unit | None:
     """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else."""
-    unit: dict[str, int] = {}
-    word, raised, sign, start = "", 1, 1, at
-    for _ in range(9):
-        if text[at:].strip() in ("", "."):
-            break
-        match = _UNIT.match(text, at)
-        if match is None:
-            return None
-        word = match[2] or match[1].replace(" ", "")
-        spaced, plain = match[2] is not None or text[at : at + 1] == " ", word.strip(".").lower()
-        rest = text[match.end() :]
-        if plain in _PER and (unit or plain == "/"):
-            if plain == "/" and not unit:
-                return None
-            sign, at = -1, match.end()
-            continue
-        if plain == "per":
-            return None
-        known = plain in _UNITS or (spaced and plain in _FILLERS) or may_be_unit(word, plain, spaced or sign < 0)
-        if plain in _NO_UNITS or plain in _NUMBER_WORDS or not known:
-            return None
-        if plain in ("squared", "cubed") and at == start:  # 4 squared is 16
-            return None
-        at = match.end()
-        power = int(match[3] or match[4] or 1)
-        if plain in _RAISED:
-            if plain in _BEFORE and rest.strip(" ."):
-                raised = _RAISED[plain]
-            elif unit:
-                last = next(reversed(unit))
-                unit[last] *= _RAISED[plain]
-            else:
-                return None
-            continue
-        if plain in _FILLERS and not (plain == "in" and not unit and not rest.strip(" .")):
-            continue
-        if plain in _SPEEDS:
-            unit |= {_SPEEDS[plain]: 1, "h": -1}
-            continue
-        if plain == "percent" or plain == "%":
-            unit["%"] = 1
-            continue
-        if word[0] == "°":
-            unit |= {"°": 1} | ({word[-1]: 1} if word[-1] in "CF" else {})
-            continue
-        name = "unit" if plain in _UNITS else _SAME_UNITS.get(plain, word if len(word) == 1 else _singular(plain))
-        unit[name] = unit.get(name, 0) + sign * power * raised
-        raised = 1
-    else:
+    words = _unit_words(text, at)
+    if words is None:
         return None
+    unit: dict[str, int] = {}
+    sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
+    for word in words:
+        if word.plain in _PER and (unit or word.plain == "/"):
+            if not unit:
+                return None
+            sign = -1
+        elif not _in_unit(word, spaced=word.spaced or sign < 0):
+            return None
+        elif word.plain in _BEFORE and not word.last:
+            raised = _RAISED[word.plain]
+        elif word.plain in _RAISED:
+            if not unit:
+                return None
+            unit[next(reversed(unit))] *= _RAISED[word.plain]
+        elif word.plain in _FILLERS and not (word.plain == "in" and not unit and word.last):
+            continue
+        elif compound := _compound_unit(word):
+            unit |= compound
+        else:
+            name = _unit_name(word)
+            unit[name] = unit.get(name, 0) + sign * word.power * raised
+            raised = 1
     if unit.get("unit") == 1:
         del unit["unit"]
     return tuple(sorted(unit.items()))
+
+
+class _Word(NamedTuple):
+    """A word that may belong to a unit. ``plain`` is its lower case; ``spaced`` if it cannot be a variable."""
+
+    text: str
+    plain: str
+    power: int
+    spaced: bool
+    first: bool
+    last: bool
+
+
+def _unit_words(text: str, start: int) -> list[_Word] | None:
+    """The rest of a text as words of a unit; ``None`` if it has other parts or too many words."""
+    words: list[_Word] = []
+    at = start
+    while text[at:].strip() not in ("", "."):
+        match = _UNIT.match(text, at)
+        if match is None or len(words) == MAX_WORDS:
+            return None
+        word = match[2] or match[1].replace(" ", "")
+        spaced = match[2] is not None or text[at] == " "
+        last = not text[match.end() :].strip(" .")
+        power = int(match[3] or match[4] or 1)
+        words.append(_Word(word, word.strip(".").lower(), power, spaced, at == start, last))
+        at = match.end()
+    return words
+
+
+def _in_unit(word: _Word, spaced: bool) -> bool:
+    """Whether a word may be part of a unit where it stands."""
+    if word.plain == "per" or word.plain in _NO_UNITS or word.plain in _NUMBER_WORDS:
+        return False
+    if word.plain in ("squared", "cubed") and word.first:  # 4 squared is 16
+        return False
+    is_filler = word.spaced and word.plain in _FILLERS
+    return word.plain in _UNITS or is_filler or may_be_unit(word.text, word.plain, spaced)
+
+
+def _compound_unit(word: _Word) -> dict[str, int]:
+    """The factors of speeds, percent and degrees; empty for other words."""
+    if word.plain in _SPEEDS:
+        return {_SPEEDS[word.plain]: 1, "h": -1}
+    if word.plain in ("percent", "%"):
+        return {"%": 1}
+    if word.text[0] == "°":
+        return {"°": 1} | ({word.text[-1]: 1} if word.text[-1] in "CF" else {})
+    return {}
+
+
+def _unit_name(word: _Word) -> str:
+    if word.plain in _UNITS:
+        return "unit"
+    return _SAME_UNITS.get(word.plain, word.text if len(word.text) == 1 else _singular(word.plain))
 
 
 def _singular(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Answers in words: which texts are words and no mathematics, and when two of them say the same."""
+"""Answers in words: which texts are words and not mathematics, and when two of them are equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FUNCTIONS = {
 _LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
 _ANOTHER_CHOICE = re.compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
-_HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # behind a letter: it is not the text of that choice
+_HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: not the text of that choice
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
@@ -28,7 +28,7 @@ _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
 def read_words(text: str) -> Words | None:
-    """The words that a text in normal spelling is, or ``None`` if it is mathematics."""
+    """A text in normal spelling as words, or ``None`` if it is mathematics."""
     if letter := _LETTER.fullmatch(text):
         return Words(letter[1])
     choice = _CHOICE.fullmatch(text)
@@ -43,7 +43,7 @@ def read_words(text: str) -> Words | None:
 
 
 def read_prose(text: str) -> Words | None:
-    """A formula with words in it that algebra would take for products of letters (``0 or 7`` for 0), as words."""
+    """A formula as words if it contains any that algebra would take for products of letters (``0 or 7``)."""
     for word in _LETTERS.findall(text):
         product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)
         prose = word.lower() in _LITTLE_WORDS or (len(word) > 3 and word[0] != "\\" and not product)
@@ -55,14 +55,14 @@ def read_prose(text: str) -> Words | None:
 def same_words(
     one: Words, other: Words, ignore_case: bool
 ) -> Literal["the same words", "the same choice", "different words"]:
-    """Whether two answers in words say the same. Lists of words are in any order."""
-    mine, theirs = (_cased(words, ignore_case) for words in (one, other))
-    if mine.text == theirs.text or sorted(_LIST.split(mine.text)) == sorted(_LIST.split(theirs.text)):
+    """Whether two answers in words are equal. Lists of words may be in any order."""
+    first, second = (_cased(words, ignore_case) for words in (one, other))
+    if first.text == second.text or sorted(_LIST.split(first.text)) == sorted(_LIST.split(second.text)):
         return "the same words"
-    if mine.choice and theirs.choice:
-        same = (mine.choice, mine.rest) == (theirs.choice, theirs.rest)
+    if first.choice and second.choice:
+        same = (first.choice, first.rest) == (second.choice, second.rest)
     else:
-        same = mine.choice == theirs.text or theirs.choice == mine.text
+        same = first.choice == second.text or second.choice == first.text
     return "the same choice" if same else "different words"
 
 

@@ -97,7 +97,7 @@ def _exact(found: Any) -> Any:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Judge a request: ``{"gold"}`` to try reading it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare."""
+    """Answer a request: ``{"gold"}`` to try to read it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare."""
     texts = [request["gold"], request.get("answer")]
     is_complex = any(_COMPLEX.search(text) for text in texts if text)
     read_texts = []
@@ -130,7 +130,7 @@ def main() -> None:
 def _reply(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return answer(request)
-    except (MemoryError, SystemError):  # C code out of memory may forget to say so
+    except (MemoryError, SystemError):  # C code may report running out of memory as a SystemError
         return {"over": "memory"}
     except RecursionError:
         return {"over": "nesting"}

@@ -1,0 +1,54 @@
+r"""Which text of a completion is its final answer.
+
+Only what the model writes *after* its reasoning counts:
+
+    reasoning block closed        the text after it (a lone ``</think>`` closes what a template opened)
+    reasoning block not closed    no answer
+    no reasoning tag at all       the whole text
+
+In that text the first of these sources that is present decides; a task may name fewer of them, or another order:
+
+    answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
+    boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
+    hashes         ``#### 18`` with a number, or as the last line
+    phrase         "The answer is 18.", "Final answer: $18$", "**Answer:** 18"
+    a_line         ``A: 18``
+    last_line      if it is a short answer by itself, or contains one bold ``**18**``
+
+A source yields all answers that it names, in order and without repetitions of the same text. Several different answers
+are no answer; the caller decides that. An answer that a weaker source names after the last tag or box is added to them,
+and contradicts them if it differs (see ``later``). An answer that is denied (``not \boxed{4}``) is not accepted.
+Every search is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grpo_env.core import Completion, Format
+
+from ...blocks import find_tags, whole_turn
+from .answer_tag import from_answer_tags
+from .extracted import SOURCES, ExtractedAnswer, Source
+from .later import IN_TEXT, answer_in, with_later_answers
+
+__all__ = ["SOURCES", "ExtractedAnswer", "Source", "answer_in", "final_answer"]
+
+
+def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
+    """The final answer of a completion, by the rules at the top of this module."""
+    text = whole_turn(format, completion)[0]
+    if format.reasoning:
+        tags = find_tags(text, format.reasoning)
+        if tags and not tags[-1].closing:
+            return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
+        text = text[tags[-1].end :] if tags else text
+    for source in sources:
+        if source == "answer_tag":
+            tags = find_tags(text, format.answer) if format.answer else []
+            extracted = from_answer_tags(text, tags, sources) if tags else None
+        else:
+            extracted = IN_TEXT[source](text)
+        if extracted is not None:
+            return with_later_answers(extracted, text, sources)
+    return ExtractedAnswer((), "none", "no final answer in the text")

@@ -1,0 +1,32 @@
+"""The source ``answer_tag``: ``<answer>18</answer>``, or whatever the task calls the tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...blocks import Tag
+from .extracted import MAX_ANSWERS, ExtractedAnswer, Source, extracted, is_denied
+from .later import answer_in
+
+
+def from_answer_tags(text: str, tags: list[Tag], sources: Sequence[Source]) -> ExtractedAnswer:
+    """The answers inside all pairs of tags; none if a pair is incomplete, nested or empty."""
+    contents, denied = [], False
+    opening: Tag | None = None
+    for tag in tags:
+        if not tag.closing:
+            if opening is not None:
+                return ExtractedAnswer((), "answer_tag", "answer tags are nested")
+            opening = tag
+        elif opening is not None:
+            contents.append(text[opening.end : tag.start])
+            denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
+            opening = None
+    if opening is not None or not contents:
+        return ExtractedAnswer((), "answer_tag", "the answer tag is not closed")
+    parts = [answer_in(content, sources) for content in contents]
+    for part in parts:
+        if not part.answers:
+            return part
+    answers = [answer for part in parts for answer in part.answers]
+    return extracted(answers, "answer_tag", denied=denied or any(part.denied for part in parts), end=tags[-1].end)

@@ -1,0 +1,46 @@
+r"""The source ``boxed``: ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``."""
+
+from __future__ import annotations
+
+import re
+
+from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
+
+NOT_CLOSED = "the box is not closed"
+
+_SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
+_BOX = re.compile(
+    r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\.|[{}]", re.DOTALL
+)
+_BLANK = re.compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~])*")
+
+
+def boxed(text: str) -> ExtractedAnswer | None:
+    """The contents of the outermost boxes that are not blank."""
+    if "\\boxed" not in text and "\\fbox" not in text:
+        return None
+    open_braces: list[tuple[int, int] | None] = []  # where the box and its content start, for those of a box
+    answers: list[str] = []
+    denied, depth, end = False, 0, 0
+    for match in _BOX.finditer(text):
+        token = match.group()
+        if token == "}" and open_braces:
+            box = open_braces.pop()
+            depth -= box is not None
+            content = text[box[1] : match.start()] if box is not None and depth == 0 else ""
+            if box is not None and not _BLANK.fullmatch(content):
+                end = match.end()
+                answers.append(content)
+                denied = denied or (len(answers) <= MAX_ANSWERS and is_denied(text, box[0]))
+        elif match["bare"] and depth == 0:
+            end = match.end()
+            answers.append(match["bare"])
+            denied = denied or (len(answers) <= MAX_ANSWERS and is_denied(text, match.start()))
+        elif token == "{":
+            open_braces.append(None)
+        elif token[-1] == "{" and len(token) > 2:
+            open_braces.append(match.span())
+            depth += 1
+    if depth:
+        return ExtractedAnswer((), "boxed", NOT_CLOSED)
+    return extracted(answers, "boxed", "the box is empty", denied, end)

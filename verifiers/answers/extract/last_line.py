@@ -1,0 +1,24 @@
+"""The source ``last_line``: a short last line, or the only bold text in it."""
+
+from __future__ import annotations
+
+import re
+
+from .extracted import ExtractedAnswer, extracted
+
+MAX_LENGTH = 80
+MAX_WORDS = 6
+
+_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
+_RULES = "`~*_=-# "  # a line of these is a fence or a rule
+
+
+def last_line(text: str) -> ExtractedAnswer | None:
+    """The last line if it is short, or its bold text if there is one in a longer line."""
+    line = text.rstrip()[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
+    bold = {match.strip() for match in _BOLD.findall(line)}
+    if len(bold) == 1 and bold != {line.strip("*")}:
+        return extracted(list(bold), "last_line")
+    if not line.strip(_RULES) or len(line) > MAX_LENGTH or len(line.split()) > MAX_WORDS:
+        return None
+    return extracted([line], "last_line")
