@@ -96,7 +96,7 @@ def measure(task: str, file: Path, out: Path, workers: int, options: Options) ->
     """Score a file and print what it took."""
     start, before = time.perf_counter(), time.process_time()
     with Memory() as memory:
-        tally = score_files(load_task(task), [file], out, options, workers=workers, talk=Console(stderr=True))
+        tally = score_files(load_task(task), [file], out, options, workers=workers, console=Console(stderr=True))
     wall, own = time.perf_counter() - start, time.process_time() - before
     report(tally, wall, own, memory, file.stat().st_size, out.stat().st_size)
 
@@ -108,8 +108,8 @@ def report(tally: ScoreSummary, wall: float, own: float, memory: Memory, read: i
     print(f"{count / wall:,.0f} a second; {count / total:,.0f} per second of processor time ({total:,.1f} s)")
     print(f"memory: {memory.own / 2**20:,.0f} MiB, largest scoring process {memory.largest_child / 2**20:,.0f} MiB")
     shares = {
-        "verdicts": tally.verdicts,
-        "rows read and written": tally.seconds - tally.verdicts,
+        "verdicts": tally.scoring_seconds,
+        "rows read and written": tally.seconds - tally.scoring_seconds,
         "handed over": own,
     }
     for what, seconds in shares.items():
@@ -158,7 +158,7 @@ def trial(task: str, file: Path, folder: Path, workers: int, kills: int, seed: i
 
 
 def going_on(said: str) -> str:
-    return next((line for line in said.splitlines() if line.startswith("going on")), "from the beginning")
+    return next((line for line in said.splitlines() if line.startswith("resuming")), "from the beginning")
 
 
 def differs(expected: Path, out: Path) -> None:

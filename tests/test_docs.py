@@ -105,7 +105,7 @@ def test_the_agreement_reported_in_the_readme(task, file, fields, agreement):
     for result in score_records(task, fields, read_records(Path(os.environ["GRPO_ENV_DATA"]) / file), 1):
         summary.add(result, task.metric)
     assert summary.bad_rows == 0
-    assert (summary.labelled, dict(summary.disagreements)) == agreement
+    assert (summary.labeled, dict(summary.disagreements)) == agreement
 
 
 def test_the_readmes_in_both_languages_agree():

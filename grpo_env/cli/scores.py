@@ -67,7 +67,7 @@ def score(
         workers=workers,
         engine=engine,
         restart=restart,
-        talk=talk,
+        console=talk,
     )
     if tally.bad_rows:
         raise typer.Exit(1)

@@ -1,1 +1,1 @@
-"""Files of rows: JSONL, JSON, CSV and Parquet, compressed or not, read and written as streams."""
+"""Reads and writes files of rows as streams: JSONL, JSON, CSV and Parquet, compressed or not."""

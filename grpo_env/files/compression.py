@@ -1,4 +1,4 @@
-"""The bytes of a file or of standard input, decompressed, with a look at the first of them."""
+"""Opens a file or standard input, decompresses it, and peeks at its first bytes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from grpo_env.errors import UsageError
 
 COMPRESSED = (".gz", ".zst")
 STDIN: Literal["-"] = "-"
-HEAD = 1 << 16  # bytes looked at to tell what a stream holds
+HEAD = 1 << 16  # bytes by which the kind of file is detected
 BLOCK = 1 << 18
-STEP = 1 << 12
-SAMPLE = 1 << 24  # bytes by which the rest of a compressed file is judged
+DECOMPRESS_STEP = 1 << 12
+SAMPLE = 1 << 24  # decompressed bytes from which the size of a compressed file is estimated
 
 
 class DamagedError(Exception):
-    """The compressed data ends early or is broken. What came before it has been read."""
+    """The compressed data ends early or is corrupt. Everything before it has been read."""
 
 
 class Source(NamedTuple):
-    """The first bytes, the stream from the beginning, and the file itself where that can be read in any order."""
+    """The first bytes, the stream from its beginning, and the file itself if it is uncompressed and seekable."""
 
     head: bytes
     stream: io.BufferedReader
@@ -34,11 +34,11 @@ class Source(NamedTuple):
 
 
 @contextmanager
-def opened(path: Path | Literal["-"]) -> Iterator[Source]:
+def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
     """A file, or standard input (``-``), decompressed.
 
-    gzip and Zstandard are told by their first bytes, whatever the name says. Reading raises ``DamagedError``. Raises
-    ``UsageError`` for a file that cannot be opened.
+    gzip and Zstandard are detected by their first bytes, not by name. Raises ``UsageError`` for a file that cannot be
+    opened; reading raises ``DamagedError``.
     """
     if is_stdin(path):
         yield _decompressed(sys.stdin.buffer)
@@ -52,17 +52,17 @@ def opened(path: Path | Literal["-"]) -> Iterator[Source]:
 
 
 def content_size(path: Path) -> int:
-    """Bytes of a file when it is decompressed; of a large compressed one as its beginning lets expect."""
-    whole = path.stat().st_size
+    """The decompressed size of a file in bytes; for a large compressed file an estimate from its beginning."""
+    file_size = path.stat().st_size
     with path.open("rb") as file:
         source = _decompressed(file)
-        if source.file is not None or not whole:
-            return whole
+        if source.file is not None or not file_size:
+            return file_size
         try:
             read = len(source.stream.read(SAMPLE))
         except DamagedError:
-            return whole
-        return round(read * whole / file.tell())
+            return file_size
+        return round(read * file_size / file.tell())
 
 
 def is_stdin(path: Path | Literal["-"]) -> bool:
@@ -71,19 +71,19 @@ def is_stdin(path: Path | Literal["-"]) -> bool:
 
 
 def _decompressed(source: Any) -> Source:
-    head, stream, _ = _looked_at(source)
+    head, stream, _ = _peeked(source)
     if head.startswith(b"\x1f\x8b"):
-        return _looked_at(_Decoder(gzip.GzipFile(fileobj=stream)))
-    # RFC 8878: a frame, or a skippable one, with which parallel compressors begin.
+        return _peeked(_Decoder(gzip.GzipFile(fileobj=stream)))
+    # RFC 8878: a frame, or a skippable one, which parallel compressors write first.
     if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50):
-        import pyarrow  # not zstandard: its reader takes a frame that ends early for a whole one
+        import pyarrow  # zstandard's reader does not notice a frame that ends early
 
-        return _looked_at(_Decoder(pyarrow.CompressedInputStream(stream, "zstd")))
+        return _peeked(_Decoder(pyarrow.CompressedInputStream(stream, "zstd")))
     return Source(head, stream, source if source.seekable() else None)
 
 
-def _looked_at(source: Any) -> Source:
-    """The first bytes of a stream, and the stream with them put back: a pipe cannot be wound back."""
+def _peeked(source: Any) -> Source:
+    """The first bytes of a stream, and the stream with them put back, as a pipe cannot be rewound."""
     head = b""
     damage = None
     try:
@@ -95,7 +95,7 @@ def _looked_at(source: Any) -> Source:
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of their stream."""
+    """Bytes that were already read, then the rest of the stream, or the damage that ended it."""
 
     def __init__(self, head: bytes, rest: Any, damage: DamagedError | None) -> None:
         self._head, self._rest, self._damage = head, rest, damage
@@ -105,17 +105,17 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if self._head:
-            taken = self._head[: len(buffer)]
-            self._head = self._head[len(taken) :]
-            buffer[: len(taken)] = taken
-            return len(taken)
+            block = self._head[: len(buffer)]
+            self._head = self._head[len(block) :]
+            buffer[: len(block)] = block
+            return len(block)
         if self._damage:
             raise self._damage
         return int(self._rest.readinto1(buffer))
 
 
 class _Decoder(io.RawIOBase):
-    """A decompressor whose many errors are one, ``DamagedError``."""
+    """A decompressor that raises ``DamagedError`` for every kind of damage."""
 
     def __init__(self, source: Any) -> None:
         self._readinto = getattr(source, "readinto1", source.readinto)
@@ -125,8 +125,8 @@ class _Decoder(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            # Little at a time: what a decompressor has read when it comes upon the damage is lost.
-            return int(self._readinto(memoryview(buffer)[:STEP]))
+            # In small steps: what a decompressor has read before the damage in the same step is lost.
+            return int(self._readinto(memoryview(buffer)[:DECOMPRESS_STEP]))
         except (EOFError, OSError, zlib.error) as error:
             raise DamagedError(f"the compressed data ends early or is damaged ({error})") from error
 

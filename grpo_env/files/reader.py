@@ -1,4 +1,4 @@
-"""Rows of files: JSONL, JSON, CSV and Parquet, also compressed, read one record at a time; JSONL written."""
+"""Reads rows of JSONL, JSON, CSV and Parquet files, also compressed, one record at a time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from typing import Any, Literal, NamedTuple
 
 from grpo_env.errors import UsageError
 
-from .compression import COMPRESSED, HEAD, DamagedError, Source, is_stdin, opened
+from .compression import COMPRESSED, HEAD, DamagedError, Source, is_stdin, open_source
+from .json_list import json_list_elements
 
 KINDS = (".jsonl", ".json", ".csv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
-LONGEST = 1 << 26  # bytes in a line: no honest completion is longer, and one line must fit into memory
+LONGEST = 1 << 26  # bytes in a line: far above any completion, and one line must fit into memory
 _BLOCK = 1 << 20
-SURROGATE = re.compile("[\ud800-\udfff]")  # model text can hold it, UTF-8 cannot
+SURROGATE = re.compile("[\ud800-\udfff]")  # model text can contain it, UTF-8 cannot
 _CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .-]*"?)+\r?\n')
 
 
 class Record(NamedTuple):
-    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; ``row`` is ``None`` where ``problem`` says why."""
+    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; without a ``row``, ``problem`` has the reason."""
 
     line: int
     row: dict[str, Any] | None
@@ -35,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of JSONL as it stands in the file. Cheap to hand to another process, which can ``parse`` it there."""
+    """An unparsed line of JSONL: cheap to send to another process, which can ``parse`` it."""
 
     line: int
     data: bytes
@@ -44,18 +45,18 @@ class Line(NamedTuple):
 def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
     """The rows of a file, in order; ``-`` is standard input.
 
-    The suffix tells the kind, first bytes tell the compression, and the kind where the suffix does not. A row that
-    cannot be read, and the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception.
-    Raises ``UsageError`` where the file as a whole cannot be read.
+    The kind of file is known from its suffix or else its first bytes, the compression from its first bytes. A row that
+    cannot be read, or the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception. Raises
+    ``UsageError`` if the file as a whole cannot be read.
     """
     return map(parse, read_lines(path))
 
 
 def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
-    """``read_records`` with the lines of JSONL left for ``parse``. Raises ``UsageError``."""
+    """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
     name = "standard input" if is_stdin(path) else str(path)
     readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
-    with opened(path) as source:
+    with open_source(path) as source:
         try:
             yield from readers[_kind(path, name, source.head)](name, source)
         except OSError as error:
@@ -63,7 +64,7 @@ def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
 
 
 def parse(line: Line | Record) -> Record:
-    """A line of JSONL as a record. A record is returned as it is."""
+    """A line of JSONL as a record. A record is returned unchanged."""
     if isinstance(line, Record):
         return line
     number, data = line
@@ -89,30 +90,30 @@ def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
         raise UsageError(f"{name}: is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8")
     if head.startswith(b"PAR1"):
         return ".parquet"
-    given = Path(path)
-    suffix = (given.with_suffix("") if given.suffix in COMPRESSED else given).suffix
+    file = Path(path)
+    suffix = (file.with_suffix("") if file.suffix in COMPRESSED else file).suffix
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if suffix in KINDS and suffix != ".json":
         return suffix
     if start.startswith(b"["):
         return ".json"
     if suffix == ".json":
-        # Much that is called .json holds an object a line; an object over several lines is no list of rows.
+        # Many files called .json are JSONL. A single object over several lines is not a list of rows.
         first, newline, _ = start.partition(b"\n")
         if (not newline and len(head) == HEAD) or parse(Line(1, first)).row is not None:
             return ".jsonl"
-        raise UsageError(f"{name}: not valid JSON rows; expected a JSON list of objects, or an object in each line")
+        raise UsageError(f"{name}: not valid JSON rows; expected a JSON list of objects, or one object per line")
     if start.startswith(b"{"):
         return ".jsonl"
     if _CSV_HEADER.match(head):
         return ".csv"
     if not start:
         raise UsageError(f"{name}: is empty")
-    raise UsageError(f"{name}: unknown kind of file; expected one of {', '.join(KINDS)}, also .gz or .zst")
+    raise UsageError(f"{name}: unknown file type; expected one of {', '.join(KINDS)}, optionally .gz or .zst")
 
 
 def _physical_lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes, str]]:
-    """Number and bytes of each line, and a problem where the line is too long (bytes are its beginning) or damaged."""
+    """Number and bytes of each line, and a problem if it is damaged or too long (then the bytes are its beginning)."""
     number = 0
     try:
         while line := stream.readline(LONGEST + 1):
@@ -138,52 +139,25 @@ def _jsonl(name: str, source: Source) -> Iterator[Line | Record]:
 
 def _json(name: str, source: Source) -> Iterator[Record]:
     number = 0
+    elements = json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST)
     try:
-        for number, row in enumerate(_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig")), start=1):
+        for number, row in enumerate(elements, start=1):
             problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
             yield Record(number, None if problem else row, problem)
     except (DamagedError, ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, DamagedError) else f"not valid JSON ({_short(error)})"
-        yield Record(number + 1, None, f"{why}; nothing after this row can be read")
-
-
-def _elements(text: io.TextIOWrapper) -> Iterator[Any]:
-    """The elements of a JSON list, each decoded as soon as it is whole. Raises ``ValueError``, ``RecursionError``."""
-    decode = json.JSONDecoder().raw_decode
-    buffer, at, wanted, ended = "", 0, _BLOCK, False
-    before, after = re.compile(r"\s*\[\s*"), re.compile(r"\s*\[\s*\]\s*")
-    while True:
-        try:
-            if end := after.match(buffer, at):
-                if end.end() < len(buffer) or any(block.strip() for block in iter(lambda: text.read(_BLOCK), "")):
-                    raise ValueError("text after the end of the list")
-                return
-            start = before.match(buffer, at)
-            if start is None:
-                raise ValueError("no ',' or ']' after an element")
-            element, stop = decode(buffer, start.end())
-            if stop == len(buffer) and not ended:
-                raise ValueError("an element that may go on")
-        except ValueError:
-            if ended or len(buffer) - at > LONGEST:
-                raise
-            more = text.read(wanted)
-            buffer, at, wanted, ended = buffer[at:] + more, 0, 2 * wanted, not more
-            continue
-        yield element
-        at, wanted = stop, _BLOCK
-        before, after = re.compile(r"\s*,\s*"), re.compile(r"\s*\]\s*")
+        reason = str(error) if isinstance(error, DamagedError) else f"not valid JSON ({_short(error)})"
+        yield Record(number + 1, None, f"{reason}; nothing after this row can be read")
 
 
 def _csv(name: str, source: Source) -> Iterator[Record]:
-    csv.field_size_limit(LONGEST)  # of the whole process; the default of 128 KiB refuses honest completions
+    csv.field_size_limit(LONGEST)  # for the whole process; the default of 128 KiB is too small
     broken: dict[int, str] = {}
 
     def decoded() -> Iterator[str]:
         for number, line, problem in _physical_lines(source.stream):
             if problem:
                 broken[number] = problem
-            # Bytes that are not UTF-8 become lone surrogates, which no UTF-8 text holds: found again in their row.
+            # Bytes that are not UTF-8 become lone surrogates, by which their row is found below.
             yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
 
     reader = csv.reader(decoded(), strict=True)
@@ -218,9 +192,9 @@ def _parquet(name: str, source: Source) -> Iterator[Record]:
     number = 0
     with nullcontext(source.file) if source.file else TemporaryFile() as file:
         try:
-            if source.file is None:  # Parquet is read from its end, which neither a pipe nor compressed data has
+            if source.file is None:  # Parquet is read from its end, so it must be seekable
                 shutil.copyfileobj(source.stream, file, _BLOCK)
-            # Not pre-buffered: that holds whole row groups, of any size, in memory.
+            # Pre-buffering would hold whole row groups, of any size, in memory.
             table = pyarrow.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
         except (pyarrow.ArrowException, OSError, DamagedError) as error:
             raise UsageError(f"{name}: not a valid Parquet file ({error})") from error
@@ -242,22 +216,3 @@ def _rows(batch: Any) -> Iterator[dict[str, Any] | None]:
                 yield from batch.slice(index, 1).to_pylist()
             except UnicodeDecodeError:
                 yield None
-
-
-def dump_line(row: dict[str, Any]) -> str:
-    """One line of JSONL. Lone surrogates, which model text can hold and UTF-8 cannot, stay escaped."""
-    return _dumped(row, allow_nan=False)
-
-
-def dump_record(row: dict[str, Any]) -> str:
-    """``dump_line`` for what a file held: ``NaN`` stays, and what JSON has no word for (dates of Parquet) is text."""
-    return _dumped(row, default=str)
-
-
-def _dumped(row: dict[str, Any], **options: Any) -> str:
-    text = json.dumps(row, ensure_ascii=False, **options)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(row, **options)
-    return text + "\n"

@@ -1,7 +1,7 @@
-"""An example carried through another framework's data set: packed into a line of text, and whole again behind it.
+"""Packs an example into a line of text, to carry it through another framework's dataset, and unpacks it.
 
-A line of text, because data sets of Arrow tables fill the missing keys of nested columns with nulls, which a verifier
-would see, and because some frameworks hand on one string of a row and no more.
+It is text because Arrow datasets fill missing keys of nested columns with nulls, which a verifier would see, and
+because some frameworks pass on a single string of a row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import dump_record
+from grpo_env.files.jsonl import dump_record
 from grpo_env.taskfile.task import Task
 
 COLUMN = "grpo_env"
@@ -27,9 +27,9 @@ def pack(example: Example) -> str:
 
 
 def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
-    """The prompt as data sets hold it: a text, which the format's prefill ends, or chat messages.
+    """The prompt as datasets have it: text that ends with the format's prefill, or chat messages.
 
-    Trainers begin a new turn after a chat, so there the model's own chat template has to write the prefill.
+    Trainers begin a new turn after a chat, so there the model's chat template must write the prefill.
     """
     if isinstance(example.prompt, str):
         return example.prompt + task.format.prefill
@@ -37,40 +37,40 @@ def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
 
 
 def is_packed(text: object) -> TypeGuard[str]:
-    """Whether a value is what ``pack`` gave, rather than a gold answer."""
+    """Whether a value is a packed example, rather than a gold answer."""
     return isinstance(text, str) and text.startswith(_MARK)
 
 
-def opened(text: str, where: str) -> tuple[str, dict[str, Any]]:
-    """Id and row of a packed example. Raises ``UsageError`` that begins with ``where`` for a damaged one."""
+def unpack(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """Id and row of a packed example. Raises ``UsageError``, beginning with ``where``, for a damaged one."""
     try:
         data = json.loads(text)
         return data[COLUMN], dict(data["row"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{where}: no example of grpo_env ({error}); write the data set again") from error
+        raise UsageError(f"{where}: not an example of grpo_env ({error}); write the dataset again") from error
 
 
 class Unpacker:
-    """Makes a task's examples out of packed ones, prompt and gold answer by the task's templates as they are now.
+    """Makes a task's examples of packed ones, with prompt and gold answer by the task's current templates.
 
-    Keeps the last ``kept`` examples, as the completions of a group ask for the same one. Safe for threads.
+    Caches the last examples, as the completions of a group need the same one. Thread-safe.
     """
 
-    def __init__(self, task: Task, kept: int = 4096) -> None:
+    def __init__(self, task: Task, cache_size: int = 4096) -> None:
         self._task = task
-        self._made = lru_cache(kept)(self._make)
+        self._cached = lru_cache(cache_size)(self._make)
 
     def __call__(self, text: str, where: str) -> Example:
-        """The example. Raises ``UsageError`` that begins with ``where`` for a text that ``pack`` did not give."""
+        """The example. Raises ``UsageError``, beginning with ``where``, for text that ``pack`` did not write."""
         try:
-            return self._made(text)
+            return self._cached(text)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from error
 
     def _make(self, text: str) -> Example:
         where = f"task {self._task.name}"
-        id, row = opened(text, where)
+        id, row = unpack(text, where)
         try:
             return self._task.example(row, id, where)
         except UsageError as error:
-            raise UsageError(f"{error}; was the data set written from another task?") from error
+            raise UsageError(f"{error}; was the dataset written from another task?") from error

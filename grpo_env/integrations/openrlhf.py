@@ -17,9 +17,9 @@ from unicodedata import normalize
 
 from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import dump_record
+from grpo_env.files.jsonl import dump_record
 from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
-from grpo_env.scoring.fields import as_text
+from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 

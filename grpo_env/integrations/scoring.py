@@ -9,7 +9,7 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
-from grpo_env.scoring.fields import completion_of
+from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.task import Task
 
 Pair = tuple[Example, Completion]
@@ -18,7 +18,7 @@ Pair = tuple[Example, Completion]
 def completion(task: Task, said: Any, token_ids: Sequence[int] | None = None, finish: str | None = None) -> Completion:
     """What a model said, a text or chat messages, as a completion. Raises ``UsageError`` for anything else."""
     ids = None if token_ids is None else tuple(token_ids)
-    return completion_of(task, said, None, finish, None, ids)[0]
+    return read_completion(task, said, finish_reason=finish, token_ids=ids)[0]
 
 
 def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:

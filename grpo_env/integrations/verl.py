@@ -16,7 +16,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
-from grpo_env.scoring.fields import as_text
+from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 

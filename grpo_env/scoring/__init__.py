@@ -1,22 +1,12 @@
-"""Scores files of completions: rows in, rows out, in order, on all cores, with no row able to stop the rest.
+"""Scores completions in files: rows in, score rows out, in order, on all cores; a bad row does not stop the others.
 
-``score_files`` is the command ``grpo_env score``; ``score_records`` gives the scores themselves.
+``score_files`` is the command ``grpo_env score``; ``score_records`` yields the scores themselves.
 """
 
-from .fields import Fields, select
+from .columns import Fields, select
 from .run import Options, score_files
-from .score_row import output_row
-from .scorer import Scored, score_records, score_rows
+from .score_row import score_row
+from .scorer import RowResult, score_records
 from .summary import ScoreSummary
 
-__all__ = [
-    "Fields",
-    "Options",
-    "ScoreSummary",
-    "Scored",
-    "output_row",
-    "score_files",
-    "score_records",
-    "score_rows",
-    "select",
-]
+__all__ = ["Fields", "Options", "RowResult", "ScoreSummary", "score_files", "score_records", "score_row", "select"]

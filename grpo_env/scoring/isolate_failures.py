@@ -1,4 +1,4 @@
-"""What becomes of a chunk that a process died of: its rows one at a time, so that only the guilty ones are lost."""
+"""Rescores a chunk that killed its process, row by row if need be, so that only the rows that caused it are lost."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from grpo_env.killable_worker import WorkerDiedError
 
 from .chunks import Chunk
 from .job import ChunkResult, Job
-from .reader import Reader
+from .reader import RowReader
 from .summary import ScoreSummary
 
 Attempt = Callable[[Chunk], ChunkResult]  # in a fresh process; raises WorkerDiedError
 
 
-def mend(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
-    """The chunk scored group by group; the rows that a process dies of become rejects.
+def isolate_failures(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
+    """The chunk scored group by group; rows that kill the process become rejects.
 
-    In a group of rows these are the ones that it dies of again when each is alone; should there be none, all are.
+    In a group of several rows these are the rows that kill it again when scored alone, or else all rows.
     """
-    whole = ChunkResult(b"", (), ScoreSummary(), chunk.size)
-    for rows in _units(job.readers[chunk.file], chunk):
-        done = _mended(job, chunk._replace(rows=tuple(rows)), attempt)
-        whole.tally.merge(done.tally)
-        whole = whole._replace(lines=whole.lines + done.lines, rejects=whole.rejects + done.rejects)
-    return whole
+    total = ChunkResult(b"", (), ScoreSummary(), chunk.size)
+    for rows in _groups(job.readers[chunk.file], chunk):
+        result = _score_group(job, chunk._replace(rows=tuple(rows)), attempt)
+        total.summary.merge(result.summary)
+        total = total._replace(lines=total.lines + result.lines, rejects=total.rejects + result.rejects)
+    return total
 
 
-def _units(reader: Reader, chunk: Chunk) -> list[list[Line | Record]]:
-    """The chunk's rows by group. A row that cannot be judged is by itself, and ends no group."""
-    units: list[list[Line | Record]] = []
+def _groups(reader: RowReader, chunk: Chunk) -> list[list[Line | Record]]:
+    """The chunk's rows by group. A row that cannot be scored is by itself, and does not end a group."""
+    groups: list[list[Line | Record]] = []
     group: list[Line | Record] = []
     last = None
     for row in chunk.rows:
         try:
             key = reader.key(row)
         except UsageError:
-            units.append([row])
+            groups.append([row])
             continue
         if key is None or key != last:
             group = []
-            units.append(group)
+            groups.append(group)
         group.append(row)
         last = key
-    return units
+    return groups
 
 
-def _mended(job: Job, unit: Chunk, attempt: Attempt) -> ChunkResult:
+def _score_group(job: Job, group: Chunk, attempt: Attempt) -> ChunkResult:
     try:
-        return attempt(unit)
-    except WorkerDiedError as death:
-        why = str(death)
-    sound = [row for row in unit.rows if len(unit.rows) > 1 and _survives(unit._replace(rows=(row,)), attempt)]
+        return attempt(group)
+    except WorkerDiedError as error:
+        problem = str(error)
+    survivors = [row for row in group.rows if len(group.rows) > 1 and _survives(group._replace(rows=(row,)), attempt)]
     try:
-        done = attempt(unit._replace(rows=tuple(sound)))
+        result = attempt(group._replace(rows=tuple(survivors)))
     except WorkerDiedError:
-        done, sound = ChunkResult(b"", (), ScoreSummary()), []
-    lost = [row for row in unit.rows if row not in sound]
-    done.tally.merge(ScoreSummary(rows=len(lost), bad_rows=len(lost)))
-    return done._replace(rejects=done.rejects + tuple(job.reject(unit, row, why) for row in lost))
+        result, survivors = ChunkResult(b"", (), ScoreSummary()), []
+    lost = [row for row in group.rows if row not in survivors]
+    result.summary.merge(ScoreSummary(rows=len(lost), bad_rows=len(lost)))
+    return result._replace(rejects=result.rejects + tuple(job.reject(group, row, problem) for row in lost))
 
 
-def _survives(unit: Chunk, attempt: Attempt) -> bool:
+def _survives(chunk: Chunk, attempt: Attempt) -> bool:
     try:
-        attempt(unit)
+        attempt(chunk)
     except WorkerDiedError:
         return False
     return True

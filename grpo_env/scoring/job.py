@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from grpo_env.files.reader import Line, Record, dump_line, parse
+from grpo_env.files.jsonl import dump_line
+from grpo_env.files.reader import Line, Record, parse
 from grpo_env.taskfile.task import Task
 
+from .advantages import Advantage, group_advantages
 from .chunks import Chunk
-from .reader import Reader
-from .score_row import Advantage, advantages, output_row
-from .scorer import Scored, judge_rows
+from .reader import RowReader
+from .score_row import score_row
+from .scorer import RowResult, score_rows
 from .summary import ScoreSummary
 
 
 class Reject(NamedTuple):
-    """A row that could not be scored, with what was wrong and the row as far as it could be read."""
+    """A row that could not be scored, why, and the row as far as it could be read."""
 
     file: str
     line: int
@@ -28,45 +30,45 @@ class Reject(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """A chunk's output as JSONL, its rejects and sums, and how many bytes of input it was."""
+    """A chunk's output as JSONL, its rejects and summary, and its size (``Chunk.size``)."""
 
     lines: bytes
     rejects: tuple[Reject, ...]
-    tally: ScoreSummary
+    summary: ScoreSummary
     size: int = 0
 
 
 @dataclass(frozen=True)
 class Job:
-    """Scores chunks of the files ``names``, each with its reader. ``text`` and ``advantages`` are what rows hold."""
+    """Scores chunks of the files ``names``, each with its reader. ``text`` and ``advantages`` add columns."""
 
     task: Task
     names: tuple[str, ...]
-    readers: tuple[Reader, ...]
+    readers: tuple[RowReader, ...]
     text: bool = True
     advantages: bool = False
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
-        """The chunk scored. Nothing that is in it raises."""
+        """Score a chunk. Never raises because of its rows."""
         start = time.process_time()
-        reader, tally = self.readers[chunk.file], ScoreSummary()
+        reader, summary = self.readers[chunk.file], ScoreSummary()
         rows = [row for line in chunk.rows if (row := reader.read(line)) is not None]
-        read = time.process_time()
-        results = judge_rows(self.task, rows, chunk.continued)
-        tally.verdicts = time.process_time() - read
+        scoring_start = time.process_time()
+        results = score_rows(self.task, rows, chunk.continued)
+        summary.scoring_seconds = time.process_time() - scoring_start
         lines, rejects = [], []
-        for result, paid in self._with_advantages(results):
+        for result, advantages in self._with_advantages(results):
             try:
-                lines += self._lines(chunk, result, paid)
-            except (TypeError, ValueError) as error:  # a verifier of the user's gave NaN, or no number
+                lines += self._lines(chunk, result, advantages)
+            except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or something else than a number
                 problem = f"its score cannot be written as JSON ({error})"
                 result = result._replace(row=result.row._replace(problem=problem), scores=())
             if result.problem:
-                raw = next(line for line in chunk.rows if line.line == result.line)
-                rejects.append(self.reject(chunk, raw, result.problem))
-            tally.add(result, self.task.metric)
-        tally.seconds = time.process_time() - start
-        return ChunkResult("".join(lines).encode(), tuple(rejects), tally, chunk.size)
+                line = next(line for line in chunk.rows if line.line == result.line)
+                rejects.append(self.reject(chunk, line, result.problem))
+            summary.add(result, self.task.metric)
+        summary.seconds = time.process_time() - start
+        return ChunkResult("".join(lines).encode(), tuple(rejects), summary, chunk.size)
 
     def reject(self, chunk: Chunk, line: Line | Record, problem: str) -> Reject:
         """One of the chunk's lines as a reject."""
@@ -75,17 +77,17 @@ class Job:
             row = line.data.decode(errors="backslashreplace").rstrip("\r\n")
         return Reject(self.names[chunk.file], line.line, problem, row)
 
-    def _with_advantages(self, results: Sequence[Scored]) -> Iterator[tuple[Scored, list[Advantage | None]]]:
+    def _with_advantages(self, results: Sequence[RowResult]) -> Iterator[tuple[RowResult, list[Advantage | None]]]:
         for _, group in groupby(results, lambda result: result.group):
             members = list(group)
             scores = [score for result in members for score in result.scores]
-            paid = iter(advantages(scores) if self.advantages and scores else [None] * len(scores))
+            advantages = iter(group_advantages(scores) if self.advantages else [None] * len(scores))
             for result in members:
-                yield result, [next(paid) for _ in result.scores]
+                yield result, [next(advantages) for _ in result.scores]
 
-    def _lines(self, chunk: Chunk, result: Scored, paid: Sequence[Advantage | None]) -> list[str]:
+    def _lines(self, chunk: Chunk, result: RowResult, advantages: Sequence[Advantage | None]) -> list[str]:
         file = self.names[chunk.file] if len(self.names) > 1 else None
         return [
-            dump_line(output_row(self.task, result, index, text=self.text, file=file, advantage=advantage))
-            for index, advantage in enumerate(paid)
+            dump_line(score_row(self.task, result, index, text=self.text, file=file, advantage=advantage))
+            for index, advantage in enumerate(advantages)
         ]

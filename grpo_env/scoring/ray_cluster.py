@@ -1,4 +1,4 @@
-"""The same job on a Ray cluster, by Ray Data: one process reads the files in order, many judge what it read."""
+"""Runs a scoring job on a Ray cluster, with Ray Data: one process reads the files in order, many score the chunks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.files.reader import read_lines
 from grpo_env.killable_worker import Worker, WorkerDiedError
 
-from .chunks import Chunk, cut_all
-from .isolate_failures import mend
+from .chunks import Chunk, cut_files
+from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
-from .reader import Reader
+from .reader import RowReader
 
 try:
     import ray.data
@@ -29,19 +29,19 @@ except ImportError as error:
     raise UsageError("--engine ray needs Ray: pip install 'grpo_env[ray]'") from error
 
 
-def on_cluster(job: Job, files: Sequence[Path], skip: int, workers: int) -> Generator[ChunkResult, None, None]:
-    """The chunks of ``files`` scored, in order, without the first ``skip``, by so many workers (0: one for each CPU).
+def score_on_cluster(job: Job, files: Sequence[Path], skip: int, workers: int) -> Generator[ChunkResult, None, None]:
+    """Score the chunks of ``files`` in order, without the first ``skip``, in ``workers`` actors (0: one for each CPU).
 
-    The cluster is the one of ``RAY_ADDRESS``, or one that runs on this machine, or else starts here and ends with the
-    work. The files are read on this node. What is lost with a node or an actor Ray does again. Raises ``RunError``.
+    The cluster is the one of ``RAY_ADDRESS``, or one that runs on this machine, or else is started here for this run.
+    The files are read on this node. Ray repeats what is lost with a node or an actor. Raises ``RunError``.
     """
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    for module in _own_modules(job):  # as the cluster need not have them
+    for module in _user_modules(job):  # the cluster need not have them
         ray.cloudpickle.register_pickle_by_value(module)
     try:
         with ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR"):
             for row in _dataset(job, files, skip, workers).iter_rows():
-                yield pickle.loads(row["done"])
+                yield pickle.loads(row["result"])
     except (ray.exceptions.RayError, ConnectionError) as error:
         raise RunError(f"Ray: {error}") from error
 
@@ -52,12 +52,12 @@ def _dataset(job: Job, files: Sequence[Path], skip: int, workers: int) -> Any:
     context.enable_progress_bars = context.print_on_execution_start = False
     context.target_max_block_size = 1  # byte: each chunk is a block, which is what Ray hands to workers
     read = partial(_read, job.readers, [file.absolute() for file in files], skip)
-    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    this_node = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     source = ray.data.from_items([0], override_num_blocks=1)
     # Without a CPU of its own the reader leaves all of them to the workers, and Ray Data does not fuse it with them.
-    chunks = source.map_batches(read, batch_size=None, num_cpus=0, label_selector=here)
+    chunks = source.map_batches(read, batch_size=None, num_cpus=0, label_selector=this_node)
     return chunks.map_batches(
-        _Judge,
+        _ScoringActor,
         fn_constructor_args=(job,),
         batch_format="pyarrow",
         batch_size=None,
@@ -65,38 +65,38 @@ def _dataset(job: Job, files: Sequence[Path], skip: int, workers: int) -> Any:
     )
 
 
-def _read(readers: Sequence[Reader], files: Sequence[Path], skip: int, _: object) -> Iterator[pa.Table]:
-    chunks = cut_all((read_lines(file), reader.key) for file, reader in zip(files, readers, strict=True))
+def _read(readers: Sequence[RowReader], files: Sequence[Path], skip: int, _: object) -> Iterator[pa.Table]:
+    chunks = cut_files((read_lines(file), reader.key) for file, reader in zip(files, readers, strict=True))
     for chunk in islice(chunks, skip, None):
         yield pa.table({"chunk": [pickle.dumps(chunk)]})
 
 
-class _Judge:
-    """An actor that judges in a process of its own: a row that kills it costs that row alone, as without Ray."""
+class _ScoringActor:
+    """An actor that scores in a separate process, so that a row that kills the process costs only that row."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._worker: Worker[Chunk, ChunkResult] | None = None
 
     def __call__(self, chunks: pa.Table) -> pa.Table:
-        done = [self._done(pickle.loads(chunk)) for chunk in chunks["chunk"].to_pylist()]
-        return pa.table({"done": [pickle.dumps(one) for one in done]})
+        results = [self._score(pickle.loads(chunk)) for chunk in chunks["chunk"].to_pylist()]
+        return pa.table({"result": [pickle.dumps(result) for result in results]})
 
-    def _done(self, chunk: Chunk) -> ChunkResult:
+    def _score(self, chunk: Chunk) -> ChunkResult:
         try:
             return self._attempt(chunk)
         except WorkerDiedError:
-            return mend(self._job, chunk, self._attempt)
+            return isolate_failures(self._job, chunk, self._attempt)
 
     def _attempt(self, chunk: Chunk) -> ChunkResult:
-        worker, self._worker = self._worker or Worker(_Carried(self._job)), None
-        done = worker(chunk)
+        worker, self._worker = self._worker or Worker(_PortableJob(self._job)), None
+        result = worker(chunk)
         self._worker = worker
-        return done
+        return result
 
 
-class _Carried:
-    """A job that is pickled with the code of the user's verifiers, where that is in no module."""
+class _PortableJob:
+    """A job that is pickled together with the code of the user's verifiers, which the worker cannot import."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -108,7 +108,7 @@ class _Carried:
         return pickle.loads, (ray.cloudpickle.dumps(self._job),)
 
 
-def _own_modules(job: Job) -> list[ModuleType]:
-    """The modules of ``--verifiers``; those of packages are to be installed on the cluster."""
-    names = {type(one).__module__ for one in job.task.verifier.walk()}
+def _user_modules(job: Job) -> list[ModuleType]:
+    """The modules of ``--verifiers``. Packages must be installed on the cluster."""
+    names = {type(verifier).__module__ for verifier in job.task.verifier.walk()}
     return [sys.modules[name] for name in names if "." not in name and name != "__main__"]

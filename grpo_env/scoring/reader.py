@@ -1,4 +1,4 @@
-"""A line of a file as completions of an example, or as the problem that keeps them from being judged."""
+"""Reads a line of a file as completions of an example, or as the problem that keeps them from being scored."""
 
 from __future__ import annotations
 
@@ -10,18 +10,31 @@ from typing import Any, NamedTuple
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record, parse
-from grpo_env.formats.detect import OURS, Layout
+from grpo_env.formats.file_format import FileFormat
+from grpo_env.formats.native import NATIVE
 from grpo_env.taskfile.task import Task
 
-from .fields import Fields, as_text, completion_of, each, found_in, key_of, labels_of, prompt_of, select, token_ids
+from .columns import (
+    Fields,
+    as_text,
+    completions_of,
+    gold_answer_of,
+    group_of,
+    labels_of,
+    per_completion,
+    prompt_of,
+    select,
+    token_ids_of,
+)
+from .completion import read_completion
 
 
-class Row(NamedTuple):
-    """A row that was read: completions of an example, or why they cannot be judged.
+class InputRow(NamedTuple):
+    """Completions of an example, or why they cannot be scored (``problem``).
 
-    ``key`` is what neighbours must share to be in one group with it, ``None`` where the row is a group by itself.
-    ``labels`` and ``reasonings`` (what a server had split off the text) have an entry for each completion, whose
-    numbers begin with ``first``.
+    Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
+    (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
+    first one.
     """
 
     line: int
@@ -36,59 +49,73 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reader:
+class RowReader:
     """Reads the rows of one file. Picklable.
 
-    ``index`` has the task's examples for a layout that joins them. Without ``prompts`` a row has its prompt only if a
-    verifier looks at it.
+    ``index`` has the task's examples if the format joins rows with them. Without ``prompts`` a row has a prompt only if
+    a verifier needs it.
     """
 
     task: Task
     fields: Fields = field(default_factory=Fields)
-    layout: Layout = OURS
+    file_format: FileFormat = NATIVE
     index: Mapping[str, Example] = field(default_factory=dict)
     prompts: bool = True
 
-    def read(self, line: Line | Record) -> Row | None:
-        """A row to judge; ``None`` for a row that only repeats another one."""
+    def read(self, line: Line | Record) -> InputRow | None:
+        """A row to score; ``None`` for a row that only repeats another one."""
         record = parse(line)
         number, id, key = record.line, str(record.line), None
         try:
-            row = self._shaped(record)
+            row = self._converted(record)
             if row is None:
                 return None
             id = str(select(row, self.fields.id, self.task) if self.fields.id else row.get("id", id))
-            found = found_in(row, self.fields, self.task)
-            key = key_of(row, self.fields, self.task) if len(found) == 1 else None
-            labels = labels_of(row, self.fields, self.task, len(found))
-            gold = partial(gold_of, self.task, self.fields)
-            answer = gold(row) if self.fields.answer else self.layout.answer(row, gold)
-            example = Example(id, prompt_of(row, self.task, self.prompts), as_text(answer), row)
+            raw = completions_of(row, self.fields, self.task)
+            key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
+            labels = labels_of(row, self.fields, self.task, len(raw))
+            example = Example(id, prompt_of(row, self.task, self.prompts), self._gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)
-            columns = [each(row, name, len(found)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
-            ids = token_ids(row, len(found))
-            read = [completion_of(self.task, *one) for one in zip(found, *columns, ids, strict=True)]
+            completions, reasonings = self._completions(row, raw)
         except UsageError as error:
-            return Row(number, id, key, problem=str(error))
-        completions, reasonings = zip(*read, strict=True)
-        first = self.layout.numbered and record.row and record.row[self.layout.numbered]
-        return Row(number, id, key, example, completions, labels, reasonings, first=first if type(first) is int else 0)
+            return InputRow(number, id, key, problem=str(error))
+        return InputRow(number, id, key, example, completions, labels, reasonings, first=self._first_number(record))
 
     def key(self, line: Line | Record) -> str | None:
-        """``Row.key`` without reading the rest of the row. Raises ``UsageError`` for a row that cannot be judged."""
-        row = self._shaped(parse(line))
+        """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""
+        row = self._converted(parse(line))
         if row is None:
             raise UsageError("repeats another row")
-        return key_of(row, self.fields, self.task) if len(found_in(row, self.fields, self.task)) == 1 else None
+        return group_of(row, self.fields, self.task) if len(completions_of(row, self.fields, self.task)) == 1 else None
 
-    def _shaped(self, record: Record) -> dict[str, Any] | None:
+    def _converted(self, record: Record) -> dict[str, Any] | None:
         if record.row is None:
             raise UsageError(record.problem)
-        row = self.layout.row(record.row)
-        return self.layout.joined(row, self.index) if row is not None and self.layout.joins else row
+        row = self.file_format.convert(record.row)
+        return self.file_format.join(row, self.index) if row is not None and self.file_format.joins else row
 
+    def _gold_answer(self, row: Mapping[str, Any]) -> str | None:
+        by_task = partial(gold_answer_of, fields=self.fields, task=self.task)
+        return as_text(by_task(row) if self.fields.answer else self.file_format.gold_answer(row, by_task))
 
-def gold_of(task: Task, fields: Fields, row: Mapping[str, Any]) -> Any:
-    """The gold answer of a row where the user said it is, else by the task's own template. Raises ``UsageError``."""
-    return select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
+    def _completions(
+        self, row: Mapping[str, Any], raw: list[Any]
+    ) -> tuple[tuple[Completion, ...], tuple[str | None, ...]]:
+        columns = [per_completion(row, name, len(raw)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
+        pairs = [
+            read_completion(
+                self.task, completion, reasoning=reasoning, finish_reason=finish, num_tokens=tokens, token_ids=ids
+            )
+            for completion, reasoning, finish, tokens, ids in zip(
+                raw, *columns, token_ids_of(row, len(raw)), strict=True
+            )
+        ]
+        completions, reasonings = zip(*pairs, strict=True)
+        return completions, reasonings
+
+    def _first_number(self, record: Record) -> int:
+        """The number of the row's first completion."""
+        column = self.file_format.number_column
+        number = record.row[column] if column and record.row else 0
+        return number if type(number) is int else 0

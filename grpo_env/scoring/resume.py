@@ -1,7 +1,8 @@
-"""The output of a scoring run until it is complete: what is done survives ``kill -9``.
+"""Output of a scoring run that survives ``kill -9``, and that a later run continues.
 
-Beside ``X`` stand ``.X.part`` (finished rows as JSONL), ``.X.rejects.part``, and ``.X.part.json``, which tells what is
-scored and how, and how much of it is done. What the other two hold beyond that is cut off and done again.
+Until ``X`` is complete, ``.X.part`` has its finished rows as JSONL, ``.X.rejects.part`` the rejects, and
+``.X.part.json`` what is scored, with which settings, and how much of the other two is finished. The rest of them is cut
+off and scored again.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from types import TracebackType
 from typing import Any, Self
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.reader import dump_record
+from grpo_env.files.jsonl import dump_record
 
 from .job import ChunkResult
 from .summary import ScoreSummary
 
-SAVE_EVERY = 0.5  # seconds of work that a killed run has to do again
-SHOWN_DIFFERENCES = 5
+SAVE_EVERY = 0.5  # seconds of work that a killed run may lose
+MAX_DIFFERENCES = 5
 
 
-class Partial:
-    """The unfinished output ``out``: of the input, ``chunks`` are done, and ``tally`` has their sums.
+class ResumableOutput:
+    """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
-    ``identity`` is everything that the output depends on; ``None`` if no later run could go on with this one. To be
-    used in a ``with`` block; one that is left by an error keeps the work. Raises ``UsageError`` if the output exists,
-    or there is unfinished work of another identity, and ``RunError`` if it cannot be written.
+    ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
+    the block keeps the finished work. Raises ``UsageError`` if the output exists or there is unfinished work of another
+    identity, ``RunError`` if it cannot be written.
     """
 
     def __init__(self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False) -> None:
-        self.out, self.rejected = out, out.with_suffix(".rejects.jsonl")
-        self.chunks, self.tally = 0, ScoreSummary()
+        self.out, self.rejects_file = out, out.with_suffix(".rejects.jsonl")
+        self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
         self._restart = restart
         self._rows, self._rejects, self._converted, self._state = (
@@ -49,7 +50,7 @@ class Partial:
             self._refuse_to_overwrite()
             self._files = [opened.enter_context(path.open("ab")) for path in (self._rows, self._rejects)]
             self._lock()
-            self._refuse_to_overwrite()  # now for good: who finished it held the lock
+            self._refuse_to_overwrite()  # again: a run that held the lock may have finished it
             self._sizes = self._earlier_work()
             for file, size in zip(self._files, self._sizes, strict=True):
                 file.truncate(size)
@@ -57,21 +58,21 @@ class Partial:
         self._saved = time.monotonic()
         return self
 
-    def add(self, done: ChunkResult) -> None:
-        """Take in the next chunk's output."""
-        written = (done.lines, b"".join(dump_record(reject._asdict()).encode() for reject in done.rejects))
+    def add(self, result: ChunkResult) -> None:
+        """Append the next chunk's output."""
+        written = (result.lines, b"".join(dump_record(reject._asdict()).encode() for reject in result.rejects))
         with self._writing():
             for file, lines in zip(self._files, written, strict=True):
                 file.write(lines)
-            # Counted only now, and not asked of the files: a write that failed may have left a part of the chunk there.
+            # Not taken from the files: a write that failed may have left a part of the chunk in them.
             self._sizes = (self._sizes[0] + len(written[0]), self._sizes[1] + len(written[1]))
             self.chunks += 1
-            self.tally.merge(done.tally)
+            self.summary.merge(result.summary)
             if time.monotonic() - self._saved > SAVE_EVERY:
                 self._save()
 
     def finish(self, convert: Callable[[Path, Path], None] | None = None) -> Path | None:
-        """Give the output its name, and the rejects, if there are any, the one that is returned.
+        """Give the output its name. Returns the file of rejects if there are any.
 
         ``convert`` writes rows of JSONL (first path) as another kind of file (second).
         """
@@ -79,11 +80,16 @@ class Partial:
             self._save()
             if convert:
                 convert(self._rows, self._converted)
-            if self.tally.bad_rows:
-                _name(self._rejects, self.rejected)
-            _name(self._converted if convert else self._rows, self.out)
+            if self.summary.bad_rows:
+                _publish(self._rejects, self.rejects_file)
+            _publish(self._converted if convert else self._rows, self.out)
             self._remove()
-        return self.rejected if self.tally.bad_rows else None
+        return self.rejects_file if self.summary.bad_rows else None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a later run can continue from here."""
+        return self._identity is not None and self.chunks > 0
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -91,7 +97,7 @@ class Partial:
         with self._writing(), self._open:
             if kind is None:
                 return
-            if self._identity is not None and self.chunks:
+            if self.resumable:
                 self._save()
             else:
                 self._remove()
@@ -103,40 +109,40 @@ class Partial:
     def _refuse_to_overwrite(self) -> None:
         if self.out.exists():
             if _same(self._rows, self.out) or _same(self._converted, self.out):
-                self._remove()  # of a run that was killed when all was done
-            raise UsageError(f"{self.out}: exists already; give another name with --out")
-        if self.rejected.exists() and not _same(self._rejects, self.rejected):
-            raise UsageError(f"{self.rejected}: exists already, and rejects would go there; move it away")
+                self._remove()  # left by a run that was killed after it had finished
+            raise UsageError(f"{self.out}: already exists; give another name with --out")
+        if self.rejects_file.exists() and not _same(self._rejects, self.rejects_file):
+            raise UsageError(f"{self.rejects_file}: already exists, and rejects would go there; move it away")
 
     def _lock(self) -> None:
-        import fcntl  # POSIX alone has it, and training imports this module too
+        import fcntl  # only on POSIX, and training imports this module too
 
         try:
             fcntl.flock(self._files[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(f"{self.out}: another process is writing it at this moment") from error
+            raise UsageError(f"{self.out}: another process is writing it") from error
 
     def _earlier_work(self) -> tuple[int, int]:
-        """The bytes of rows and rejects that an interrupted run has finished."""
+        """Bytes of rows and rejects that an interrupted run has finished."""
         if self._restart or not self._state.exists():
             self._state.unlink(missing_ok=True)
             return 0, 0
         try:
             state = json.loads(self._state.read_bytes())
             identity, sizes = state["identity"], (state["rows"], state["rejects"])
-            chunks, tally = state["chunks"], ScoreSummary.from_dict(state["tally"])
+            chunks, summary = state["chunks"], ScoreSummary.from_dict(state["summary"])
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{self._state}: cannot be read; start anew with --restart") from error
+            raise UsageError(f"{self._state}: cannot be read; start over with --restart") from error
         different = [f"{key} was {old}, is {new}" for key, old, new in _differences(identity, self._identity)]
         if different:
-            more = f" and {len(different) - SHOWN_DIFFERENCES} more" if len(different) > SHOWN_DIFFERENCES else ""
+            more = f" and {len(different) - MAX_DIFFERENCES} more" if len(different) > MAX_DIFFERENCES else ""
             raise UsageError(
-                f"{self.out}: there is unfinished work that this run cannot go on with: "
-                f"{'; '.join(different[:SHOWN_DIFFERENCES])}{more}. Start anew with --restart, or give another --out"
+                f"{self.out}: there is unfinished work that this run cannot continue: "
+                f"{'; '.join(different[:MAX_DIFFERENCES])}{more}. Start over with --restart, or give another --out"
             )
         if any(os.fstat(file.fileno()).st_size < size for file, size in zip(self._files, sizes, strict=True)):
-            raise UsageError(f"{self._rows}: has lost rows that were written; start anew with --restart")
-        self.chunks, self.tally = chunks, tally
+            raise UsageError(f"{self._rows}: has lost rows that were written; start over with --restart")
+        self.chunks, self.summary = chunks, summary
         return sizes
 
     def _save(self) -> None:
@@ -150,7 +156,7 @@ class Partial:
                 "chunks": self.chunks,
                 "rows": rows,
                 "rejects": rejects,
-                "tally": self.tally.to_dict(),
+                "summary": self.summary.to_dict(),
             }
             draft = self._state.with_suffix(".draft")
             draft.write_text(json.dumps(state), encoding="utf-8")
@@ -165,37 +171,39 @@ class Partial:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
 
 
-def _name(part: Path, name: Path) -> None:
+def _publish(part: Path, name: Path) -> None:
     try:
-        os.link(part, name)  # not a rename, which would overwrite what somebody wrote in the meantime
+        os.link(part, name)  # a rename would overwrite a file that was created in the meantime
     except FileExistsError as error:
         if not _same(part, name):
-            raise UsageError(f"{name}: was written by somebody else in the meantime; give another name") from error
+            raise UsageError(f"{name}: was created by another process in the meantime; give another name") from error
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and one.samefile(other)
+def _same(path: Path, other: Path) -> bool:
+    return path.exists() and path.samefile(other)
 
 
 def _differences(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Dotted key, old and new value of everything in which two JSON values differ."""
+    """Dotted key, old and new value of everything that differs between two JSON values."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys([*old, *new]):
             yield from _differences(old.get(name), new.get(name), f"{key}.{name}" if key else name)
     elif old != new:
-        yield key or "the input", _shown(old), _shown(new)
+        yield key or "the input", _abbreviated(old), _abbreviated(new)
 
 
-def _shown(value: Any) -> str:
+def _abbreviated(value: Any) -> str:
     text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-class Stream:
-    """Standard output, in place of a ``Partial``: what is written is out, and no run can go on with it."""
+class StreamOutput:
+    """Standard output, in place of a ``ResumableOutput``: no later run can continue it."""
+
+    resumable = False
 
     def __init__(self) -> None:
-        self.chunks, self.tally = 0, ScoreSummary()
+        self.chunks, self.summary = 0, ScoreSummary()
 
     def __enter__(self) -> Self:
         return self
@@ -203,16 +211,16 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def add(self, done: ChunkResult) -> None:
+    def add(self, result: ChunkResult) -> None:
         """Write the next chunk's output."""
         try:
-            sys.stdout.buffer.write(done.lines)
-        except BrokenPipeError:  # the reader of our output has enough; not an error of ours to explain
+            sys.stdout.buffer.write(result.lines)
+        except BrokenPipeError:  # e.g. of `| head`: the command line ends quietly
             raise
         except OSError as error:
             raise RunError(f"standard output: cannot be written ({error.strerror or error})") from error
-        self.tally.merge(done.tally)
+        self.summary.merge(result.summary)
 
     def finish(self, convert: object = None) -> None:
-        """Have everything written."""
+        """Flush."""
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""``grpo_env score``: files in, one file of scores out, on all cores, going on where an interrupted run stopped."""
+"""Scores files into one file of score rows (``grpo_env score``), in parallel, and resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -22,34 +22,35 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .chunks import cut_all
-from .fields import Fields
-from .inputs import Input
-from .isolate_failures import mend
+from .chunks import cut_files
+from .columns import Fields
+from .input_file import InputFile
+from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
 from .parquet_output import write_parquet
-from .reader import gold_of
-from .resume import Partial, Stream
+from .resume import ResumableOutput, StreamOutput
 from .summary import ScoreSummary
-from .summary_table import progress, show_tally
-from .worker_pool import on_all
+from .summary_table import print_summary, progress
+from .worker_pool import map_on_workers
 
-SHOWN_PROBLEMS = 10
+MAX_PROBLEMS_PRINTED = 10
 ENGINES = ("local", "ray")
-Engine = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]  # ``cluster.on_cluster``
+Cluster = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]
+"""``ray_cluster.score_on_cluster``."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How files are scored. ``text`` and ``advantages`` say what rows hold beside the verdicts.
-
-    ``split`` is the one of the task's dataset to which completions without their question are joined.
-    """
+    """How files are scored."""
 
     fields: Fields = field(default_factory=Fields)
+    """Where rows keep what is scored."""
     text: bool = True
+    """Write prompts and completions."""
     advantages: bool = False
+    """Write advantages."""
     split: Split = "eval"
+    """The split of the task's dataset with the questions of completions that come without theirs."""
 
 
 def score_files(
@@ -61,101 +62,115 @@ def score_files(
     workers: int = 1,
     engine: str = "local",
     restart: bool = False,
-    talk: Console,
+    console: Console,
 ) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
-    ``talk`` is told what the files are, of problems and of progress. A run that is interrupted leaves its work beside
-    ``out``, and the same call goes on with it; ``restart`` throws it away. ``workers`` is the number of processes, 0
-    one for each core; with the ``engine`` ``ray`` they are on a cluster. Raises ``UsageError``, ``RunError``.
+    An interrupted run leaves its work next to ``out``, and the same call continues it; ``restart`` discards it.
+    ``workers`` is the number of processes, 0 one for each core; with the engine ``ray`` they run on a cluster.
+    ``console`` gets the formats of the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
-    on_cluster = _cluster(engine)
+    cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
-        raise UsageError(f"{out}: --out ends in .jsonl or .parquet")
-    if len(set(files)) < len(files):
-        raise UsageError(f"{next(file for file in files if files.count(file) > 1)}: is given twice")
-    inputs = [Input(file, partial(gold_of, task, options.fields)) for file in files]
-    whole = all(one.seekable for one in inputs)  # a pipe cannot be read again
-    if on_cluster and not whole:
-        raise UsageError("--engine ray reads files: another process cannot read a pipe or standard input")
-    for one in inputs:
-        talk.print(f"{one.name}: {one.layout.name}", markup=False)
-    examples = task.examples(options.split) if any(one.layout.joins for one in inputs) else []
-    readers = tuple(one.reader(task, options.fields, examples, options.text) for one in inputs)
-    job = Job(task, tuple(one.name for one in inputs), readers, options.text, options.advantages)
-    identity = _identity(task, inputs, options, examples) if whole else None
-    with Stream() if out is None else Partial(out, identity, restart=restart) as output:
-        if output.chunks:
-            talk.print(f"going on after {output.tally.rows:,} rows that an interrupted run has done")
-        start, earlier = time.perf_counter(), output.tally.completions
-        try:
-            _score(job, inputs, output, workers, on_cluster, talk)
-        except BaseException:
-            if identity is not None and output.chunks:
-                talk.print("what is done is kept; the same command goes on from there", style="yellow")
-            raise
-        rejected = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
-    show_tally(output.tally, task, talk, time.perf_counter() - start, output.tally.completions - earlier)
-    if rejected is not None:
-        talk.print(f"{rejected}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True)
-    return output.tally
+        raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
+    inputs = _open_inputs(task, files, options.fields, only_files=cluster is not None)
+    for file in inputs:
+        console.print(f"{file.name}: {file.file_format.name}", markup=False)
+    examples = task.examples(options.split) if any(file.file_format.joins for file in inputs) else []
+    readers = tuple(file.reader(examples, options.text) for file in inputs)
+    job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
+    identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
+    with StreamOutput() if out is None else ResumableOutput(out, identity, restart=restart) as output:
+        start, completions_before = time.perf_counter(), output.summary.completions
+        with _resume_messages(output, console):
+            _score_rest(job, inputs, output, workers, cluster, console)
+        rejects_file = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
+    seconds = time.perf_counter() - start
+    print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
+    if rejects_file is not None:
+        console.print(
+            f"{rejects_file}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True
+        )
+    return output.summary
 
 
-def _score(
-    job: Job,
-    inputs: Sequence[Input],
-    output: Stream | Partial,
-    workers: int,
-    on_cluster: Engine | None,
-    talk: Console,
-) -> None:
-    """All that ``output`` does not have yet."""
-    chunks = cut_all((one.rows(), reader.key) for one, reader in zip(inputs, job.readers, strict=True))
-    known = sum(chunk.size for chunk in islice(chunks, output.chunks))
-    total = _size(inputs) if talk.is_terminal else None
-    total = None if total is None else total - known
-    shown = 0
-    if on_cluster:
-        scored = on_cluster(job, [one.path for one in inputs], output.chunks, workers)
-    else:
-        scored = on_all(job, chunks, workers or os.cpu_count() or 1, partial(mend, job))
-    # Closed at once where writing fails: the processes wait for more work as long as it lives.
-    with progress(total, talk) as advance, closing(scored):
-        for done in scored:
-            output.add(done)
-            for reject in done.rejects[: SHOWN_PROBLEMS - shown]:
-                talk.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
-                shown += 1
-            advance(done.size, done.tally.completions)
-
-
-def _size(inputs: Sequence[Input]) -> int | None:
-    """What the sizes of all chunks add up to, if that is known; bytes and rows do not add up."""
-    sizes = [one.size for one in inputs]
-    same = len({one.lines for one in inputs}) == 1
-    return sum(size for size in sizes if size is not None) if same and None not in sizes else None
-
-
-def _cluster(engine: str) -> Engine | None:
+def _cluster(engine: str) -> Cluster | None:
     if engine not in ENGINES:
         raise UsageError(f"--engine {engine}: {nearest(engine, ENGINES)}")
     if engine == "local":
         return None
-    from .ray_cluster import on_cluster
+    from .ray_cluster import score_on_cluster
 
-    return on_cluster
+    return score_on_cluster
 
 
-def _identity(task: Task, inputs: Sequence[Input], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
+def _open_inputs(task: Task, files: Sequence[Path], fields: Fields, *, only_files: bool) -> list[InputFile]:
+    for file in files:
+        if files.count(file) > 1:
+            raise UsageError(f"{file}: is given twice")
+    inputs = [InputFile(file, task, fields) for file in files]
+    if only_files and not all(file.seekable for file in inputs):
+        raise UsageError("--engine ray only reads files, not a pipe or standard input")
+    return inputs
+
+
+@contextmanager
+def _resume_messages(output: StreamOutput | ResumableOutput, console: Console) -> Iterator[None]:
+    if output.chunks:
+        console.print(f"resuming after {output.summary.rows:,} rows of an interrupted run")
+    try:
+        yield
+    except BaseException:
+        if output.resumable:
+            console.print("finished rows are kept; the same command resumes after them", style="yellow")
+        raise
+
+
+def _score_rest(
+    job: Job,
+    inputs: Sequence[InputFile],
+    output: StreamOutput | ResumableOutput,
+    workers: int,
+    cluster: Cluster | None,
+    console: Console,
+) -> None:
+    """Score what ``output`` does not have yet."""
+    chunks = cut_files((file.rows(), reader.key) for file, reader in zip(inputs, job.readers, strict=True))
+    size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
+    size = _total_size(inputs) if console.is_terminal else None
+    if cluster:
+        results = cluster(job, [file.path for file in inputs], output.chunks, workers)
+    else:
+        results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
+    problems_printed = 0
+    # Closed at once if writing fails: the processes wait for more work as long as it is open.
+    with progress(None if size is None else size - size_before, console) as advance, closing(results):
+        for result in results:
+            output.add(result)
+            for reject in result.rejects[: MAX_PROBLEMS_PRINTED - problems_printed]:
+                console.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
+                problems_printed += 1
+            advance(result.size, result.summary.completions)
+
+
+def _total_size(inputs: Sequence[InputFile]) -> int | None:
+    """The sum of the sizes of all chunks, if it is known. Bytes and rows cannot be added."""
+    sizes = [file.size for file in inputs]
+    same_unit = len({file.has_lines for file in inputs}) == 1
+    return sum(size for size in sizes if size is not None) if same_unit and None not in sizes else None
+
+
+def _identity(task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
+    answers = [(example.id, example.answer) for example in examples]
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {_name(type(one)): _code(type(one)) for one in task.verifier.walk()},
+        "code": {_name(type(verifier)): _code_hash(type(verifier)) for verifier in task.verifier.walk()},
         "options": asdict(options),
-        "examples": _fingerprint(repr([(one.id, one.answer) for one in examples]).encode()) if examples else "",
-        "inputs": {one.name: one.identity() for one in inputs},
+        "examples": _hash(repr(answers).encode()) if examples else "",
+        "inputs": {file.name: file.identity() for file in inputs},
     }
 
 
@@ -163,13 +178,13 @@ def _name(verifier: type) -> str:
     return f"{verifier.__module__}:{verifier.__qualname__}"
 
 
-def _code(verifier: type) -> str:
-    """A fingerprint of the file that a verifier is in; empty for one that is in none."""
+def _code_hash(verifier: type) -> str:
+    """A hash of the file that defines a verifier; empty if there is none."""
     try:
-        return _fingerprint(Path(inspect.getfile(verifier)).read_bytes())
+        return _hash(Path(inspect.getfile(verifier)).read_bytes())
     except (TypeError, OSError):
         return ""
 
 
-def _fingerprint(data: bytes) -> str:
+def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]

@@ -1,35 +1,30 @@
-"""A scored completion as a row of the output; the keys are in docs/scoring.md."""
+"""The score row, one for each completion: its keys (docs/scoring.md), and its columns in Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from grpo_env.core import Score
+from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
-from .scorer import Scored
+from .advantages import Advantage
+from .scorer import RowResult
 
 
-class Advantage(NamedTuple):
-    """What GRPO would reinforce: the completion as a whole, and each of its steps."""
-
-    outcome: float | None
-    steps: list[float]
-
-
-def output_row(
+def score_row(
     task: Task,
-    result: Scored,
+    result: RowResult,
     index: int,
     *,
     text: bool = True,
     file: str | None = None,
     advantage: Advantage | None = None,
 ) -> dict[str, Any]:
-    """The output for the ``index``-th completion of a row.
+    """The score row of a row's ``index``-th completion.
 
-    ``text`` False leaves prompt and text out, ``file`` tells the input apart from others.
+    Without ``text`` it has no prompt and text. ``file`` names the input if there are several.
     """
     score, completion = result.scores[index], result.row.completions[index]
     row: dict[str, Any] = {
@@ -84,24 +79,46 @@ def _part(score: Score) -> dict[str, Any]:
     return part
 
 
-def advantages(scores: Sequence[Score]) -> list[Advantage]:
-    """The advantages of a group's completions, by the trainer's functions at their defaults; unscored ones have none.
+def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
+    """The Arrow schema of a task's score rows. ``parts`` has a column for each part of the task."""
+    import pyarrow as pa
 
-    A step's advantage is that of the token which ends it: the sum of the normalised rewards of this and later steps.
-    """
-    import torch
+    step = pa.struct(
+        [("start", pa.int64()), ("end", pa.int64()), ("value", pa.float64()), ("explanation", pa.string())]
+    )
 
-    from grpo_env.trainer.advantages import outcome_advantages, process_advantages
+    def part(spec: VerifierSpec) -> Any:
+        columns = [(name, pa.float64()) for name in ("value", "weight", "weighted", "process")]
+        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "explanation")]
+        columns += [("steps", pa.list_(step))]
+        return pa.struct(columns + ([("parts", parts(spec.of))] if spec.of else []))
 
-    size, most = len(scores), max(1, *(len(score.steps) for score in scores))
-    scored = torch.tensor([score.scored for score in scores])
-    rewards = torch.tensor([score.value or 0.0 for score in scores], dtype=torch.float64)
-    rows = [[step.value for step in score.steps] + [0.0] * (most - len(score.steps)) for score in scores]
-    places = torch.arange(most).expand(size, most)
-    mask = places < torch.tensor([len(score.steps) for score in scores])[:, None]
-    steps = process_advantages(torch.tensor(rows, dtype=torch.float64), places, mask, scored, size, most).tolist()
-    outcome = outcome_advantages(rewards, scored, size).tolist()
-    return [
-        Advantage(mine, paid[: len(score.steps)]) if score.scored else Advantage(None, [])
-        for score, mine, paid in zip(scores, outcome, steps, strict=True)
-    ]
+    def parts(specs: Mapping[str, VerifierSpec]) -> Any:
+        return pa.struct([(name, part(spec)) for name, spec in specs.items()])
+
+    message = pa.struct([("role", pa.string()), ("content", pa.string())])
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("line", pa.int64()),
+            ("completion", pa.int64()),
+            ("group", pa.string()),
+            ("file", pa.string()),
+            ("task", pa.string()),
+            ("metric", pa.string()),
+            ("prompt", pa.string() if text_prompts else pa.list_(message)),
+            ("text", pa.string()),
+            ("reasoning_content", pa.string()),
+            ("finish_reason", pa.string()),
+            ("num_tokens", pa.int64()),
+            ("total", pa.float64()),
+            ("status", pa.string()),
+            ("explanation", pa.string()),
+            ("parts", parts(task.spec.verifiers)),
+            ("steps", pa.list_(step)),
+            ("seconds", pa.float64()),
+            ("label", pa.bool_()),
+            ("advantage", pa.float64()),
+            ("step_advantages", pa.list_(pa.float64())),
+        ]
+    )

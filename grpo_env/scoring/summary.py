@@ -1,4 +1,4 @@
-"""Sums of a scoring run: what the summary table shows, and what a run that goes on must remember."""
+"""The summary of a scoring run: sums that can be merged, saved, and continued by a later run."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from .scorer import Scored
+from .scorer import RowResult
 
 
 @dataclass
 class ScoreSummary:
-    """Sums over rows and completions; by part: ``statuses``, ``sums`` of values, and how many were ``scored``.
-
-    ``disagreements`` are by (known label, verdict of the metric). ``verdicts`` is the processor time spent
-    judging, in seconds, and ``seconds`` that with reading the rows and writing the output.
-    """
+    """Sums over rows and completions."""
 
     rows: int = 0
+    """Rows of the input."""
     bad_rows: int = 0
+    """Rows that could not be scored."""
     completions: int = 0
+    """Completions that were scored, or found to be unscored."""
     statuses: dict[str, Counter[str]] = field(default_factory=dict)
+    """How often each part had each status."""
     sums: Counter[str] = field(default_factory=Counter)
+    """The sum of each part's values."""
     scored: Counter[str] = field(default_factory=Counter)
-    labelled: int = 0
+    """How many values each part has."""
+    labeled: int = 0
+    """Completions with a known verdict and a scored metric."""
     disagreements: Counter[tuple[bool, bool]] = field(default_factory=Counter)
-    verdicts: float = 0.0
+    """How often the metric disagrees, by (known verdict, verdict of the metric)."""
+    scoring_seconds: float = 0.0
+    """Processor time of the verifiers."""
     seconds: float = 0.0
+    """Processor time with reading the rows and writing the output."""
 
-    def add(self, result: Scored, metric: str) -> None:
-        """Count one row in."""
+    def add(self, result: RowResult, metric: str) -> None:
+        """Add one row."""
         self.rows += 1
         self.bad_rows += bool(result.problem)
         for score, label in zip(result.scores, result.labels, strict=False):
@@ -40,14 +46,14 @@ class ScoreSummary:
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
-            verdict = score.part(metric).value
-            if label is not None and verdict is not None:
-                self.labelled += 1
-                if (verdict >= 1) != label:
-                    self.disagreements[(label, verdict >= 1)] += 1
+            value = score.part(metric).value
+            if label is not None and value is not None:
+                self.labeled += 1
+                if (value >= 1) != label:
+                    self.disagreements[(label, value >= 1)] += 1
 
     def merge(self, other: ScoreSummary) -> None:
-        """Add the sums of other rows."""
+        """Add the sums over other rows."""
         for name, value in vars(other).items():
             if name == "statuses":
                 for part, counts in value.items():
@@ -58,16 +64,16 @@ class ScoreSummary:
                 setattr(self, name, getattr(self, name) + value)
 
     def mean(self, name: str) -> float | None:
-        """The mean value of a part over the completions where it was scored."""
+        """The mean value of a part over the completions that it scored."""
         return self.sums[name] / self.scored[name] if self.scored[name] else None
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping; ``from_dict`` is its inverse."""
-        return {**vars(self), "disagreements": [[*kind, count] for kind, count in self.disagreements.items()]}
+        return {**vars(self), "disagreements": [[*verdicts, count] for verdicts, count in self.disagreements.items()]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The tally that ``to_dict`` told of."""
+        """The summary that ``to_dict`` was called on."""
         return cls(
             **{
                 **data,

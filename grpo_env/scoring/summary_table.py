@@ -1,4 +1,4 @@
-"""What the terminal shows of a scoring run: how far it is, and the summary at its end."""
+"""Console output of a scoring run: a progress bar, and the summary table at the end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from grpo_env.taskfile.task import Task
 
 from .summary import ScoreSummary
 
-Advance = Callable[[int, int], None]  # by so much (``Input.size``), which held so many completions
+Advance = Callable[[int, int], None]  # by this size (``InputFile.size``) and number of completions
 
 
 @contextmanager
-def progress(total: int | None, talk: Console) -> Iterator[Advance]:
-    """A bar on a terminal, nothing elsewhere. ``total`` is the sum of ``Input.size``."""
-    if not talk.is_terminal:
+def progress(total: int | None, console: Console) -> Iterator[Advance]:
+    """A progress bar on a terminal, nothing elsewhere. ``total`` is the sum of ``InputFile.size``."""
+    if not console.is_terminal:
         yield lambda size, completions: None
         return
     columns = (
@@ -30,7 +30,7 @@ def progress(total: int | None, talk: Console) -> Iterator[Advance]:
         TextColumn("{task.fields[done]:,} completions, {task.fields[rate]:,.0f}/s"),
         TimeRemainingColumn() if total else TimeElapsedColumn(),
     )
-    with Progress(*columns, console=talk, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("scoring", total=total, done=0, rate=0.0)
         start, done = time.monotonic(), 0
 
@@ -42,29 +42,34 @@ def progress(total: int | None, talk: Console) -> Iterator[Advance]:
         yield advance
 
 
-def show_tally(tally: ScoreSummary, task: Task, talk: Console, seconds: float, completions: int) -> None:
-    """The summary table: each part's mean, how many were scored, and why the others were not.
+def print_summary(
+    summary: ScoreSummary, task: Task, console: Console, *, seconds: float, completions_before: int
+) -> None:
+    """Print each part's mean, how many completions it scored, and the statuses of the others.
 
-    ``completions`` of those in the tally were scored in these ``seconds``.
+    ``completions_before`` were scored by an earlier run, the rest in ``seconds``.
     """
     table = Table(box=None, header_style="bold")
     for column in ("part", "mean", "scored", "statuses"):
         table.add_column(column, justify="right" if column in ("mean", "scored") else "left")
-    for name, statuses in tally.statuses.items():
-        mean = tally.mean(name)
+    for name, statuses in summary.statuses.items():
+        mean = summary.mean(name)
         others = ", ".join(f"{status} {count:,}" for status, count in statuses.most_common() if status != "scored")
-        marked = f"{name} (metric)" if name == task.metric else name
-        table.add_row(marked, "-" if mean is None else f"{mean:.4f}", f"{tally.scored[name]:,}", others)
-    talk.print(table)
+        label = f"{name} (metric)" if name == task.metric else name
+        table.add_row(label, "-" if mean is None else f"{mean:.4f}", f"{summary.scored[name]:,}", others)
+    console.print(table)
+    completions = summary.completions - completions_before
     rate = completions / seconds if seconds else 0.0
-    now = f", {completions:,} of them now" if completions < tally.completions else ""
-    talk.print(f"{tally.completions:,} completions of {tally.rows:,} rows{now} in {seconds:.1f} s ({rate:,.0f}/s)")
-    if tally.labelled:
-        wrong = sum(tally.disagreements.values())
-        talk.print(
-            f"agreement of {task.metric} with the labels: {tally.labelled - wrong:,} of {tally.labelled:,}"
-            f" ({tally.disagreements[(False, True)]} right here but not there,"
-            f" {tally.disagreements[(True, False)]} right there but not here)"
+    now = f", {completions:,} of them now" if completions_before else ""
+    console.print(
+        f"{summary.completions:,} completions of {summary.rows:,} rows{now} in {seconds:.1f} s ({rate:,.0f}/s)"
+    )
+    if summary.labeled:
+        wrong = summary.disagreements.total()
+        console.print(
+            f"agreement of {task.metric} with the labels: {summary.labeled - wrong:,} of {summary.labeled:,}"
+            f" ({summary.disagreements[(False, True)]} false positives,"
+            f" {summary.disagreements[(True, False)]} false negatives)"
         )
-    if tally.bad_rows:
-        talk.print(f"{tally.bad_rows:,} rows could not be scored", style="yellow")
+    if summary.bad_rows:
+        console.print(f"{summary.bad_rows:,} rows could not be scored", style="yellow")

@@ -1,4 +1,4 @@
-"""Processes that each do one piece of work at a time; the death of one costs the piece that killed it, nothing else."""
+"""Maps work over processes, in order; if a process dies, only the piece that it was working on is affected."""
 
 from __future__ import annotations
 
@@ -6,68 +6,89 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from grpo_env.killable_worker import Worker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-AHEAD = 4  # pieces in flight for each process: bounds memory, and keeps all busy while one is slow
+PIECES_PER_WORKER = 4  # in flight: bounds memory, and keeps all processes busy while one is slow
 
 
-def on_all(
+def map_on_workers(
     work: Callable[[A], B],
     pieces: Iterable[A],
     count: int,
-    mend: Callable[[A, Callable[[A], B]], B] | None = None,
+    retry: Callable[[A, Callable[[A], B]], B] | None = None,
 ) -> Generator[B, None, None]:
-    """The work on each piece, in order, by ``count`` processes.
+    """The results of ``work`` on each piece, in order, computed by ``count`` processes.
 
-    A piece that a process died of goes to ``mend``, with a function that does (smaller) pieces in a fresh process and
-    raises ``WorkerDiedError`` again. Raises ``RunError`` if a process cannot start (or dies, if there is no ``mend``),
-    and what the work raises.
+    If a process dies, ``retry`` gets the piece it died of and a function that does (smaller) pieces in a fresh process
+    and raises ``WorkerDiedError`` in turn. Raises ``RunError`` if a process cannot start (or dies, without ``retry``),
+    and what ``work`` raises.
     """
-    own = threading.local()  # a thread feeds one process, and waits for it
-    living: set[Worker[A, B]] = set()
-    stopped = threading.Event()
-
-    def attempt(piece: A) -> B:
-        worker: Worker[A, B] | None = getattr(own, "worker", None)
-        if worker is None and not stopped.is_set():
-            worker = own.worker = Worker(work)
-            living.add(worker)
-        if worker is None or stopped.is_set():
-            raise CancelledError
-        try:
-            return worker(piece)
-        except WorkerDiedError:
-            own.worker = None
-            living.discard(worker)
-            raise
+    workers = _ThreadWorkers(work)
 
     def do(piece: A) -> B:
         try:
-            return attempt(piece)
+            return workers(piece)
         except WorkerDiedError:
-            if mend is None:
+            if retry is None:
                 raise
-            return mend(piece, attempt)
+            return retry(piece, workers)
 
     with ThreadPoolExecutor(count) as threads:
         waiting: deque[Future[B]] = deque()
         try:
             for piece in pieces:
                 waiting.append(threads.submit(do, piece))
-                if len(waiting) >= count * AHEAD:
+                if len(waiting) >= count * PIECES_PER_WORKER:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
-            stopped.set()
+            workers.stop()
             threads.shutdown(wait=False, cancel_futures=True)
-            for worker in list(living):
-                worker.kill()
+            workers.kill()
             raise
-    for worker in living:
-        worker.close()
+    workers.close()
+
+
+class _ThreadWorkers(Generic[A, B]):
+    """Does pieces in processes, one for each thread that calls it. A process that died is replaced by the next call."""
+
+    def __init__(self, work: Callable[[A], B]) -> None:
+        self._work = work
+        self._local = threading.local()
+        self._alive: set[Worker[A, B]] = set()
+        self._stopped = threading.Event()
+
+    def __call__(self, piece: A) -> B:
+        """Raises ``WorkerDiedError``, ``RunError``, what the work raises, and ``CancelledError`` after ``stop``."""
+        worker: Worker[A, B] | None = getattr(self._local, "worker", None)
+        if worker is None and not self._stopped.is_set():
+            worker = self._local.worker = Worker(self._work)
+            self._alive.add(worker)
+        if worker is None or self._stopped.is_set():
+            raise CancelledError
+        try:
+            return worker(piece)
+        except WorkerDiedError:
+            self._local.worker = None
+            self._alive.discard(worker)
+            raise
+
+    def stop(self) -> None:
+        """Start no further piece."""
+        self._stopped.set()
+
+    def kill(self) -> None:
+        """End all processes, whatever they are doing."""
+        for worker in list(self._alive):
+            worker.kill()
+
+    def close(self) -> None:
+        """Let all processes end."""
+        for worker in self._alive:
+            worker.close()

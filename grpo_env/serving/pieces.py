@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from grpo_env.core import Example, Message, Score, Status
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import dump_line
-from grpo_env.scoring.fields import completion_of
-from grpo_env.scoring.reader import Row
-from grpo_env.scoring.scorer import judge_rows
+from grpo_env.files.jsonl import dump_line
+from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import Task
 
 from .schemas import Chat, Item
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
     """Items of one request. Groups are never divided."""
 
     task: str
-    rows: tuple[Row, ...]
+    rows: tuple[InputRow, ...]
 
 
 class EncodedScore(NamedTuple):
@@ -43,7 +43,7 @@ class PieceScorer:
 
     def __call__(self, piece: Piece) -> list[EncodedScore]:
         """A score for each row, in order. Nothing in the piece makes it raise."""
-        results = judge_rows(self.tasks[piece.task], piece.rows)
+        results = score_rows(self.tasks[piece.task], piece.rows)
         return [encode(row.id, row.scores[0] if row.scores else unscored(row.problem)) for row in results]
 
 
@@ -68,7 +68,7 @@ def unscored(why: str) -> Score:
     return Score(None, "error", name="total", explanation=why)
 
 
-def read_items(task: Task, items: Sequence[Item]) -> list[Row]:
+def read_items(task: Task, items: Sequence[Item]) -> list[InputRow]:
     """A request's items as rows. Raises ``UsageError`` for a group whose items have different gold answers."""
     rows = [_row(task, index, item) for index, item in enumerate(items)]
     if task.scores_groups:
@@ -81,9 +81,9 @@ def read_items(task: Task, items: Sequence[Item]) -> list[Row]:
     return rows
 
 
-def cut(task: str, rows: Sequence[Row]) -> list[Piece]:
+def cut(task: str, rows: Sequence[InputRow]) -> list[Piece]:
     """A request cut into pieces for several processes, with undivided groups."""
-    pieces: list[list[Row]] = []
+    pieces: list[list[InputRow]] = []
     for unit in units(rows):
         if not pieces or len(pieces[-1]) + len(unit) > PIECE:
             pieces.append([])
@@ -91,17 +91,17 @@ def cut(task: str, rows: Sequence[Row]) -> list[Piece]:
     return [Piece(task, tuple(rows)) for rows in pieces]
 
 
-def units(rows: Sequence[Row]) -> list[list[Row]]:
+def units(rows: Sequence[InputRow]) -> list[list[InputRow]]:
     """The smallest lists of rows that can be scored on their own: groups, and rows without a group."""
     return [list(unit) for _, unit in groupby(rows, lambda row: row.line if row.key is None else row.key)]
 
 
-def _row(task: Task, index: int, item: Item) -> Row:
+def _row(task: Task, index: int, item: Item) -> InputRow:
     text = item.completion
     messages = text if isinstance(text, str) else [message.model_dump() for message in text]
-    completion, _ = completion_of(task, messages, None, item.finish, item.num_tokens, None)
+    completion, _ = read_completion(task, messages, finish_reason=item.finish, num_tokens=item.num_tokens)
     id = str(index) if item.id is None else item.id
-    return Row(index, id, item.group, Example(id, _prompt(item.prompt), item.answer, item.info), (completion,))
+    return InputRow(index, id, item.group, Example(id, _prompt(item.prompt), item.answer, item.info), (completion,))
 
 
 def _prompt(prompt: str | Chat | None) -> str | tuple[Message, ...]:

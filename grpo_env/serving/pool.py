@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from grpo_env.errors import RunError
 from grpo_env.killable_worker import WorkerDiedError
-from grpo_env.scoring.reader import Row
+from grpo_env.scoring.reader import InputRow
 
 from .pieces import EncodedScore, Piece, PieceScorer, encode, units, unscored
 from .worker_slot import WorkerSlot
 
 IDLE_CHECK = 1.0  # seconds between two checks whether an idle process is alive
 
-Attempt = Callable[[Sequence[Row]], Awaitable[list[EncodedScore]]]
+Attempt = Callable[[Sequence[InputRow]], Awaitable[list[EncodedScore]]]
 
 
 class _Job(NamedTuple):
@@ -121,13 +121,15 @@ async def _score(slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job) -> list
         return [score for unit in units(job.piece.rows) for score in await _isolate_failures(unit, attempt)]
 
 
-async def _attempt(slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job, rows: Sequence[Row]) -> list[EncodedScore]:
+async def _attempt(
+    slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job, rows: Sequence[InputRow]
+) -> list[EncodedScore]:
     if job.scores.done():
         raise _AbandonedError
     return await slot(Piece(job.piece.task, tuple(rows)))
 
 
-async def _isolate_failures(unit: list[Row], attempt: Attempt) -> list[EncodedScore]:
+async def _isolate_failures(unit: list[InputRow], attempt: Attempt) -> list[EncodedScore]:
     """A unit's scores, without the rows that kill a process on their own; without any if there are no such rows."""
     result = await _attempt_twice(unit, attempt)
     if not isinstance(result, WorkerDiedError):
@@ -142,7 +144,7 @@ async def _isolate_failures(unit: list[Row], attempt: Attempt) -> list[EncodedSc
     return [scores[row.line] for row in unit]
 
 
-async def _attempt_twice(rows: Sequence[Row], attempt: Attempt) -> list[EncodedScore] | WorkerDiedError:
+async def _attempt_twice(rows: Sequence[InputRow], attempt: Attempt) -> list[EncodedScore] | WorkerDiedError:
     """Twice, since a process can also be killed from outside: by the system for lack of memory, or by hand."""
     try:
         return await attempt(rows)

@@ -8,7 +8,7 @@ import json
 from grpo_env.core import Score
 from grpo_env.integrations.openrlhf import RewardFunc
 from grpo_env.integrations.scoring import with_parts
-from grpo_env.scoring.reader import Row
+from grpo_env.scoring.reader import InputRow
 from grpo_env.taskfile.task import Task
 
 from .pieces import EncodedScore, cut
@@ -25,7 +25,9 @@ async def get_reward(
     """
     # In a thread: the task's templates are rendered for each example.
     pairs = await asyncio.to_thread(reward_func.read, request.query, request.prompts, request.labels)
-    rows = [Row(index, str(index), None, example, (completion,)) for index, (example, completion) in enumerate(pairs)]
+    rows = [
+        InputRow(index, str(index), None, example, (completion,)) for index, (example, completion) in enumerate(pairs)
+    ]
     encoded = await pool.score(cut(reward_func.task.name, rows))
     scores = [_decode(score, reward_func.task) for score in encoded]
     return encoded, json.dumps(reward_func.reply(scores))

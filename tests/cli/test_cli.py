@@ -76,7 +76,7 @@ def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
     assert first.count(b"\n") == 2
     again = process("score", "arithmetic", file, "--out", out)
     assert again.returncode == 2
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert out.read_bytes() == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl", "scores.jsonl"]
 

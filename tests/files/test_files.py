@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
-from grpo_env.files import reader as files
-from grpo_env.files.reader import Line, dump_line, dump_record, parse, read_lines, read_records
+from grpo_env.files import json_list, reader
+from grpo_env.files.jsonl import dump_line, dump_record
+from grpo_env.files.reader import Line, parse, read_lines, read_records
 
 ROWS = [{"question": "2+3?", "answer": "5"}, {"question": 'a "quoted",\nline', "answer": "é ½"}]
 KINDS = ["jsonl", "json", "csv", "parquet"]
@@ -215,7 +216,7 @@ def test_damage_at_once_keeps_the_rows_before_it(tmp_path, tail):
 
 
 def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LONGEST", 1 << 18)
+    monkeypatch.setattr(reader, "LONGEST", 1 << 18)
     bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 24) + b'"}\n{"a": 2}\n'
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(bomb, 1))
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a\n1\n" + b"x" * (1 << 24) + b"\n2\n", 1))
@@ -237,7 +238,7 @@ def test_a_json_list_is_read_element_by_element(tmp_path_factory, elements, bloc
     path = tmp_path_factory.getbasetemp() / "rows.json"
     text = json.dumps(elements, indent=indent or None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_BLOCK", block)
+        patch.setattr(json_list, "BLOCK", block)
         path.write_text("\n " + text + " \n")
         records = list(read_records(path))
         assert [record.row for record in records] == [one if isinstance(one, dict) else None for one in elements]
@@ -307,9 +308,9 @@ def test_a_broken_parquet_page_ends_the_file_with_a_problem(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.txt", b"some text", "unknown kind of file"),
+        ("x.txt", b"some text", "unknown file type"),
         ("x.txt", b"\n", "is empty"),
-        ("x", b"\x89PNG\r\n", "unknown kind of file"),
+        ("x", b"\x89PNG\r\n", "unknown file type"),
         ("x.jsonl", '{"a": 1}'.encode("utf-16"), "is UTF-16 text"),
         ("x.json", b"{", "not valid JSON"),
         ("x.json", b'{\n"a": 1}', "expected a JSON list"),

@@ -1,4 +1,4 @@
-"""Layouts: files as each tool writes them are told by their rows, and give the right verdicts."""
+"""File formats: files as each tool writes them are recognized by their rows, and score as they should."""
 
 import json
 import pickle
@@ -11,11 +11,13 @@ import pandas
 import pytest
 from rich.console import Console
 
-from grpo_env.core import Completion, Example
+from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
-from grpo_env.formats import layouts as shapes
-from grpo_env.formats.detect import LAYOUTS, OURS, recognise
+from grpo_env.formats.chat import read_reply
+from grpo_env.formats.detect import FORMATS, detect_format
+from grpo_env.formats.native import NATIVE
+from grpo_env.formats.trl import TRL_COMPLETIONS
 from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import load_task
 
@@ -39,20 +41,25 @@ def jsonl(path, rows):
 
 
 def read(path):
-    """The layout of a file and its rows in our shape."""
+    """The format of a file, and its rows converted."""
     rows = [record.row for record in read_records(path)]
-    layout = recognise(rows)
-    return layout, [layout.row(row) for row in rows]
+    file_format = detect_format(rows)
+    return file_format, [file_format.convert(row) for row in rows]
 
 
-def verdicts(task, layout, rows):
-    """The accuracy of each completion of each row, by its gold."""
-    golds = [layout.answer(row, lambda row: task.answer(row, "row")) for row in rows]
+def replies(row):
+    return [read_reply(completion) for completion in row.get("completions", [row.get("completion")])]
+
+
+def texts(row):
+    return [reply.text for reply in replies(row)]
+
+
+def accuracies(task, file_format, rows):
+    """The accuracy of each completion of each row, by its gold answer."""
+    golds = [file_format.gold_answer(row, lambda row: task.answer(row, "row")) for row in rows]
     return [
-        [
-            task.score(text, answer=gold).part("accuracy").value
-            for text in row.get("completions", [row.get("completion")])
-        ]
+        [task.score(text, answer=gold).part("accuracy").value for text in texts(row)]
         for row, gold in zip(rows, golds, strict=True)
     ]
 
@@ -62,10 +69,10 @@ def test_our_rows_stay_as_they_are(tmp_path, task):
         {"id": "a", "answer": "… #### 18", "completion": RIGHT, "finish_reason": "stop"},
         {"id": "b", "answer": "… #### 18", "completions": [RIGHT, WRONG], "advantage": 1, "step": 2, "prompt": "?"},
     ]
-    layout, shaped = read(jsonl(tmp_path / "file", rows))
-    assert layout is OURS
-    assert shaped == rows
-    assert verdicts(task, layout, shaped) == [[1], [1, 0]]
+    file_format, converted = read(jsonl(tmp_path / "file", rows))
+    assert file_format is NATIVE
+    assert converted == rows
+    assert accuracies(task, file_format, converted) == [[1], [1, 0]]
 
 
 @pytest.mark.parametrize("chat", [False, True])
@@ -87,12 +94,12 @@ def test_trl_completions(tmp_path, task, chat):
         "advantage": logs["advantages"],
     }
     pandas.DataFrame(table).to_parquet(tmp_path / "completions_00010.parquet")
-    layout, rows = read(tmp_path / "completions_00010.parquet")
-    assert layout.name == "TRL completions"
-    assert [row["completions"] for row in rows] == [[RIGHT], [WRONG], [RIGHT]]
+    file_format, rows = read(tmp_path / "completions_00010.parquet")
+    assert file_format.name == "TRL completions"
+    assert [texts(row) for row in rows] == [[RIGHT], [WRONG], [RIGHT]]
     assert rows[0]["prompt"] == logs["prompt"][0]
     assert rows[0]["group"] == rows[1]["group"] != rows[2]["group"]
-    assert verdicts(task, layout, rows) == [[1], [0], [1]]
+    assert accuracies(task, file_format, rows) == [[1], [0], [1]]
 
 
 def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
@@ -102,25 +109,28 @@ def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
     prompts = [[{**message._asdict(), "tool_calls": None} for message in example.prompt] for example in examples]
     rows = [{"step": 1, "prompt": prompt, "completion": said(RIGHT), "advantage": 0.0} for prompt in prompts]
     gold = partial(task.answer, where="row")
-    layout = recognise(rows, gold)
-    assert layout.joins
-    assert not recognise([{**row, "answer": "#### 18"} for row in rows], gold).joins
-    index = layout.index(examples)
-    joined = [layout.joined(layout.row(row), index) for row in rows]
+    file_format = detect_format(rows, gold)
+    assert file_format.joins
+    assert not detect_format([{**row, "answer": "#### 18"} for row in rows], gold).joins
+    index = file_format.index(examples)
+    joined = [file_format.join(file_format.convert(row), index) for row in rows]
     assert [row["id"] for row in joined] == ["eval/0", "eval/1"]
-    assert verdicts(task, layout, joined) == [[1], [1]]
+    assert accuracies(task, file_format, joined) == [[1], [1]]
     for prompt in ([*prompts[0], *said("18")], "Nine times two?", None, [None], [1]):
         with pytest.raises(UsageError, match="no example of the task has the prompt of this row"):
-            layout.joined({**rows[0], "prompt": prompt}, index)
-    assert "log_extra" in layout.no_match(index)
+            file_format.join({**rows[0], "prompt": prompt}, index)
+    assert "log_extra" in file_format.no_match_message(index)
     # The same question with another answer: neither can be the gold.
-    unclear = layout.index([*examples, task.example({**data[0], "answer": "#### 19"}, "eval/2", "row")])
+    unclear = file_format.index([*examples, task.example({**data[0], "answer": "#### 19"}, "eval/2", "row")])
     assert [example.id for example in unclear.values()] == ["eval/1"]
 
 
 def test_a_trl_group_is_one_prompt_at_one_step():
-    layout = recognise([{"step": 1, "prompt": "p", "completion": "c", "advantage": 0.0}])
-    groups = [layout.row({"step": step, "prompt": "p", "completion": "c", "advantage": 0})["group"] for step in (1, 2)]
+    file_format = detect_format([{"step": 1, "prompt": "p", "completion": "c", "advantage": 0.0}])
+    groups = [
+        file_format.convert({"step": step, "prompt": "p", "completion": "c", "advantage": 0})["group"]
+        for step in (1, 2)
+    ]
     assert groups[0] != groups[1]
 
 
@@ -131,12 +141,12 @@ def test_a_verl_dump(tmp_path, task):
         {"input": "Nine times two?", "output": WRONG, "gts": "18", "score": 0.0, "step": 5, "acc": False},
         {"input": "Two times nine?", "output": RIGHT, "gts": 18, "score": float("nan"), "step": 5, "acc": False},
     ]
-    layout, shaped = read(jsonl(tmp_path / "5.jsonl", rows))
-    assert layout.name == "verl dump"
-    assert [row["prompt"] for row in shaped] == [row["input"] for row in rows]
-    assert shaped[0]["group"] == shaped[1]["group"] != shaped[2]["group"]
-    assert [layout.answer(row, None) for row in shaped] == ["18", "18", 18]
-    assert verdicts(task, layout, shaped[:2]) == [[1], [0]]
+    file_format, converted = read(jsonl(tmp_path / "5.jsonl", rows))
+    assert file_format.name == "verl dump"
+    assert [row["prompt"] for row in converted] == [row["input"] for row in rows]
+    assert converted[0]["group"] == converted[1]["group"] != converted[2]["group"]
+    assert [file_format.gold_answer(row, None) for row in converted] == ["18", "18", 18]
+    assert accuracies(task, file_format, converted[:2]) == [[1], [0]]
 
 
 def test_verl_generation(tmp_path, task):
@@ -151,10 +161,10 @@ def test_verl_generation(tmp_path, task):
     data = pandas.DataFrame([row, row])
     data["responses"] = [[RIGHT, WRONG], [WRONG, WRONG]]
     data.to_parquet(tmp_path / "generation.parquet")
-    layout, rows = read(tmp_path / "generation.parquet")
-    assert layout.name == "verl generation"
+    file_format, rows = read(tmp_path / "generation.parquet")
+    assert file_format.name == "verl generation"
     assert rows[0]["prompt"] == CHAT
-    assert verdicts(task, layout, rows) == [[1, 0], [0, 0]]
+    assert accuracies(task, file_format, rows) == [[1, 0], [0, 0]]
 
 
 def batch_row(id, *choices, **more):
@@ -177,26 +187,26 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
         batch_row("eval/1", choice(RIGHT, reasoning="Hm."), choice(WRONG, "length"), usage={"completion_tokens": 42}),
         batch_row("eval/2", choice(None, "length", reasoning_content="Hm, hm")),
     ]
-    layout, shaped = read(jsonl(tmp_path / "output.jsonl", rows))
-    assert layout.name == "OpenAI batch output"
-    assert layout.joins
-    assert [row["id"] for row in shaped] == ["eval/0", "eval/1", "eval/2"]
-    assert [row["completions"] for row in shaped] == [[RIGHT], [RIGHT, WRONG], [""]]
-    assert [row["finish_reason"] for row in shaped] == [["stop"], ["stop", "length"], ["length"]]
-    assert [row.get("num_tokens") for row in shaped] == [[21], None, None]  # usage is a sum over the choices
-    assert [row.get("reasoning_content") for row in shaped] == [None, ["Hm.", None], ["Hm, hm"]]
+    file_format, converted = read(jsonl(tmp_path / "output.jsonl", rows))
+    assert file_format.name == "OpenAI batch output"
+    assert file_format.joins
+    assert [row["id"] for row in converted] == ["eval/0", "eval/1", "eval/2"]
+    assert [texts(row) for row in converted] == [[RIGHT], [RIGHT, WRONG], [""]]
+    assert [row["finish_reason"] for row in converted] == [["stop"], ["stop", "length"], ["length"]]
+    assert [row.get("num_tokens") for row in converted] == [[21], None, None]  # usage is a sum over the choices
+    assert [[reply.reasoning for reply in replies(row)] for row in converted] == [[None], ["Hm.", None], ["Hm, hm"]]
 
     data = {"question": "Nine times two?", "answer": "9*2=18 #### 18", "completion": "the dataset's own column"}
     examples = {f"eval/{index}": task.example(data, f"eval/{index}", "row") for index in range(2)}
-    index = layout.index(examples.values())
-    joined = [layout.joined(row, index) for row in shaped[:2]]
+    index = file_format.index(examples.values())
+    joined = [file_format.join(row, index) for row in converted[:2]]
     assert joined[0]["prompt"] == examples["eval/0"].prompt
     assert joined[0]["question"] == "Nine times two?"
     assert "completion" not in joined[0]
-    assert verdicts(task, layout, joined) == [[1], [1, 0]]
-    with pytest.raises(UsageError, match=r"id 'eval/2'; its ids are such as 'eval/0' and 'eval/1'"):
-        layout.joined(shaped[2], index)
-    assert "dataset.id='{{ column }}'" in layout.no_match(index)
+    assert accuracies(task, file_format, joined) == [[1], [1, 0]]
+    with pytest.raises(UsageError, match=r"the id 'eval/2'; its ids look like 'eval/0' and 'eval/1'"):
+        file_format.join(converted[2], index)
+    assert "dataset.id='{{ column }}'" in file_format.no_match_message(index)
 
 
 @pytest.mark.parametrize(
@@ -222,16 +232,16 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
         (None, None, "no reason given"),
         ({"status_code": 200, "body": {"choices": []}}, None, "no choices"),
         ({"status_code": 200, "body": {"data": []}}, None, "no choices"),
-        ({"status_code": 200, "body": {"choices": [{"index": 0}]}}, None, "not as OpenAI batch output"),
-        ("text", None, "not as OpenAI batch output"),
+        ({"status_code": 200, "body": {"choices": [{"index": 0}]}}, None, "not a row of OpenAI batch output"),
+        ("text", None, "not a row of OpenAI batch output"),
     ],
 )
 def test_a_failed_request_says_why(response, error, reason):
     rows = [batch_row("eval/0", choice(RIGHT)), {"id": "b", "custom_id": "q", "response": response, "error": error}]
-    layout = recognise(rows)
-    assert layout.name == "OpenAI batch output"
+    file_format = detect_format(rows)
+    assert file_format.name == "OpenAI batch output"
     with pytest.raises(UsageError, match=reason):
-        layout.row(rows[1])
+        file_format.convert(rows[1])
 
 
 def test_plain_responses_and_text_completions_are_batches_too():
@@ -242,9 +252,9 @@ def test_plain_responses_and_text_completions_are_batches_too():
         },
         {"custom_id": "q", "response": {"choices": [{"text": "18", "finish_reason": "stop", "token_ids": [1, 8]}]}},
     ]
-    layout = recognise(rows)
-    assert [layout.row(row)["completions"] for row in rows] == [["18"], ["18"]]
-    assert layout.row(rows[1])["token_ids"] == [[1, 8]]
+    file_format = detect_format(rows)
+    assert [texts(file_format.convert(row)) for row in rows] == [["18"], ["18"]]
+    assert file_format.convert(rows[1])["token_ids"] == [[1, 8]]
 
 
 def lm_eval_row(id, resps, filter="strict-match", **doc):
@@ -269,37 +279,37 @@ def test_lm_eval_samples(tmp_path, task):
     rows = [
         lm_eval_row(id, [[RIGHT, WRONG]], filter) for filter in ("strict-match", "flexible-extract") for id in (0, 1)
     ]
-    layout, shaped = read(jsonl(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.jsonl", rows))
-    assert layout.name == "lm-eval samples"
-    assert shaped[2:] == [None, None]
-    assert [row["id"] for row in shaped[:2]] == ["0", "1"]
-    assert shaped[0]["prompt"] == "Question: Nine times two?\nAnswer:"
-    assert shaped[0]["question"] == "Nine times two?"
-    assert verdicts(task, layout, shaped[:2]) == [[1, 0], [1, 0]]
+    file_format, converted = read(jsonl(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.jsonl", rows))
+    assert file_format.name == "lm-eval samples"
+    assert converted[2:] == [None, None]
+    assert [row["id"] for row in converted[:2]] == ["0", "1"]
+    assert converted[0]["prompt"] == "Question: Nine times two?\nAnswer:"
+    assert converted[0]["question"] == "Nine times two?"
+    assert accuracies(task, file_format, converted[:2]) == [[1, 0], [1, 0]]
 
 
 def test_lm_eval_golds_are_the_template_on_the_document_else_the_target():
     row = lm_eval_row(0, [[RIGHT]], target="a column of the document")
-    layout = recognise([row])
-    shaped = layout.row(row)
-    assert layout.answer(shaped, lambda row: row["answer"].split("####")[1].strip()) == "18"
+    file_format = detect_format([row])
+    converted = file_format.convert(row)
+    assert file_format.gold_answer(converted, lambda row: row["answer"].split("####")[1].strip()) == "18"
 
     def missing(row):
         raise UsageError("no such column")
 
-    assert layout.answer(shaped, missing) == "9*2=18\n#### 18"
+    assert file_format.gold_answer(converted, missing) == "9*2=18\n#### 18"
     with pytest.raises(UsageError, match="no such column"):
-        OURS.answer(shaped, missing)
+        NATIVE.gold_answer(converted, missing)
 
 
 def test_lm_eval_chats_and_log_likelihoods():
     row = lm_eval_row(0, [[RIGHT]])
     row["arguments"]["gen_args_0"]["arg_0"] = [json.dumps(CHAT)]  # JsonChatStr, a tuple of one
-    layout = recognise([row])
-    assert layout.row(row)["prompt"] == CHAT
+    file_format = detect_format([row])
+    assert file_format.convert(row)["prompt"] == CHAT
     for resps in ([[["-1.5", "False"]], [["-0.5", "True"]]], [["a"], ["b"]], [], "text", [[]]):
         with pytest.raises(UsageError, match="log-likelihoods"):
-            layout.row(lm_eval_row(0, resps))
+            file_format.convert(lm_eval_row(0, resps))
 
 
 def test_verifiers_results(tmp_path, task):
@@ -322,17 +332,17 @@ def test_verifiers_results(tmp_path, task):
     }
     tools = [*said(None), {"role": "tool", "content": "19"}, *said(WRONG), {"role": "user", "content": "Sure?"}]
     two = {**one, "completion": tools, "is_truncated": True}
-    layout, rows = read(jsonl(tmp_path / "results.jsonl", [one, two]))
-    assert layout.name == "verifiers results"
-    assert [row["completions"] for row in rows] == [[RIGHT], [WRONG]]
+    file_format, rows = read(jsonl(tmp_path / "results.jsonl", [one, two]))
+    assert file_format.name == "verifiers results"
+    assert [texts(row) for row in rows] == [[RIGHT], [WRONG]]
     assert [row["group"] for row in rows] == ["3", "3"]
     assert [row["finish_reason"] for row in rows] == [["stop"], ["length"]]
     assert [row.get("num_tokens") for row in rows] == [[21], None]
-    assert rows[0]["reasoning_content"] == ["Hm."]
-    assert verdicts(task, layout, rows) == [[1], [0]]
+    assert replies(rows[0])[0].reasoning == "Hm."
+    assert accuracies(task, file_format, rows) == [[1], [0]]
     failed = {**one, "error": {"error": "ModelError", "error_chain_repr": "ModelError()", "error_chain_str": "no host"}}
     with pytest.raises(UsageError, match="the rollout failed: no host"):
-        layout.row(failed)
+        file_format.convert(failed)
 
 
 def test_verifiers_traces(task):
@@ -352,16 +362,17 @@ def test_verifiers_traces(task):
         "errors": [],
     }
     row = {"id": "e", "env": {"id": "gsm8k"}, "task": trace["task"], "ok": True, "traces": [trace]}
-    layout = recognise([row])
-    assert layout.name == "verifiers traces"
-    shaped = layout.row(row)
-    assert (shaped["id"], shaped["group"], shaped["prompt"]) == ("7", "h", CHAT)
-    assert (shaped["finish_reason"], shaped["num_tokens"], shaped["reasoning_content"]) == (["length"], [21], ["Hm."])
-    assert verdicts(task, layout, [shaped]) == [[1]]
+    file_format = detect_format([row])
+    assert file_format.name == "verifiers traces"
+    converted = file_format.convert(row)
+    assert (converted["id"], converted["group"], converted["prompt"]) == ("7", "h", CHAT)
+    assert (converted["finish_reason"], converted["num_tokens"]) == (["length"], [21])
+    assert replies(converted) == [(RIGHT, "Hm.")]
+    assert accuracies(task, file_format, [converted]) == [[1]]
     with pytest.raises(UsageError, match="2 traces"):
-        layout.row({**row, "traces": [trace, trace]})
+        file_format.convert({**row, "traces": [trace, trace]})
     with pytest.raises(UsageError, match="the rollout failed: Boom"):
-        layout.row({**row, "traces": [{**trace, "nodes": [], "ok": False, "errors": [{"message": "Boom"}]}]})
+        file_format.convert({**row, "traces": [{**trace, "nodes": [], "ok": False, "errors": [{"message": "Boom"}]}]})
 
 
 def test_our_scores_can_be_scored_again(tmp_path, task):
@@ -377,12 +388,12 @@ def test_our_scores_can_be_scored_again(tmp_path, task):
         "parts": parts,
     }
     for metric in ({"metric": "accuracy"}, {}):
-        layout, rows = read(jsonl(tmp_path / "scores", [{**row, **metric}]))
-        assert layout.name == "grpo_env scores"
+        file_format, rows = read(jsonl(tmp_path / "scores", [{**row, **metric}]))
+        assert file_format.name == "grpo_env scores"
         assert rows[0]["group"] == "g"
-        assert verdicts(task, layout, rows) == [[1]]
+        assert accuracies(task, file_format, rows) == [[1]]
     with pytest.raises(UsageError, match="without texts"):
-        layout.row({**row, "text": None})
+        file_format.convert({**row, "text": None})
 
 
 def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, task):
@@ -391,7 +402,7 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
     rows = [several, {"id": "b", "answer": "1", "completion": RIGHT}]
     found = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
     for source, out in pairwise(found):
-        score_files(task, [Path(source)], out, talk=Console(quiet=True))
+        score_files(task, [Path(source)], out, console=Console(quiet=True))
     first, second = (
         [(row["id"], row["completion"], row["total"]) for row in map(json.loads, out.read_text().splitlines())]
         for out in found[1:]
@@ -402,11 +413,11 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
 
 def test_samples_of_a_training_run_are_joined(task):
     row = {"step": 3, "task": "gsm8k", "id": "train/0", "completion": RIGHT, "finish": "length", "score": {"value": 1}}
-    layout = recognise([row])
-    assert layout.name == "grpo_env training samples"
-    shaped = layout.joined(layout.row(row), {"train/0": Example("train/0", info={"answer": "#### 18"})})
-    assert (shaped["finish_reason"], shaped["group"]) == (["length"], "3/train/0")
-    assert verdicts(task, layout, [shaped]) == [[1]]
+    file_format = detect_format([row])
+    assert file_format.name == "grpo_env training samples"
+    converted = file_format.join(file_format.convert(row), {"train/0": Example("train/0", info={"answer": "#### 18"})})
+    assert (converted["finish_reason"], converted["group"]) == (["length"], "3/train/0")
+    assert accuracies(task, file_format, [converted]) == [[1]]
 
 
 @pytest.mark.parametrize(
@@ -427,16 +438,16 @@ def test_samples_of_a_training_run_are_joined(task):
     ],
 )
 def test_ambiguous_rows(row, name):
-    assert recognise([row]).name == name
+    assert detect_format([row]).name == name
 
 
 def test_all_of_the_first_rows_decide():
     trl = {"step": 1, "prompt": "p", "completion": "c", "advantage": 0}
-    assert recognise([trl, {"prompt": "p", "completion": "c"}]) is OURS
-    assert recognise([]) is OURS
-    layout = recognise([trl])
-    with pytest.raises(UsageError, match="no column 'advantage', which every row of a file of TRL completions has"):
-        layout.row({"step": 1, "prompt": "p", "completion": "c"})
+    assert detect_format([trl, {"prompt": "p", "completion": "c"}]) is NATIVE
+    assert detect_format([]) is NATIVE
+    file_format = detect_format([trl])
+    with pytest.raises(UsageError, match="no column 'advantage', which all rows of TRL completions have"):
+        file_format.convert({"step": 1, "prompt": "p", "completion": "c"})
 
 
 @pytest.mark.parametrize(
@@ -446,25 +457,20 @@ def test_no_value_in_a_row_is_an_exception_of_another_kind(value):
     nested = []
     for _ in range(2000):
         nested = [nested]
-    for layout in LAYOUTS:
+    for file_format in FORMATS:
         for broken in (value, nested):
             with suppress(UsageError):
-                shaped = layout.row(dict.fromkeys(layout.columns, broken))
-                assert all(isinstance(text, str) for text in shaped["completions"])
+                row = file_format.convert(dict.fromkeys(file_format.columns, broken))
+                assert all(isinstance(text, str) for text in texts(row))
 
 
 def test_layouts_travel_to_other_processes():
-    for layout in (*LAYOUTS, OURS):
-        assert pickle.loads(pickle.dumps(layout)) == layout
-
-
-def test_a_completion_read_is_one_the_task_can_judge(task):
-    row = recognise([{"input": "i", "output": RIGHT, "gts": "18", "score": 1, "step": 1}]).row(
-        {"input": "i", "output": RIGHT, "gts": "18", "score": 1, "step": 1}
-    )
-    assert task.score(Completion(row["completions"][0]), answer=row["gts"]).part("accuracy").value == 1
+    for file_format in (*FORMATS, NATIVE):
+        assert pickle.loads(pickle.dumps(file_format)) == file_format
 
 
 def test_a_damaged_packed_row_is_a_problem_of_its_own():
-    with pytest.raises(UsageError, match="grpo_env: no example of grpo_env"):
-        shapes.trl({"step": 1, "prompt": "Q", "completion": "A", "grpo_env": '{"grpo_env": "a'})
+    with pytest.raises(UsageError, match="grpo_env: not an example of grpo_env"):
+        TRL_COMPLETIONS.convert(
+            {"step": 1, "prompt": "Q", "completion": "A", "advantage": 0, "grpo_env": '{"grpo_env": "a'}
+        )

@@ -57,7 +57,7 @@ def test_gold_answers_are_not_taken_for_examples(text):
 
 @pytest.mark.parametrize("text", ["{", '{"grpo_env": "a"}', '{"grpo_env": "a", "row": 3}', "[]"])
 def test_a_damaged_example_is_named(plain, text):
-    with pytest.raises(UsageError, match=r"^row 7: .*write the data set again"):
+    with pytest.raises(UsageError, match=r"^row 7: .*write the dataset again"):
         Unpacker(plain)(text, "row 7")
 
 

@@ -13,8 +13,8 @@ import yaml
 
 from grpo_env.core import score_one
 from grpo_env.files.reader import read_records
-from grpo_env.formats.detect import recognise
-from grpo_env.scoring.reader import Reader
+from grpo_env.formats.detect import detect_format
+from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 from .conftest import GROUP
@@ -66,7 +66,7 @@ def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, asked, ser
 
     # The way back: what it saved is a file of completions.
     records = list(read_records(file))
-    reader = Reader(task, layout=recognise([record.row for record in records]))
+    reader = RowReader(task, file_format=detect_format([record.row for record in records]))
     for record, trace in zip(records, traces, strict=True):
         read = reader.read(record)
         assert read.id == trace["task"]["data"]["id"]

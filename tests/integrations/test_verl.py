@@ -180,7 +180,7 @@ def test_its_dumps_are_scored_as_they_were(task, asked, tmp_path):
         for row in asked
     ]
     (tmp_path / "3.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    score_files(task, [tmp_path / "3.jsonl"], tmp_path / "scores.jsonl", talk=Console(quiet=True))
+    score_files(task, [tmp_path / "3.jsonl"], tmp_path / "scores.jsonl", console=Console(quiet=True))
     scored = [record.row for record in read_records(tmp_path / "scores.jsonl")]
     assert [row["total"] for row in scored] == [row.score.value for row in asked]
     assert [row["id"] for row in scored] == [row.example.id for row in asked]

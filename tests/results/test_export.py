@@ -249,7 +249,7 @@ def test_every_completion_is_counted_and_pairs_have_their_margin(groups, margin,
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("kind", ["sft", "dpo", "prm"])
 def test_jsonl_and_parquet_have_the_same_rows(tmp_path, kind, suffix, monkeypatch):
-    monkeypatch.setattr("grpo_env.files.writer.BATCH", 2)
+    monkeypatch.setattr("grpo_env.files.parquet_writer.ROW_GROUP", 2)
     rows = [
         stepped(f"a{at}\nb", (0, 2, 1.0), (3, 4, 0.0), total=1.0 - at, id=str(g), completion=at, prompt=CHAT)
         for g in range(5)
@@ -275,7 +275,7 @@ def test_nothing_is_overwritten_and_no_partial_file_remains(tmp_path):
         export_file([row()], Inspect(), tmp_path / "out.parquet")
     assert list(tmp_path.iterdir()) == []
     out.write_text("mine")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         export_file([row()], Sft(), out)
     assert out.read_text() == "mine"
 
@@ -288,7 +288,7 @@ def test_a_file_that_appears_in_the_meantime_is_kept(tmp_path):
         out.write_text("theirs")
         yield row(id="2")
 
-    with pytest.raises(UsageError, match="somebody else"):
+    with pytest.raises(UsageError, match="another process"):
         export_file(rows(), Sft(), out)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out.jsonl", "theirs")]
 

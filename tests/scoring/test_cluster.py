@@ -97,7 +97,7 @@ def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work)
     while run.poll() is None and not (work / "goes_on").exists():
         time.sleep(0.05)
         for process in judging(work / "waits"):
-            if "_Judge" in " ".join(process.cmdline()):  # Ray's worker, above the process that judges
+            if "_ScoringActor" in " ".join(process.cmdline()):  # Ray's worker, above the process that judges
                 process.kill()
                 (work / "goes_on").touch()
                 break
@@ -108,7 +108,7 @@ def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work)
 
     load_file(work / "test_cluster_own.py")
     with contextlib.chdir(work):  # the name of a file is in the rejects
-        score_files(load_task("sums.yaml"), [Path("rows.jsonl")], Path("here.jsonl"), workers=2, talk=QUIET)
+        score_files(load_task("sums.yaml"), [Path("rows.jsonl")], Path("here.jsonl"), workers=2, console=QUIET)
     for end in ("jsonl", "rejects.jsonl"):
         assert without_seconds(work / f"ray.{end}") == without_seconds(work / f"here.{end}")
     rejects = [json.loads(line) for line in (work / "ray.rejects.jsonl").read_text().splitlines()]
@@ -138,5 +138,5 @@ def test_an_engine_that_is_not_there_is_said_before_anything_is_written(
     rows.write_text('{"answer": "5", "completion": "5"}')
     task = make_task({**TASK, "verifiers": {"accuracy": {}}}, "sums.yaml", tmp_path)
     with pytest.raises(UsageError, match=problem):
-        score_files(task, [rows], tmp_path / "out.jsonl", engine=engine, talk=QUIET)
+        score_files(task, [rows], tmp_path / "out.jsonl", engine=engine, console=QUIET)
     assert list(tmp_path.iterdir()) == [rows]

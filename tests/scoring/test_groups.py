@@ -13,12 +13,12 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line, Record
 from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.registry import verifier
-from grpo_env.scoring import Fields, ScoreSummary, chunks, score_rows
-from grpo_env.scoring.chunks import Chunk, cut
-from grpo_env.scoring.fields import MAX_GROUP
-from grpo_env.scoring.isolate_failures import mend
+from grpo_env.scoring import Fields, ScoreSummary, chunks, score_records
+from grpo_env.scoring.chunks import Chunk, cut_file
+from grpo_env.scoring.columns import MAX_GROUP
+from grpo_env.scoring.isolate_failures import isolate_failures
 from grpo_env.scoring.job import Job
-from grpo_env.scoring.reader import Reader
+from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 VOTES = {
@@ -48,7 +48,7 @@ def row(text, group=None, **more):
 
 def scored(task, rows, fields=None, **options):
     """The output rows and the rejects of some rows as one chunk."""
-    job = Job(task, ("file",), (Reader(task, fields or Fields()),), **options)
+    job = Job(task, ("file",), (RowReader(task, fields or Fields()),), **options)
     done = job(Chunk(0, lines(rows)))
     return [json.loads(line) for line in done.lines.splitlines()], done
 
@@ -71,7 +71,7 @@ def test_any_selector_can_tell_the_group(task):
     rows = [row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 8})]
     by_path, done = scored(task, rows, Fields(group="meta.q"))
     assert (votes(by_path), [one["group"] for one in by_path]) == ([1.0, 1.0, None], ["7", "7", "8"])
-    assert done.tally.completions == 3
+    assert done.summary.completions == 3
     _, done = scored(task, [*rows, row("#### 5")], Fields(group="meta.q"))
     assert [reject.problem[:22] for reject in done.rejects] == ["no field 'meta.q': 'me"]
 
@@ -83,7 +83,7 @@ def test_a_row_that_cannot_be_read_does_not_tear_its_group_apart(task):
         (2, "{broken"),
         (4, {"group": "q", "answer": "5"}),
     ]
-    assert (done.tally.rows, done.tally.bad_rows) == (4, 2)
+    assert (done.summary.rows, done.summary.bad_rows) == (4, 2)
 
 
 def test_a_group_judged_as_a_whole_has_one_gold_answer(task, tmp_path):
@@ -97,14 +97,14 @@ def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch
     rows = [*(row("#### 5", "big") for _ in range(7)), row("#### 5", "small"), row("#### 5", "big")]
     monkeypatch.setattr("grpo_env.scoring.scorer.MAX_GROUP", 3)
     monkeypatch.setattr(chunks, "MAX_GROUP", 3)
-    monkeypatch.setattr(chunks, "CHUNK", 3)
-    reader = Reader(task)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 3)
+    reader = RowReader(task)
     job = Job(task, ("file",), (reader,))
-    done = [job(chunk) for chunk in cut(0, lines(rows), reader.key)]
+    done = [job(chunk) for chunk in cut_file(0, lines(rows), reader.key)]
     assert [[reject.line for reject in one.rejects] for one in done] == [[1, 2, 3, 4, 5, 6], [7]]
     assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "and another one is not"
-    result = score_rows(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
-    assert "4,097 completions; a group may have 4,096" in result[0].problem
+    (result,) = score_records(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
+    assert "4,097 completions; a group may have 4,096" in result.problem
 
 
 KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", None, "broken"]), st.integers(1, 6)), max_size=12)
@@ -121,8 +121,8 @@ def test_no_chunk_ends_inside_a_group(runs, size):
         return keys[line.line]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", size)
-        made = list(cut(0, rows, key))
+        patch.setattr(chunks, "CHUNK_ROWS", size)
+        made = list(cut_file(0, rows, key))
     assert sum((chunk.rows for chunk in made), ()) == rows
     assert all(chunk.rows and chunk.continued is None for chunk in made)
     assert all(len(chunk.rows) >= size for chunk in made[:-1])
@@ -178,7 +178,7 @@ def test_a_message_that_only_calls_a_tool_says_nothing(task, said):
 def test_a_message_with_neither_content_nor_tools_is_a_reject(task):
     rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", "contents": "#### 5"}]}])
     assert rows == []
-    assert "a string or a list of chat messages" in done.rejects[0].problem
+    assert "has no content; its keys are role, contents" in done.rejects[0].problem
 
 
 def test_nothing_was_said_before_a_tool_was_called_in_a_prompt(task):
@@ -205,7 +205,7 @@ def test_what_cannot_be_written_as_json_is_a_reject(tmp_path):
     rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("nan"), row("1.5")])
     assert [one["total"] for one in rows] == [1.5]
     assert "cannot be written as JSON" in done.rejects[0].problem
-    assert (done.tally.bad_rows, done.tally.completions) == (1, 1)
+    assert (done.summary.bad_rows, done.summary.completions) == (1, 1)
 
 
 def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_groups(task):
@@ -217,27 +217,27 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
         row("#### 5"),
         {"completions": ["boom"]},
     ]
-    job = Job(task, ("file",), (Reader(task),))
+    job = Job(task, ("file",), (RowReader(task),))
 
     def attempt(chunk):
         if any(b"boom" in line.data for line in chunk.rows):
             raise WorkerDiedError("the worker process died (SIGKILL)")
         return job(chunk)
 
-    done = mend(job, Chunk(0, lines(rows)), attempt)
+    done = isolate_failures(job, Chunk(0, lines(rows)), attempt)
     found = [json.loads(line) for line in done.lines.splitlines()]
     assert [(one["line"], one["parts"]["majority"]["value"]) for one in found] == [(1, 1.0), (4, 1.0), (5, None)]
     assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (3, False), (6, True)]
-    assert (done.tally.rows, done.tally.bad_rows, done.tally.completions) == (6, 3, 3)
+    assert (done.summary.rows, done.summary.bad_rows, done.summary.completions) == (6, 3, 3)
 
 
-def test_a_tally_is_the_same_in_one_piece_in_many_and_after_json(task):
+def test_a_summary_is_the_same_in_one_piece_in_many_and_after_json(task):
     rows = [row("2+3=5\n#### 5", y=True), row("#### 6", y=True), "{broken", row("#### 5", y=False)]
-    job = Job(task, ("file",), (Reader(task, Fields(label=("y",))),))
-    pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).tally
+    job = Job(task, ("file",), (RowReader(task, Fields(label=("y",))),))
+    pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).summary
     for line in lines(rows):
-        pieces.merge(job(Chunk(0, (line,))).tally)
+        pieces.merge(job(Chunk(0, (line,))).summary)
     for one in (pieces, whole):
-        one.verdicts = one.seconds = 0.0
+        one.scoring_seconds = one.seconds = 0.0
     assert pieces == whole == ScoreSummary.from_dict(json.loads(json.dumps(whole.to_dict())))
     assert dict(whole.disagreements) == {(True, False): 1, (False, True): 1}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import ScoreSummary
 from grpo_env.scoring.job import ChunkResult, Reject
-from grpo_env.scoring.resume import Partial
+from grpo_env.scoring.resume import ResumableOutput
 
 TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
 
@@ -25,33 +25,33 @@ def contents(folder):
 
 
 def complete(out, count, identity=TASK, **options):
-    """Go on until ``count`` chunks are done; the tally, and how many were done before."""
-    with Partial(out, identity, **options) as partial:
-        earlier = partial.chunks
+    """Go on until ``count`` chunks are done; the summary, and how many were done before."""
+    with ResumableOutput(out, identity, **options) as output:
+        earlier = output.chunks
         for number in range(earlier, count):
-            partial.add(chunk(number))
-        partial.finish()
-    return partial.tally, earlier
+            output.add(chunk(number))
+        output.finish()
+    return output.summary, earlier
 
 
 def leave(out, count, torn=b"", saved=True, identity=TASK):
     """As a run does that is killed when ``count`` chunks are done, with or without a moment to save."""
-    partial = Partial(out, identity).__enter__()
-    for number in range(partial.chunks, count):
-        partial.add(chunk(number))
+    output = ResumableOutput(out, identity).__enter__()
+    for number in range(output.chunks, count):
+        output.add(chunk(number))
         if saved:
-            partial._save()
-    for file in partial._files:
+            output._save()
+    for file in output._files:
         file.write(torn)
-    partial._open.close()
+    output._open.close()
 
 
 def fail(out, count, identity=TASK):
     """A run that ends with an error after some chunks."""
-    partial = Partial(out, identity).__enter__()
+    output = ResumableOutput(out, identity).__enter__()
     for number in range(count):
-        partial.add(chunk(number))
-    partial.__exit__(OSError, OSError(), None)
+        output.add(chunk(number))
+    output.__exit__(OSError, OSError(), None)
 
 
 @settings(max_examples=25)
@@ -61,9 +61,9 @@ def test_no_row_is_lost_or_doubled_wherever_runs_end(tmp_path_factory, stops, to
     expected, _ = complete(folder / "whole.jsonl", 7)
     for stop in stops:
         leave(folder / "out.jsonl", stop, torn, saved)
-    tally, earlier = complete(folder / "out.jsonl", 7)
+    summary, earlier = complete(folder / "out.jsonl", 7)
     assert earlier == (max(stops, default=0) if saved else 0)
-    assert tally == expected
+    assert summary == expected
     found = contents(folder)
     assert found["out.jsonl"] == found["whole.jsonl"]
     assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
@@ -96,12 +96,12 @@ class Full:
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_chunk_that_was_written_in_part_does_not_count(tmp_path, which):
     expected, _ = complete(tmp_path / "whole.jsonl", 3)
-    partial = Partial(tmp_path / "out.jsonl", TASK).__enter__()
-    partial.add(chunk(0))
-    partial._files[which] = Full(partial._files[which])
+    output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+    output.add(chunk(0))
+    output._files[which] = Full(output._files[which])
     with pytest.raises(RunError, match="no space left"):
-        partial.add(chunk(1))
-    partial.__exit__(RunError, RunError(), None)
+        output.add(chunk(1))
+    output.__exit__(RunError, RunError(), None)
     assert complete(tmp_path / "out.jsonl", 3) == (expected, 1)
     found = contents(tmp_path)
     assert found["out.jsonl"] == found["whole.jsonl"]
@@ -114,7 +114,7 @@ def test_a_run_that_was_killed_when_all_was_done_leaves_nothing_for_long(tmp_pat
     leave(out, 2)
     (tmp_path / made).touch()
     out.hardlink_to(tmp_path / made)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         complete(out, 2)
     assert list(contents(tmp_path)) == ["out.jsonl"]
 
@@ -127,7 +127,7 @@ def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
     other["task"]["verifiers"]["accuracy"]["weight"] = 1.0
     other["inputs"]["b.jsonl"] = {"bytes": 9}
     with pytest.raises(UsageError) as error:
-        Partial(out, other).__enter__()
+        ResumableOutput(out, other).__enter__()
     for part in (
         "task.verifiers.accuracy.weight was 2.0, is 1.0",
         'inputs.b.jsonl was nothing, is {"bytes": 9}',
@@ -139,37 +139,37 @@ def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
 
 
 def test_only_one_run_writes_at_a_time(tmp_path):
-    with Partial(tmp_path / "out.jsonl", TASK) as partial:
+    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
         with pytest.raises(UsageError, match="another process is writing it"):
-            Partial(tmp_path / "out.jsonl", TASK).__enter__()
-        partial.finish()
+            ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+        output.finish()
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
 def test_nothing_is_overwritten(tmp_path, name):
     (tmp_path / name).write_text("mine")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         complete(tmp_path / "out.jsonl", 1)
     assert contents(tmp_path) == {name: b"mine"}
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
 def test_a_name_that_somebody_takes_in_the_meantime_is_theirs_and_the_work_is_kept(tmp_path, name):
-    partial = Partial(tmp_path / "out.jsonl", TASK).__enter__()
-    partial.add(chunk(0))
+    output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+    output.add(chunk(0))
     (tmp_path / name).write_text("theirs")
     with pytest.raises(UsageError, match="in the meantime"):
-        partial.finish()
-    partial.__exit__(UsageError, UsageError(), None)
+        output.finish()
+    output.__exit__(UsageError, UsageError(), None)
     assert (tmp_path / name).read_text() == "theirs"
     (tmp_path / name).unlink()
     assert complete(tmp_path / "out.jsonl", 1)[1] == 1
 
 
 def test_rejects_are_a_file_only_if_there_are_any(tmp_path):
-    with Partial(tmp_path / "out.jsonl", TASK) as partial:
-        partial.add(chunk(0)._replace(rejects=(), tally=ScoreSummary(rows=1, completions=1)))
-        assert partial.finish() is None
+    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
+        output.add(chunk(0)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
+        assert output.finish() is None
     assert contents(tmp_path) == {"out.jsonl": b'{"row": 0}\n'}
 
 

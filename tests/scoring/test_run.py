@@ -22,10 +22,10 @@ from grpo_env.registry import load_file
 from grpo_env.results.rows import read_scores
 from grpo_env.scoring import Fields, Options, score_files
 from grpo_env.scoring.chunks import Chunk
-from grpo_env.scoring.inputs import Input
+from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.parquet_output import write_parquet
-from grpo_env.scoring.reader import Reader
+from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 SUMS = {
@@ -101,7 +101,7 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
         pandas.DataFrame(rows(1)).to_csv(file, index=False)
     said = Console(file=io.StringIO(), width=200)
     out = tmp_path / "out.parquet"
-    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), talk=said)
+    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=said)
     assert (tally.completions, tally.bad_rows) == (3, 1)
     found = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
@@ -126,7 +126,7 @@ def test_parquet_holds_what_jsonl_does(task, tmp_path):
         {**rows(1)[0], "completion": "<answer>0</answer>", "prompt": "text", "y": False},
     ]
     lines = read_records(write(tmp_path / "rows.jsonl", given))
-    job = Job(task, ("f",), (Reader(task, Fields(label=("y",))),), advantages=True)
+    job = Job(task, ("f",), (RowReader(task, Fields(label=("y",))),), advantages=True)
     jsonl, parquet = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
     jsonl.write_bytes(job(Chunk(0, tuple(lines))).lines)
     write_parquet(task, jsonl, parquet)
@@ -147,7 +147,7 @@ def present(value):
 
 
 def test_chats_stay_chats_in_parquet(task, tmp_path):
-    job = Job(task, ("f",), (Reader(task),))
+    job = Job(task, ("f",), (RowReader(task),))
     (tmp_path / "x").write_bytes(job(Chunk(0, tuple(read_records(write(tmp_path / "r.jsonl", rows(1)))))).lines)
     write_parquet(task, tmp_path / "x", tmp_path / "x.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
@@ -178,22 +178,22 @@ def test_completions_alone_are_joined_to_the_tasks_data(tmp_path):
         )
     ]
     path = write(tmp_path / "batch.jsonl", batch)
-    one = Input(path, lambda row: task.answer(row, "row"))
-    job = Job(task, ("f",), (one.reader(task, Fields(), known.values(), True),))
-    found = [json.loads(line) for line in job(Chunk(0, tuple(one.rows()))).lines.splitlines()]
-    assert [(row["id"], row["parts"]["accuracy"]["value"], row["finish_reason"]) for row in found] == [
+    batch_file = InputFile(path, task, Fields())
+    job = Job(task, ("f",), (batch_file.reader(known.values(), prompts=True),))
+    scores = [json.loads(line) for line in job(Chunk(0, tuple(batch_file.rows()))).lines.splitlines()]
+    assert [(row["id"], row["parts"]["accuracy"]["value"], row["finish_reason"]) for row in scores] == [
         (f"r{n}", 1.0, "stop") for n in range(3)
     ]
-    assert found[0]["text"] == "<think>\nhm\n</think>\n#### 0"
-    assert found[2]["prompt"] == [{"role": "user", "content": "2+0?"}]
-    with pytest.raises(UsageError, match="no row's id is one of the task's"):
-        one.reader(task, Fields(), [], True)
+    assert scores[0]["text"] == "<think>\nhm\n</think>\n#### 0"
+    assert scores[2]["prompt"] == [{"role": "user", "content": "2+0?"}]
+    with pytest.raises(UsageError, match="no example of the task has the id of any row"):
+        batch_file.reader([], prompts=True)
 
 
 @pytest.mark.parametrize(
     ("files", "out", "problem"),
     [
-        (["a.jsonl"], "x.csv", "ends in .jsonl or .parquet"),
+        (["a.jsonl"], "x.csv", "must end in .jsonl or .parquet"),
         (["a.jsonl", "a.jsonl"], None, "given twice"),
         (["b.jsonl"], None, "no such file"),
         (["."], None, "a folder, not a file"),
@@ -204,7 +204,7 @@ def test_wrong_usage_is_said_before_anything_is_written(task, tmp_path, files, o
     before = sorted(tmp_path.iterdir())
     with contextlib.chdir(tmp_path), pytest.raises(UsageError, match=problem):
         score_files(
-            task, [tmp_path / name for name in files], tmp_path / out if out else None, talk=Console(quiet=True)
+            task, [tmp_path / name for name in files], tmp_path / out if out else None, console=Console(quiet=True)
         )
     assert sorted(tmp_path.iterdir()) == before
 
@@ -215,7 +215,7 @@ def test_a_process_that_dies_costs_the_row_that_it_died_of(own, tmp_path):
     given = rows(70)
     given[3]["completion"], given[66]["completion"] = "leave", "crash"
     path, out = write(tmp_path / "rows.jsonl", given), tmp_path / "out.jsonl"
-    score_files(make_task(data, "t", tmp_path), [path], out, workers=2, talk=Console(quiet=True))
+    score_files(make_task(data, "t", tmp_path), [path], out, workers=2, console=Console(quiet=True))
     assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
     assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [
@@ -237,7 +237,7 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
 
     def rows_done(state):
         with contextlib.suppress(OSError, ValueError):
-            return json.loads(state.read_bytes())["tally"]["rows"]
+            return json.loads(state.read_bytes())["summary"]["rows"]
         return 0
 
     draw, earlier = random.Random(0), 0
@@ -255,7 +255,7 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
     last = start("out.jsonl")
     _, said = last.communicate()
     assert last.returncode == 1
-    assert f"going on after {earlier:,} rows" in said
+    assert f"resuming after {earlier:,} rows" in said
     found = list(read_scores(tmp_path / "out.jsonl"))
     assert [row["line"] for row in found] == [n for n in range(1, 1202) if n != 601]
     assert all(row["total"] == 1.0 for row in found)
@@ -263,7 +263,7 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
 
 
-def test_how_much_there_is_to_score_is_known_before(tmp_path):
+def test_the_size_of_a_file_is_known_before_it_is_read(task, tmp_path):
     lines = [json.dumps({"answer": "1", "completion": random.Random(n).randbytes(200).hex()}) for n in range(40_000)]
     content = "".join(f"{line}\n" for line in lines).encode()
     files = [tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.csv")]
@@ -274,7 +274,7 @@ def test_how_much_there_is_to_score_is_known_before(tmp_path):
     frame = pandas.DataFrame([json.loads(line) for line in lines[:100]])
     frame.to_parquet(files[3])
     frame.to_csv(files[4], index=False)
-    sizes = [Input(file, lambda row: row["answer"]).size for file in files]
+    sizes = [InputFile(file, task, Fields()).size for file in files]
     assert sizes[0] == len(content)
     assert sizes[1:3] == pytest.approx([len(content)] * 2, rel=0.1)  # more than is looked at to tell
     assert sizes[3:] == [100, None]

@@ -11,7 +11,7 @@ from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Record, read_records
 from grpo_env.registry import verifier
-from grpo_env.scoring import Fields, ScoreSummary, output_row, score_records, score_rows, select
+from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
 from grpo_env.taskfile.task import load_task, make_task
 
 SUMS = {
@@ -30,7 +30,8 @@ def task(tmp_path):
 
 
 def one(task, row, fields=None):
-    return score_rows(task, fields or Fields(), [Record(7, row)])[0]
+    (result,) = score_records(task, fields or Fields(), [Record(7, row)])
+    return result
 
 
 def test_one_completion_and_a_group(task):
@@ -130,7 +131,7 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         ({"answer": "5", "completion": "5", "y": 2}, Fields(label=("y",)), "a label must be"),
         ({"answer": "5", "completion": "5", "y": [True, True]}, Fields(label=("y",)), "2 labels for 1 completions"),
         ({"answer": "5", "text": "5"}, Fields(completion=("txt",)), "did you mean 'text'?"),
-        ({"answer": "5", "a": [{"b": 1}]}, Fields(completion=("a.1.b",)), "there is a list there"),
+        ({"answer": "5", "a": [{"b": 1}]}, Fields(completion=("a.1.b",)), "the value there is a list"),
     ],
 )
 def test_a_row_that_cannot_be_scored_says_why(task, row, fields, problem):
@@ -173,7 +174,7 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
     def run(workers):
         found = []
         for result in score_records(task, Fields(), read_records(path), workers):
-            found += [{**output_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
+            found += [{**score_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
         return found
 
     alone, together = run(1), run(2)
@@ -192,7 +193,7 @@ def test_the_python_of_the_page_prints_what_it_shows(capsys):
 
 def test_an_output_row_holds_everything_needed_to_weigh_again(task):
     text = "2+2=4\n2+3=6\n#### 5"
-    row = output_row(task, one(task, {"answer": "5", "completion": text}), 0)
+    row = score_row(task, one(task, {"answer": "5", "completion": text}), 0)
     assert json.loads(json.dumps(row)) == row
     assert row["total"] == sum(part["weight"] * part["value"] for part in row["parts"].values())
     assert row["parts"]["accuracy"]["weighted"] == 2.0
@@ -200,21 +201,21 @@ def test_an_output_row_holds_everything_needed_to_weigh_again(task):
     assert [(text[s["start"] : s["end"]], s["value"]) for s in row["steps"]] == [("2+2=4", 1.0), ("2+3=6", 0.0)]
 
 
-def test_the_tally_counts_agreement_both_ways(task):
+def test_the_summary_counts_agreement_both_ways(task):
     rows = [("#### 5", True), ("#### 5", False), ("#### 6", True), ("#### 6", False), ("#### 5", True)]
-    tally = ScoreSummary()
+    summary = ScoreSummary()
     for text, label in rows:
-        tally.add(one(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy")
-    tally.add(one(task, {"answer": "5"}), "accuracy")
-    assert (tally.rows, tally.bad_rows, tally.completions, tally.labelled) == (6, 1, 5, 5)
-    assert dict(tally.disagreements) == {(False, True): 1, (True, False): 1}
-    assert tally.mean("accuracy") == pytest.approx(3 / 5)
-    assert tally.mean("absent") is None
+        summary.add(one(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy")
+    summary.add(one(task, {"answer": "5"}), "accuracy")
+    assert (summary.rows, summary.bad_rows, summary.completions, summary.labeled) == (6, 1, 5, 5)
+    assert dict(summary.disagreements) == {(False, True): 1, (True, False): 1}
+    assert summary.mean("accuracy") == pytest.approx(3 / 5)
+    assert summary.mean("absent") is None
 
 
 def test_select_prefers_a_whole_column_name_over_a_path(task):
     assert select({"a.b": 1, "a": {"b": 2}}, "a.b", task) == 1
-    with pytest.raises(UsageError, match="there is a int there"):
+    with pytest.raises(UsageError, match="the value there is a int"):
         select({"a": 1}, "a.b", task)
 
 

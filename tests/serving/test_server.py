@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from grpo_env import load_task
 from grpo_env.core import Score
-from grpo_env.scoring.reader import Row
+from grpo_env.scoring.reader import InputRow
 from grpo_env.serving.pieces import PIECE, cut, units
 from grpo_env.serving.schemas import ItemScore, Part, Step
 
@@ -208,7 +208,7 @@ def test_the_schema_of_a_score_has_its_fields():
 
 @given(st.lists(st.sampled_from([None, None, "a", "b"]), max_size=200))
 def test_pieces_contain_all_rows_in_order_and_divide_no_group(groups):
-    rows = [Row(place, str(place), key) for place, key in enumerate(groups)]
+    rows = [InputRow(place, str(place), key) for place, key in enumerate(groups)]
     pieces = cut("t", rows)
     assert [row for piece in pieces for row in piece.rows] == rows
     for before, after in pairwise(pieces):

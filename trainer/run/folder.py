@@ -21,7 +21,8 @@ import yaml
 from safetensors import SafetensorError
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.reader import dump_line, read_records
+from grpo_env.files.jsonl import dump_line
+from grpo_env.files.reader import read_records
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.schema import read_yaml
 

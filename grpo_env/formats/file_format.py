@@ -1,0 +1,178 @@
+"""``FileFormat``: how the files of one tool are recognized, and how their rows become rows of ours.
+
+The row function of a format returns the row's own columns and over them ``completions`` (texts or chats) and, where the
+file has them, ``id``, ``prompt``, ``group``, and, as lists with an entry for each completion, ``finish_reason``,
+``num_tokens`` and ``token_ids``. It raises ``UsageError`` for a row without completions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+
+from .packed_example import is_packed, unpack
+
+Row = Mapping[str, Any]
+GoldTemplate = Callable[[Row], Any]
+"""From a row to its gold answer by the task's template. Raises ``UsageError`` if the template does not fit the row."""
+
+_COMPLETION_COLUMNS = {"completion", "completions"}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """The files that one tool writes. Picklable."""
+
+    name: str
+    """For messages."""
+    columns: tuple[str, ...]
+    """The columns that all rows have."""
+    row_function: Callable[[Row], dict[str, Any]]
+    """Makes a row of the file one of ours."""
+    condition: Callable[[Row], bool] | None = None
+    """Tells the format from another one with the same columns."""
+    adapt: Callable[[FileFormat, Sequence[Row], GoldTemplate | None], FileFormat] | None = None
+    """Fits the format to one file, given the file's first rows and the task's template."""
+    gold: tuple[str, ...] = ()
+    """Path to the gold answer in the converted row, if the file has it."""
+    template_first: bool = False
+    """The task's template is preferred to the gold answer of the file."""
+    joins: bool = False
+    """Rows have no question: it comes from the task's dataset, found by id, or by prompt with ``joins_by_prompt``."""
+    joins_by_prompt: bool = False
+    filter: str | None = None
+    """Only rows of this lm-eval filter are read: those of other filters repeat the same completions."""
+    number_column: str | None = None
+    """The column with a completion's number in the row that it came from."""
+
+    def matches(self, row: Row) -> bool:
+        """Whether a row can be of this format.
+
+        A row with a ``completion`` column that the format does not have is our own, with additional columns.
+        """
+        return (
+            row.keys() >= set(self.columns)
+            and row.keys().isdisjoint(_COMPLETION_COLUMNS - set(self.columns))
+            and (self.condition is None or self.condition(row))
+        )
+
+    def convert(self, row: Row) -> dict[str, Any] | None:
+        """A row of the file as one of ours; ``None`` for a row that repeats another one's completions.
+
+        Raises ``UsageError`` for a row without completions.
+        """
+        if self.filter is not None and row.get("filter") != self.filter:
+            return None
+        for column in self.columns:
+            if column not in row:
+                raise UsageError(f"no column {column!r}, which all rows of {self.name} have")
+        try:
+            return self.row_function(row)
+        except UsageError:
+            raise
+        except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
+            raise UsageError(f"not a row of {self.name} ({type(error).__name__}: {error})") from error
+
+    def index(self, examples: Iterable[Example]) -> dict[str, Example]:
+        """The task's examples by what rows are joined by. Prompts with several gold answers are left out."""
+        if not self.joins_by_prompt:
+            return {example.id: example for example in examples}
+        index: dict[str, Example] = {}
+        ambiguous = set()
+        for example in examples:
+            key = _prompt_key(example.prompt)
+            if index.setdefault(key, example).answer != example.answer:
+                ambiguous.add(key)
+        return {key: example for key, example in index.items() if key not in ambiguous}
+
+    def join(self, row: Row, index: Mapping[str, Example]) -> dict[str, Any]:
+        """A converted row with its example's columns and, unless it has one, prompt. Raises ``UsageError``."""
+        example = index.get(_prompt_key(row["prompt"]) if self.joins_by_prompt else row["id"])
+        if example is None:
+            key = "the prompt of this row" if self.joins_by_prompt else f"the id {row['id']!r}"
+            raise UsageError(f"no example of the task has {key}; {self._known_keys(index)}")
+        info = {key: value for key, value in example.info.items() if key not in _COMPLETION_COLUMNS}
+        return {**info, "id": example.id, "prompt": example.prompt, **row}
+
+    def no_match_message(self, index: Mapping[str, Example]) -> str:
+        """What to report if none of the rows could be joined."""
+        key, advice = "id", "name the column with the ids, dataset.id='{{ column }}', or try the other split (--split)"
+        if self.joins_by_prompt:
+            key = "prompt"
+            advice = (
+                "log the gold answers with the completions (TRL: log_extra('answer', answers)), "
+                "or train on the task's own prompts"
+            )
+        return f"no example of the task has the {key} of any row; {self._known_keys(index)}; {advice}"
+
+    def _known_keys(self, index: Mapping[str, Example]) -> str:
+        examples = list(islice(index.values(), 2))
+        if not self.joins_by_prompt:
+            return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
+        if not examples:
+            return "none of its prompts has a single gold answer"
+        return f"its prompts look like {examples[0].prompt!r:.300}"
+
+    def gold_answer(self, row: Row, template: GoldTemplate) -> Any:
+        """The gold answer of a converted (and joined) row: the file's if it has one, else by the task's template.
+
+        Raises the ``UsageError`` of ``template`` if there is neither.
+        """
+        answer: Any = row if self.gold else None
+        for key in self.gold:
+            answer = answer.get(key) if isinstance(answer, Mapping) else None
+        if answer is not None and not self.template_first:
+            return answer
+        with suppress(UsageError) if answer is not None else nullcontext():
+            return template(row)
+        return answer
+
+
+def converted(row: Row, completions: Sequence[Any], **columns: Any) -> dict[str, Any]:
+    """The row's own columns, with ``completions`` and with those of ``columns`` that have a value."""
+    own = {key: value for key, value in row.items() if key not in _COMPLETION_COLUMNS}
+    known = {key: value for key, value in columns.items() if value is not None and value != [None] * len(completions)}
+    return {**own, "completions": list(completions), **known}
+
+
+def unpacked(row: Row, column: str) -> tuple[Row, str | None]:
+    """The row with the columns of the example packed into ``column``, and the example's id, if there is one."""
+    text = row.get(column)
+    if not is_packed(text):
+        return row, None
+    id, columns = unpack(text, column)
+    return {**{key: value for key, value in row.items() if key != column}, **columns}, id
+
+
+def group_key(step: Any, prompt: Any) -> str:
+    """A key for the completions of one prompt at one training step."""
+    text = json.dumps(prompt, sort_keys=True, default=str)
+    return f"{step}/{hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
+
+
+def error_message(error: Any) -> str:
+    """The message of an error as OpenAI, vLLM (an error in an error) or verifiers write it."""
+    while isinstance(error, Mapping):
+        keys = ("error_chain_str", "message", "error", "code", "type")
+        error = next((error[key] for key in keys if error.get(key)), None)
+    return str(error)[:500] if error else "no reason given"
+
+
+def _prompt_key(prompt: Any) -> str:
+    """A prompt, text or messages, as text: the same from a dataset and from a file that adds empty columns to it."""
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, (list, tuple)):
+        prompt = [
+            (message.get("role"), message.get("content")) if isinstance(message, Mapping) else message
+            for message in prompt
+        ]
+    return json.dumps(prompt, default=str)

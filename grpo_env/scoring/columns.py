@@ -1,0 +1,147 @@
+"""Reads the columns of a row: completions, gold answer, prompt, labels, group, and how each completion ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grpo_env.core import Message
+from grpo_env.errors import UsageError, nearest
+from grpo_env.formats.chat import is_chat, read_messages
+from grpo_env.taskfile.prompt import build_prompt, render
+from grpo_env.taskfile.task import Task
+
+MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where the rows of a file keep what is scored.
+
+    Each selector is a column, a dotted path into nested columns (``response.choices.0.text``) or a Jinja2 template.
+    """
+
+    completion: tuple[str, ...] = ()
+    """Several selectors are one group of completions; none: the column ``completion`` or ``completions``."""
+    answer: str | None = None
+    """The gold answer; none: the task's own template."""
+    id: str | None = None
+    """The row's id; none: the column ``id``, or else the line number."""
+    label: tuple[str, ...] = ()
+    """Known verdicts (truth values), one for each completion, to compare the task's metric with."""
+    group: str | None = None
+    """Neighboring rows of one completion each with the same value are one group; none: the column ``group``."""
+
+
+def select(row: Row, selector: str, task: Task) -> Any:
+    """The value of a selector (see ``Fields``) in a row. Raises ``UsageError`` with the nearest key."""
+    if "{{" in selector or "{%" in selector:
+        return render(selector, row, task.format, "row")
+    if selector in row:
+        return row[selector]
+    value: Any = row
+    for key in selector.split("."):
+        if isinstance(value, Mapping) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            hint = nearest(key, value) if isinstance(value, Mapping) else f"the value there is a {type(value).__name__}"
+            raise UsageError(f"no field {selector!r}: {key!r} is not in the row; {hint}")
+    return value
+
+
+def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
+    """The row's completions, each text or chat messages. Raises ``UsageError`` for none or too many."""
+    selectors = fields.completion or (("completions",) if "completions" in row else ("completion",))
+    completions = [select(row, selector, task) for selector in selectors]
+    if len(completions) == 1 and isinstance(completions[0], list) and not is_chat(completions[0]):
+        completions = completions[0]
+    if not completions:
+        raise UsageError("the row has no completions")
+    if len(completions) > MAX_GROUP:
+        raise UsageError(f"the row has {len(completions):,} completions; a group may have {MAX_GROUP:,}")
+    return completions
+
+
+def gold_answer_of(row: Row, fields: Fields, task: Task) -> Any:
+    """The gold answer by ``fields``, or else by the task's own template. Raises ``UsageError``."""
+    return select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
+
+
+def group_of(row: Row, fields: Fields, task: Task) -> str | None:
+    """The value that neighboring rows of one group share."""
+    value = select(row, fields.group, task) if fields.group else row.get("group")
+    return None if value == "" else as_text(value)
+
+
+def prompt_of(row: Row, task: Task, in_output: bool) -> str | tuple[Message, ...]:
+    """The row's own ``prompt``, or else the task's template filled from the row.
+
+    Without either it is empty, as it is if neither a verifier nor the output (``in_output``) has a use for it. Raises
+    ``UsageError`` if a verifier needs a prompt and there is none.
+    """
+    if not (task.needs_prompt or in_output):
+        return ()
+    prompt: Any = row.get("prompt")
+    if prompt and isinstance(prompt, str):
+        return str(prompt)
+    if isinstance(prompt, tuple):  # of the example that the row was joined with
+        return prompt
+    if messages := read_messages(prompt):
+        return messages
+    try:
+        return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
+    except UsageError:
+        if task.needs_prompt:
+            raise
+        return ()
+
+
+def as_text(value: Any) -> str | None:
+    """A gold answer as text; a list of them as JSON, which is how ``accuracy`` reads several."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def labels_of(row: Row, fields: Fields, task: Task, count: int) -> tuple[bool | None, ...]:
+    """The known verdict on each of ``count`` completions, ``None`` without ``fields.label``. Raises ``UsageError``."""
+    if not fields.label:
+        return (None,) * count
+    labels = [select(row, selector, task) for selector in fields.label]
+    if len(labels) == 1 and isinstance(labels[0], list):
+        labels = labels[0]
+    if len(labels) != count:
+        raise UsageError(f"{len(labels)} labels for {count} completions")
+    for label in labels:
+        if label not in (True, False):
+            raise UsageError(f"a label must be true, false, 1 or 0, found {label!r}")
+    return tuple(bool(label) for label in labels)
+
+
+def per_completion(row: Row, column: str, count: int) -> list[Any]:
+    """A column's value for each of ``count`` completions: a list has one for each, any other value is for all."""
+    value = row.get(column)
+    if not isinstance(value, list):
+        return [value] * count
+    if len(value) != count:
+        raise UsageError(f"{column}: {len(value)} values for {count} completions")
+    return value
+
+
+def token_ids_of(row: Row, count: int) -> list[tuple[int, ...] | None]:
+    """The column ``token_ids``: a list of ids for a single completion, a list of such lists for a group."""
+    value = row.get("token_ids")
+    if value is None:
+        return [None] * count
+    flat = count == 1 and isinstance(value, list) and not any(isinstance(item, list) for item in value)
+    lists = [value] if flat else value
+    if not isinstance(lists, list) or len(lists) != count:
+        raise UsageError(f"token_ids must be a list of token ids for each of the {count} completions")
+    for ids in lists:
+        if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
+            raise UsageError("token_ids must be lists of whole numbers")
+    return [tuple(ids) for ids in lists]

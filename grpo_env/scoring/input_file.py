@@ -1,0 +1,90 @@
+"""An input file of a scoring run: its format, its size and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property, partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.files.compression import content_size, is_stdin
+from grpo_env.files.reader import Line, Record, parse, read_lines
+from grpo_env.formats.detect import detect_format
+from grpo_env.formats.file_format import FileFormat
+from grpo_env.taskfile.task import Task
+
+from .columns import Fields, gold_answer_of
+from .reader import RowReader
+
+DETECTION_ROWS = 32  # first rows by which the format of a file is detected
+
+
+class InputFile:
+    """A file, a pipe or standard input (``-``), and the ``file_format`` of its first rows. Raises ``UsageError``."""
+
+    def __init__(self, path: Path, task: Task, fields: Fields) -> None:
+        self.path = path
+        self._task, self._fields = task, fields
+        self.seekable = not is_stdin(path) and path.is_file()
+        if not is_stdin(path) and (path.is_dir() or not path.exists()):
+            raise UsageError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
+        rows = read_lines(path)
+        first = list(islice(rows, DETECTION_ROWS))
+        self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once
+        self._first_rows = [row for row in (parse(line).row for line in first) if row is not None]
+        self.file_format: FileFormat = detect_format(
+            self._first_rows, partial(gold_answer_of, fields=fields, task=task)
+        )
+        self.has_lines = any(isinstance(row, Line) for row in first)
+
+    @property
+    def name(self) -> str:
+        """For messages and for the output."""
+        return "standard input" if is_stdin(self.path) else str(self.path)
+
+    @cached_property
+    def size(self) -> int | None:
+        """The sum of ``Chunk.size`` over the file, if it can be known: bytes of lines, or rows of Parquet."""
+        if self.seekable and self.has_lines:
+            return content_size(self.path)
+        if not self.seekable or self.path.suffix != ".parquet":
+            return None
+        import pyarrow.parquet
+
+        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+
+    def rows(self) -> Iterator[Line | Record]:
+        """All rows; those of a pipe only once."""
+        return iter(read_lines(self.path) if self._all_rows is None else self._all_rows)
+
+    def identity(self) -> dict[str, Any]:
+        """What changes when the file does."""
+        status = self.path.stat()
+        return {"bytes": status.st_size, "modified": status.st_mtime_ns}
+
+    def reader(self, examples: Iterable[Example], prompts: bool) -> RowReader:
+        """A reader of its rows, joined with ``examples`` if the format needs it.
+
+        Raises ``UsageError`` if none of the first rows can be joined.
+        """
+        if not self.file_format.joins:
+            return RowReader(self._task, self._fields, self.file_format, prompts=prompts)
+        index = self.file_format.index(examples)
+        converted = [row for row in map(self._convert, self._first_rows) if row is not None]
+        if converted and not any(self._can_join(row, index) for row in converted):
+            raise UsageError(f"{self.name}: {self.file_format.no_match_message(index)}")
+        return RowReader(self._task, self._fields, self.file_format, index, prompts)
+
+    def _convert(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        with suppress(UsageError):
+            return self.file_format.convert(row)
+        return None
+
+    def _can_join(self, row: Mapping[str, Any], index: Mapping[str, Example]) -> bool:
+        with suppress(UsageError):
+            return bool(self.file_format.join(row, index))
+        return False
