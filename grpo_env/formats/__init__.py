@@ -1,1 +1,1 @@
-"""The completion files of other tools, and how each is recognised."""
+"""Formats of completion files: our own and those of other tools, one module each, and the detection of a file's format."""
