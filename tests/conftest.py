@@ -1,4 +1,4 @@
-"""Property tests draw the same examples in every run; ``HYPOTHESIS_PROFILE=search`` lets them look for new ones."""
+"""Property tests use the same examples in every run; ``HYPOTHESIS_PROFILE=search`` searches for new ones."""
 
 import os
 

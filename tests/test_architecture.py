@@ -1,6 +1,7 @@
 """The promises of the architecture: light imports, arrows that point down, one top-level name in the wheel."""
 
 import ast
+import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,9 @@ import yaml
 import grpo_env
 
 ROOT = Path(__file__).parent.parent
+spec = importlib.util.spec_from_file_location("packages", ROOT / "docs/site/packages.py")
+packages = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(packages)
 HEAVY = {
     "torch",
     "transformers",
@@ -71,14 +75,48 @@ def test_verifiers_import_only_the_core(path):
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "grpo_env").rglob("*.py")), ids=lambda path: path.name)
-def test_the_package_reaches_verifiers_and_trainer_only_by_name(path):
+def test_the_package_imports_verifiers_trainer_and_tasks_only_inside_functions(path):
     for module in imports(path):
         assert not module.startswith(("grpo_env.verifiers", "grpo_env.trainer", "grpo_env.tasks")), module
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "trainer").glob("*.py")), ids=lambda path: path.name)
-def test_the_trainer_meets_verifiers_only_through_the_task(path):
+@pytest.mark.parametrize("path", sorted((ROOT / "trainer").rglob("*.py")), ids=lambda path: path.name)
+def test_the_trainer_sees_verifiers_only_through_the_task(path):
     assert not any(module.startswith("grpo_env.verifiers") for module in imports(path))
+
+
+# From the bottom to the top. Packages in one row do not import each other, apart from check before audit.
+LAYERS = [
+    ["core"],
+    ["verifiers", "files"],
+    ["taskfile"],
+    ["formats"],
+    ["scoring", "trainer.config"],
+    ["results", "trainer.engine"],
+    ["trainer"],
+    ["trainer.run"],
+    ["trainer.loop"],
+    ["check", "integrations", "docgen", "tasks"],
+    ["audit", "serving"],
+    ["cli"],
+]
+
+
+def test_imports_point_down_even_inside_functions():
+    rank = {name: index for index, names in enumerate(LAYERS) for name in names}
+    edges = packages.graph()
+    assert set(edges) == set(rank)
+    upward = [(name, target) for name in edges for target in edges[name] if rank[target] >= rank[name]]
+    assert upward == []
+
+
+def test_the_picture_of_the_packages_is_current():
+    assert (ROOT / "docs/packages.svg").read_text() == packages.draw(), "run: python docs/site/packages.py"
+
+
+def test_a_cycle_of_imports_is_noticed():
+    with pytest.raises(ValueError, match="import cycle: a -> b -> a"):
+        packages.depths({"a": {"b"}, "b": {"a"}})
 
 
 def test_no_module_shadows_the_standard_library():

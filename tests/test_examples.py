@@ -1,4 +1,4 @@
-"""The files of examples/ do what they say: each is run as its own text tells to run it."""
+"""The files in examples/ work when run as their docstrings say."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from grpo_env.taskfile.task import load_task
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TORCHRUN = r"torchrun (?:[^`\n\\]|\\\n)* grpo_env train[^`|\n]*"
-LAUNCHED = [
+COMMANDS = [
     pytest.param(command, id=f"{page.name}-{number}")
     for page in sorted((ROOT / "docs").glob("*.md"))
     for number, command in enumerate(re.findall(TORCHRUN, page.read_text()))
 ]
 
 
-def ran(*command: str | Path, cwd: Path, **environment: str) -> str:
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     environment = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    process = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
         env={**os.environ, "PATH": path, **environment},
@@ -37,46 +37,58 @@ def ran(*command: str | Path, cwd: Path, **environment: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    output = process.stdout + process.stderr
+    assert process.returncode == 0, output
+    return output
 
 
-def test_the_task_for_own_data_is_right(tmp_path):
-    said = ran("grpo_env", "check", EXAMPLES / "own_data.yaml", cwd=tmp_path)
-    assert "train 201, eval 39 examples" in said
-    assert "0 errors, 0 warnings" in said
+def test_the_task_for_own_data_passes_its_checks(tmp_path):
+    output = run("grpo_env", "check", EXAMPLES / "own_data.yaml", cwd=tmp_path)
+    assert "train 201, eval 39 examples" in output
+    assert "0 errors, 0 warnings" in output
 
 
 def test_own_verifier_trains_on_own_data(tmp_path):
-    assert "0 cases wrong" in ran("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
+    assert "0 cases wrong" in run("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
     numbers = "verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}"
     options = ["--verifiers", EXAMPLES / "own_verifier.py", numbers, "steps=3", "eval.every=3", "eval.examples=4"]
-    said = ran(
+    output = run(
         "grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path
     )
-    task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", said)[1])
+    task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", output)[1])
     assert task == EXAMPLES / "own_data.yaml"
     scores = [json.loads(line)["score"] for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
-    paid = [{part["name"]: part["value"] for part in score["parts"]} for score in scores]
-    assert {"accuracy", "strict_format", "numbers"} == set(paid[0])
-    assert any(parts["numbers"] > 0 for parts in paid)
-    assert all(parts["numbers"] == 0 for parts in paid if parts["accuracy"] == 0)
+    values = [{part["name"]: part["value"] for part in score["parts"]} for score in scores]
+    assert {"accuracy", "strict_format", "numbers"} == set(values[0])
+    assert any(parts["numbers"] > 0 for parts in values)
+    assert all(parts["numbers"] == 0 for parts in values if parts["accuracy"] == 0)
 
 
-def test_two_processes_by_the_script(tmp_path):
+def test_the_script_runs_two_processes(tmp_path):
     settings = ["engine.device=cpu", "steps=1", "eval.every=1", "eval.examples=2", "prompts_per_step=2", "group_size=2"]
-    said = ran(EXAMPLES / "many_gpus.sh", "arithmetic", "--run", "run", *settings, cwd=tmp_path, PROCESSES="2")
-    assert "2 processes" in said
+    output = run(EXAMPLES / "many_gpus.sh", "arithmetic", "--run", "run", *settings, cwd=tmp_path, PROCESSES="2")
+    assert "2 processes" in output
     assert (tmp_path / "run/model/model.safetensors").is_file()
 
 
-@pytest.mark.parametrize("command", LAUNCHED)
-def test_torchrun_leaves_our_options_to_us(command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_torchrun_does_not_parse_our_options(command):
     words = shlex.split(command.replace("\\\n", " "))[1:]
-    launched = get_args_parser().parse_args(words)
-    assert launched.module
-    assert launched.training_script == "grpo_env"
-    assert launched.training_script_args[0] == "train"
+    arguments = get_args_parser().parse_args(words)
+    assert arguments.module
+    assert arguments.training_script == "grpo_env"
+    assert arguments.training_script_args[0] == "train"
+
+
+def test_the_naive_reward_has_exploits_and_the_fixed_one_has_none(tmp_path):
+    options = ["--only", "shotgun", "--limit", "5", "--fail-on", "exploit"]
+    run("grpo_env", "audit", EXAMPLES / "fixed_reward.yaml", *options, cwd=tmp_path)
+    with pytest.raises(AssertionError, match=r"\d+ exploits"):
+        run(
+            *("grpo_env", "audit", EXAMPLES / "naive_reward.yaml", *options),
+            *("--verifiers", EXAMPLES / "naive_reward.py"),
+            cwd=tmp_path,
+        )
 
 
 def test_the_task_of_step_labels_loads():

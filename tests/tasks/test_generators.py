@@ -1,4 +1,4 @@
-"""The generators of the bundled tasks: right, deterministic, and with splits that never meet."""
+"""The generators of the bundled tasks: correct, deterministic, with disjoint splits."""
 
 import ast
 import operator
@@ -32,7 +32,7 @@ def test_the_same_seed_gives_the_same_rows(module):
     assert list(module.problems("train", 50, 7)) == list(module.problems("train", 50, 7))
 
 
-def test_a_longer_run_begins_with_the_shorter_one(module):
+def test_a_larger_size_starts_with_the_same_rows(module):
     assert list(module.problems("eval", 80, 7))[:30] == list(module.problems("eval", 30, 7))
 
 
@@ -68,7 +68,7 @@ def test_the_cases_of_the_task_file_hold(name):
 
 
 @pytest.mark.parametrize("name", ["arithmetic", "countdown", "letter_counting"])
-def test_gold_answers_earn_the_full_reward(name):
+def test_gold_answers_get_the_full_reward(name):
     task = load_task(name, {"dataset.limit.eval": 40})
     for example in task.examples("eval"):
         thoughts = "\n".join(example.info.get("equations", ["so"]))
@@ -108,7 +108,7 @@ class TestArithmetic:
             assert str(total) == row["answer"]
 
     def test_rows_do_not_change_between_versions(self):
-        # Else problems that the bundled model was taught could become held-out ones.
+        # Otherwise problems that the bundled model was trained on could become held-out ones.
         assert next(arithmetic.problems("train", 1, 0)) == {
             "question": "Mia starts with 15 stamps, loses 5 and gets 9. How many stamps now?",
             "answer": "19",
@@ -125,20 +125,20 @@ class TestArithmetic:
         counts = [len(row["equations"]) for row in arithmetic.problems("train", 3000, 0)]
         assert all(900 < counts.count(steps) < 1100 for steps in (1, 2, 3))
 
-    def test_narrow_ranges_repeat_questions_or_say_that_there_are_none(self):
+    def test_narrow_ranges_repeat_questions_or_are_an_error(self):
         rows = list(arithmetic.problems("train", 300, 0, steps=(1, 1), operands=(7, 7)))
         assert {row["answer"] for row in rows} <= {"0", "14"}
         with pytest.raises(UsageError, match=r"no eval problem with steps \[1, 1\] and operands \[7, 7\]"):
             list(arithmetic.problems("eval", 1, 0, steps=(1, 1), operands=(7, 7)))
 
     @pytest.mark.parametrize("arguments", [{"steps": (0, 2)}, {"steps": (3, 1)}, {"operands": (9, 2)}])
-    def test_ranges_that_make_no_sense_are_refused(self, arguments):
+    def test_invalid_ranges_are_errors(self, arguments):
         with pytest.raises(UsageError, match="it needs 1 <= first <= last"):
             list(arithmetic.problems("train", 1, 0, **arguments))
 
 
 def exact(expression):
-    """The value of a solution and its numbers, by Python's own parser: an oracle that shares no code."""
+    """The value of a solution and its numbers, by Python's own parser: an independent oracle."""
     operators = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
     numbers = []
 
@@ -168,14 +168,14 @@ class TestCountdown:
             assert 10 <= row["target"] <= 100
             assert len(row["numbers"]) in (3, 4)
 
-    def test_ranges_that_hold_too_few_problems_are_refused(self):
+    def test_ranges_with_too_few_problems_are_errors(self):
         with pytest.raises(UsageError, match="different eval problems; widen the ranges"):
             list(countdown.problems("eval", 500, 0, count=(2, 2), numbers=(1, 5)))
         with pytest.raises(UsageError, match=r"count is \[1, 4\]; it needs 2 <= first <= last"):
             list(countdown.problems("eval", 1, 0, count=(1, 4)))
 
     @given(expressions)
-    def test_the_parser_agrees_with_pythons(self, expression):
+    def test_the_parser_agrees_with_python(self, expression):
         try:
             expected = exact(expression)
         except ZeroDivisionError:
@@ -186,7 +186,7 @@ class TestCountdown:
             assert (value, sorted(used)) == expected
 
     @given(st.text(alphabet="0123456789+-*/() \n=x.\u00b2\u0663", max_size=300))
-    def test_the_parser_never_fails_otherwise(self, text):
+    def test_the_parser_raises_nothing_else(self, text):
         try:
             value, used = evaluate(text)
         except (ValueError, ZeroDivisionError):
@@ -205,7 +205,7 @@ class TestCountdown:
         ],
     )
     def test_must_accept(self, answer, why):
-        assert self.judge(answer).value == 1, why
+        assert self.score(answer).value == 1, why
 
     @pytest.mark.parametrize(
         ("answer", "why"),
@@ -235,23 +235,23 @@ class TestCountdown:
         ],
     )
     def test_must_reject(self, answer, why):
-        assert self.judge(answer).value == 0, why
+        assert self.score(answer).value == 0, why
 
     def test_division_is_exact(self):
-        score = self.judge("8/(3-8/3)", numbers=[3, 3, 8, 8], target=24)
+        score = self.score("8/(3-8/3)", numbers=[3, 3, 8, 8], target=24)
         assert score.value == 1
 
     def test_whole_numbers_may_come_as_floats_or_text(self):
-        assert self.judge("3*7+5", numbers=["3", 5.0, 7], target=26.0).value == 1
+        assert self.score("3*7+5", numbers=["3", 5.0, 7], target=26.0).value == 1
 
-    def test_an_answer_in_open_reasoning_is_none(self):
+    def test_an_answer_in_unclosed_reasoning_does_not_count(self):
         score = Countdown()(Example("", info=SUM), Completion("<think>\n<answer>3*7+5</answer>"))
         assert (score.value, score.status) == (0, "no_answer")
 
-    def test_deep_nesting_is_over_the_limit_and_no_recursion_error(self):
-        score = self.judge("(" * 5000 + "26" + ")" * 5000)
+    def test_deep_nesting_is_over_the_limit(self):
+        score = self.score("(" * 5000 + "26" + ")" * 5000)
         assert (score.value, score.status) == (0, "over_limit")
-        assert self.judge("(" * 99 + "26" + ")" * 99).status == "scored"
+        assert self.score("(" * 99 + "26" + ")" * 99).status == "scored"
 
     @pytest.mark.parametrize(
         "info",
@@ -266,20 +266,20 @@ class TestCountdown:
             {"numbers": [1, 2], "target": float("inf")},
         ],
     )
-    def test_a_problem_that_cannot_be_judged_is_unscored(self, info):
+    def test_a_problem_that_cannot_be_scored_is_unscored(self, info):
         example = Example("", info=info)
         assert Countdown().problem(example)
         score = Countdown()(example, Completion("<answer>1+2</answer>"))
         assert (score.value, score.status) == (None, "bad_gold")
 
     @staticmethod
-    def judge(answer, **info):
+    def score(answer, **info):
         completion = Completion(f"<think>\nso\n</think>\n<answer>\n{answer}\n</answer>")
         return Countdown()(Example("", info=info or SUM), completion)
 
 
 class TestLetterCounting:
-    def test_answers_are_right_and_words(self):
+    def test_answers_are_correct_number_words(self):
         for row in letter_counting.problems("eval", 500, 0):
             number = sum(letter == row["letter"] for letter in row["word"])
             assert row["answer"] == ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"][number]
@@ -289,11 +289,11 @@ class TestLetterCounting:
         assert {"zero", "one", "two", "three", "four"} <= set(answers)
         assert answers.count("one") < 600
 
-    def test_no_word_can_hold_a_letter_more_than_ten_times(self):
+    def test_no_word_can_contain_a_letter_more_than_ten_times(self):
         most = max(syllable.count(letter) for syllable in letter_counting.SYLLABLES for letter in syllable)
         assert 5 * most < len(letter_counting.WORDS)
 
-    def test_ranges_that_hold_too_few_questions_are_refused(self):
+    def test_ranges_with_too_few_questions_are_errors(self):
         with pytest.raises(UsageError, match="different eval questions; widen syllables"):
             list(letter_counting.problems("eval", 1000, 0, syllables=(1, 1)))
         with pytest.raises(UsageError, match=r"syllables is \[2, 6\]; it needs 1 <= first <= last <= 5"):
