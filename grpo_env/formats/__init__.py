@@ -1,1 +1,1 @@
-"""Formats of completion files: our own and those of other tools, one module each, and the detection of a file's format."""
+"""Formats of completion files, our own and those of other tools: a module for each, and their detection."""
