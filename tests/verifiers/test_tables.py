@@ -1,4 +1,4 @@
-"""Accept and reject tables: each row of ``cases/*.jsonl`` says what a text is worth, and why."""
+"""Accept and reject tables: each row of ``cases/*.jsonl`` has a text, the score that it must get, and why."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Any, get_args
 
 import pytest
 
-from grpo_env.core import Completion, Example, Format, Score
+from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.answers.compare import Reason
 
-# What only an answer can do wrong: as a gold, 2+2 has its value.
-UNREADABLE = "the answer cannot be read as mathematics"
-ONE_SIDED = ("not evaluated", "denied", "hedged", UNREADABLE, "several different answers")
-REASONS = {*get_args(Reason), UNREADABLE}
+REASONS = {*get_args(Reason), "the answer cannot be read as mathematics"}
 
 
 def rows(name: str) -> list[Any]:
@@ -39,20 +36,9 @@ def test_accuracy(row: dict[str, Any]) -> None:
     assert score.status == row.get("status", score.status), f"{row['why']}: {score}"
     assert reason == row.get("reason", reason), f"{row['why']}: {score}"
     assert score.status != "scored" or reason in REASONS, score
-    assert Score.from_dict(score.to_dict()) == score
-    if score.status == "scored" and reason not in ONE_SIDED and can_be_swapped(row, score):
-        swapped = verifier(Example("x", answer=score.answer), Completion(f"<answer>{score.gold}</answer>"))
-        one_sided = swapped.explanation.endswith(ONE_SIDED) or (swapped.status == "bad_gold" and not row["right"])
-        assert swapped.value == score.value or one_sided, f"{row['why']}: {swapped}"
 
 
-def can_be_swapped(row: dict[str, Any], score: Score) -> bool:
-    """Whether there is one answer, in a form that a gold may have, with the same role."""
-    one_answer = " | " not in str(score.answer) and "answer is" not in str(score.answer)
-    return one_answer and "golds" not in row.get("options", {})
-
-
-def test_an_option_that_cannot_be_is_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     for options in (
         {"rel_tol": 0}, {"rel_tol": 1.5}, {"decimals": -1}, {"decimals": 101}, {"rel_tol": 0.1, "decimals": 2},
         {"timeout": 0}, {"golds": "some"}, {"unevaluated": "maybe"},
@@ -76,7 +62,7 @@ def test_equation_steps(row: dict[str, Any]) -> None:
     verifier = find("equation_steps")(expected="steps" if expected else None)
     completion = Completion(row["completion"], prefill=row.get("prefill", ""))
     score = verifier(Example("x", info={"steps": expected}), completion)
-    found = [[row["completion"][step.start : step.end], step.value] for step in score.steps]
-    assert found == row["steps"], f"{row['why']}: {score}"
-    assert score.status == ("scored" if found else "no_answer")
-    assert score.value == (sum(value for _, value in found) / len(found) if found else 0)
+    steps = [[row["completion"][step.start : step.end], step.value] for step in score.steps]
+    assert steps == row["steps"], f"{row['why']}: {score}"
+    assert score.status == ("scored" if steps else "no_answer")
+    assert score.value == (sum(value for _, value in steps) / len(steps) if steps else 0)
