@@ -3,8 +3,8 @@
     python tests/fuzz/fuzz_hypothesis.py --minutes 9 --findings /tmp/findings.jsonl
 
 Every finding becomes a JSON line (what broke, with which texts) and the run goes on; the exit status is 1 if there
-were any. ``GRPO_ENV_DATA`` may name a folder with real golds and completions. What is found belongs into
-``tests/verifiers/cases/found.jsonl``, once it is repaired.
+were any. ``GRPO_ENV_DATA`` may name a folder with real gold answers and completions. Add fixed findings
+to ``tests/verifiers/cases/fuzz_findings.jsonl``.
 """
 
 from __future__ import annotations

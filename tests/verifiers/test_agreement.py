@@ -1,4 +1,4 @@
-"""Votes and diversity: the table ``cases/agreement.jsonl``, oracles by brute force, groups that try to take long."""
+"""Votes and diversity: the table ``cases/agreement.jsonl``, brute-force oracles, and groups made to take long."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/agreement.j
 
 
 def scores(verifier: Any, texts: list[str]) -> list[Score]:
-    (found,) = score_groups(verifier, [Group(Example("x"), list(map(Completion, texts)))])
-    assert all(score.explanation for score in found)
-    return found
+    (group,) = score_groups(verifier, [Group(Example("x"), list(map(Completion, texts)))])
+    assert all(score.explanation for score in group)
+    return group
 
 
 def values(verifier: Any, texts: list[str]) -> list[float | None]:
@@ -34,11 +34,11 @@ def values(verifier: Any, texts: list[str]) -> list[float | None]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['verifier']}: {row['why']}")
 def test_table(row: dict[str, Any]) -> None:
-    found = scores(make_verifier(row["verifier"], row["options"], "table"), row["group"])
+    group = scores(make_verifier(row["verifier"], row["options"], "table"), row["group"])
     expected = [value if value is None else pytest.approx(value) for value in row["values"]]
-    assert [score.value for score in found] == expected, list(map(str, found))
+    assert [score.value for score in group] == expected, list(map(str, group))
     if "statuses" in row:
-        assert [score.status for score in found] == row["statuses"]
+        assert [score.status for score in group] == row["statuses"]
 
 
 SPELLINGS = {
@@ -59,7 +59,7 @@ def test_the_majority_is_the_most_common_value(votes: list[tuple[Fraction | None
     assert values(Majority(), [text for _, text in votes]) == expected
 
 
-def test_a_score_says_what_won() -> None:
+def test_scores_show_the_winning_answer() -> None:
     first, _, third, fourth = scores(Majority(), ["18", "18", "17", "<think>"])
     assert (first.answer, first.gold, first.explanation) == ("18", "18", "2 of 3 votes are for 18")
     assert (third.answer, third.gold) == ("17", "18")
@@ -67,36 +67,36 @@ def test_a_score_says_what_won() -> None:
     assert "tie with 2 votes" in scores(Majority(), ["1", "1", "2", "2"])[0].explanation
 
 
-def test_answers_that_agree_with_two_that_differ() -> None:
-    """Units may be left out, but cm is not m: the answer without a unit has most on its side, and all agree with it."""
+def test_an_answer_equal_to_two_different_ones() -> None:
+    """Units may be left out, but cm is not m: the answer without a unit has the most votes, and all three equal it."""
     assert values(Majority(), ["12 cm", "12 m", "12", "13"]) == [1.0, 1.0, 1.0, 0.0]
 
 
-def test_a_vote_needs_no_gold_and_does_not_look_at_one() -> None:
+def test_a_vote_ignores_the_gold_answer() -> None:
     group = Group(Example("x", answer="17"), [Completion("18"), Completion("18"), Completion("17")])
     assert [score.value for score in score_groups(Majority(), [group])[0]] == [1.0, 1.0, 0.0]
     assert Majority().problem(Example("x")) is None
 
 
-def test_more_answers_than_are_compared_still_count_as_text() -> None:
+def test_answers_beyond_those_compared_count_by_their_text() -> None:
     texts = [str(number) for number in range(100, 100 + MAX_COMPARED)] * 2 + ["7", "7.0", "8", "8", "8"]
     assert values(Majority(), texts) == [0.0] * (len(texts) - 3) + [1.0] * 3
 
 
-def test_which_answers_are_compared_does_not_depend_on_their_order() -> None:
+def test_the_order_does_not_decide_which_answers_are_compared() -> None:
     texts = [str(number) for number in range(800, 800 + MAX_COMPARED)] + ["7", "7.0", "7"]
     assert values(Majority(), texts) == [0.0] * MAX_COMPARED + [1.0] * 3
     assert values(Majority(), texts[::-1]) == [1.0] * 3 + [0.0] * MAX_COMPARED
 
 
-def test_a_mean_distance_does_not_depend_on_the_order_of_the_others() -> None:
+def test_a_mean_distance_does_not_depend_on_the_order() -> None:
     texts = ["a b c d e f g h i j", "a", "a b", "a b c"]  # 0.9 + 0.8 + 0.7 is not 0.7 + 0.8 + 0.9 in floating point
     (found,) = {values(Diversity(n=1), [texts[0], *others])[0] for others in permutations(texts[1:])}
     assert found == pytest.approx((0.9 + 0.8 + 0.7) / 3)
 
 
 def test_a_group_of_towers_ends() -> None:
-    """What algebra cannot do in time is another answer; a group may run into few deadlines."""
+    """What algebra cannot compare in time counts as different; a group may reach few deadlines."""
     texts = [rf"\boxed{{\sin(x)^{{{n}}}\cdot\cos(x^{n})^{{17}}+{n}}}" for n in range(20, 32)]
     texts += [rf"\boxed{{{n}^{{9^{{9}}}}}}" for n in range(2, 8)] + ["1", "1"]
     assert values(Majority(timeout=0.2), texts)[-2:] == [1.0, 1.0]
@@ -116,8 +116,8 @@ def test_diversity_is_the_mean_distance_by_brute_force(texts: list[str], n: int)
     lists = [[word.lower() for word in words(text)] for text in texts]
     grams = [{tuple(w[i : i + min(n, len(w))]) for i in range(len(w) - min(n, len(w)) + 1)} - {()} for w in lists]
     for index, value in enumerate(values(Diversity(n=n), texts)):
-        others = [found for other, found in enumerate(grams) if other != index and found]
-        distances = [1 - len(grams[index] & found) / len(grams[index] | found) for found in others if grams[index]]
+        others = [grams_of_other for other, grams_of_other in enumerate(grams) if other != index and grams_of_other]
+        distances = [1 - len(grams[index] & other) / len(grams[index] | other) for other in others if grams[index]]
         expected = 0.0 if not grams[index] else sum(distances) / len(distances) if distances else 1.0
         assert value == pytest.approx(expected)
 
@@ -128,6 +128,6 @@ def test_diversity_reads_a_bounded_number_of_words() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: Diversity(n=0), lambda: Diversity(n=MAX_N + 1), lambda: Majority(timeout=0)])
-def test_mistakes_are_usage_errors(make: Any) -> None:
+def test_invalid_options_are_refused(make: Any) -> None:
     with pytest.raises(UsageError):
         make()

@@ -1,4 +1,4 @@
-"""The tables of letters and integers, and what must hold for every text."""
+"""The table of letters and integers, and properties of every text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_rows(row: dict[str, Any]) -> None:
 
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), gold=st.sampled_from("ABC"))
 @settings(max_examples=300, deadline=None)
-def test_at_most_one_letter_is_right(parts: list[str], gold: str) -> None:
+def test_at_most_one_letter_is_correct(parts: list[str], gold: str) -> None:
     completion = Completion(f"<answer>{''.join(parts)}</answer>")
     values = [Choice(letters="ABC")(Example("x", answer=letter), completion).value for letter in "ABC"]
     assert sorted(filter(None, values)) in ([], [1.0])
@@ -40,7 +40,7 @@ def test_at_most_one_letter_is_right(parts: list[str], gold: str) -> None:
 
 @given(letter=st.sampled_from("ABCD"), gold=st.sampled_from("ABCD"), text=st.text(max_size=30))
 @settings(max_examples=200, deadline=None)
-def test_a_labelled_option_is_its_letter_whatever_its_text(letter: str, gold: str, text: str) -> None:
+def test_a_labeled_option_counts_as_its_letter_whatever_its_text(letter: str, gold: str, text: str) -> None:
     if set("ABCDabcd()<>\\") & set(unicodedata.normalize("NFKC", text)):
         return
     score = Choice()(Example("x", answer=gold), Completion(f"<answer>({letter}) {text}</answer>"))
@@ -48,26 +48,26 @@ def test_a_labelled_option_is_its_letter_whatever_its_text(letter: str, gold: st
 
 
 @given(number=st.integers(-(10**30), 10**30), form=st.sampled_from(["{}", "{:,}", "{:+}", " {}\r\n", "{}."]))
-def test_every_integer_is_one(number: int, form: str) -> None:
+def test_every_integer_is_accepted(number: int, form: str) -> None:
     completion = Completion(f"<answer>{form.format(number)}</answer>")
     assert IntegerAnswer()(Example("x"), completion).value == 1
 
 
 @given(number=st.decimals(-1000, 1000, places=2))
-def test_decimals_are_numbers_and_no_integers(number: object) -> None:
+def test_decimals_are_numbers_but_not_integers(number: object) -> None:
     completion = Completion(f"<answer>{number}</answer>")
     assert IntegerAnswer()(Example("x"), completion).value == 0
     assert IntegerAnswer(decimals=True)(Example("x"), completion).value == 1
 
 
-def test_a_bad_gold_is_found_before_scoring() -> None:
+def test_a_bad_gold_answer_is_a_problem_of_the_example() -> None:
     assert Choice().problem(Example("x", answer="(C)")) is None
     assert "'42' is not one of A, B, C, D" in str(Choice().problem(Example("x", answer="42")))
     assert "is not one of" in str(Choice().problem(Example("x")))
 
 
 @pytest.mark.parametrize("letters", ["", "A", "AA", "Aa", "A B", "A-D", "[]"])
-def test_letters_that_are_none(letters: str) -> None:
+def test_invalid_letters_are_refused(letters: str) -> None:
     with pytest.raises(UsageError, match="letters must be two or more"):
         Choice(letters=letters)
 
@@ -76,7 +76,7 @@ def test_letters_that_are_none(letters: str) -> None:
     "unit", ["A", "C) ", "(C", "1", "1,", "-", "²", "\\boxed{C}", "The answer is C. ", "\n", "option "]
 )
 @pytest.mark.parametrize("tag", ["<answer>{}</answer>", "{}"])
-def test_a_long_text_is_judged(unit: str, tag: str, long_text: Callable[[str], str]) -> None:
+def test_long_texts_take_linear_time(unit: str, tag: str, long_text: Callable[[str], str]) -> None:
     completion = Completion(tag.format(long_text(unit)))
     for verifier in (Choice(), IntegerAnswer(Format(reasoning=None))):
         assert verifier(Example("x", answer="B"), completion).value == 0

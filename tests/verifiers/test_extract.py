@@ -1,4 +1,4 @@
-"""Which text is the final answer: the sources in their order, what is denied or contradicted, and only linear work."""
+"""Which text is the final answer: the order of the sources, denials and contradictions, and linear run time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import SOURCES, Source, answer_in, final_answer
 
 ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
-# The deciding source alone: nothing else stands in the text.
+# For each source a text with nothing else.
 ALONE: dict[Source, str] = {
     "answer_tag": "<answer>7</answer>",
     "boxed": r"so $\boxed{7}$",
@@ -26,17 +26,17 @@ ALONE: dict[Source, str] = {
 }
 
 
-def test_every_source_finds_its_answer_and_no_other_does() -> None:
+def test_only_its_own_source_finds_an_answer() -> None:
     for name, text in ALONE.items():
-        found = final_answer(Format(), Completion(text), (name,))
-        assert (found.answers, found.source) == (("7",), name)
+        final = final_answer(Format(), Completion(text), (name,))
+        assert (final.answers, final.source) == (("7",), name)
         assert final_answer(Format(), Completion(text)).source == name
         for other in SOURCES:
             if other not in (name, "last_line"):
                 assert final_answer(Format(), Completion(text), (other,)).answers == ()
 
 
-def test_a_task_names_its_sources_and_their_order() -> None:
+def test_a_task_chooses_the_sources_and_their_order() -> None:
     values = {"answer_tag": "1", "boxed": "2", "hashes": "3", "phrase": "4", "a_line": "5", "last_line": "6"}
     for name in SOURCES:
         score = Accuracy(sources=(name,))(Example("x", answer=values[name]), Completion(ALL_SIX))
@@ -50,7 +50,7 @@ def test_a_task_names_its_sources_and_their_order() -> None:
 
 
 @pytest.mark.parametrize("sources", [(), ("boxed", "boxed"), ("boxes",)])
-def test_sources_are_checked(sources: tuple[str, ...]) -> None:
+def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"accuracy: sources: .*boxed"):
         find("accuracy")(sources=sources)
 
@@ -104,7 +104,7 @@ def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -
         "The answer is **72**.",
     ],
 )
-def test_what_is_no_contradiction(completion: str) -> None:
+def test_answers_without_a_contradiction(completion: str) -> None:
     score = Accuracy()(Example("x", answer="72"), Completion(completion))
     assert score.value == 1, score
 
@@ -113,8 +113,8 @@ def test_what_is_no_contradiction(completion: str) -> None:
     ("text", "status"),
     [("so</think>\\boxed{72}", "scored"), ("so \\boxed{72}", "no_answer"), ("<think>so</think>72", "scored")],
 )
-def test_the_prefill_counts_as_written(text: str, status: str) -> None:
-    """A template that writes <think> itself: without the closing tag there is no answer, whoever knows the prefill."""
+def test_the_prefill_counts_as_part_of_the_completion(text: str, status: str) -> None:
+    """A template that writes <think>: without a closing tag there is no answer, wherever the prefill is given."""
     example = Example("x", answer="72")
     for format, completion in (
         (Format(prefill="<think>\n"), Completion(text)),
@@ -127,7 +127,7 @@ def test_the_prefill_counts_as_written(text: str, status: str) -> None:
         assert score.value == (score.status == "scored")
 
 
-def test_boxes_that_are_one_set_together() -> None:
+def test_several_boxes_form_a_set() -> None:
     score = Accuracy()(Example("x", answer=r"\{2, 3\}"), Completion(r"$x=\boxed{2}$ or $x=\boxed{3}$"))
     assert score.value == 1, score
 
@@ -143,7 +143,7 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_long_text_of_any_token_is_searched(token: str, long_text: Callable[[str], str]) -> None:
+def test_long_texts_of_one_token_take_linear_time(token: str, long_text: Callable[[str], str]) -> None:
     text = long_text(token)
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
     assert isinstance(answer_in(text).answers, tuple)
@@ -151,7 +151,9 @@ def test_a_long_text_of_any_token_is_searched(token: str, long_text: Callable[[s
 
 @given(tokens=st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4), lead=st.sampled_from(["", *TOKENS]))
 @settings(max_examples=25, deadline=None)
-def test_a_long_text_of_any_tokens_is_searched(tokens: list[str], lead: str, long_text: Callable[[str], str]) -> None:
+def test_long_texts_of_several_tokens_take_linear_time(
+    tokens: list[str], lead: str, long_text: Callable[[str], str]
+) -> None:
     text = lead + long_text("".join(tokens))
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
     assert isinstance(answer_in(text).answers, tuple)
@@ -162,7 +164,7 @@ def test_a_long_text_of_any_tokens_is_searched(tokens: list[str], lead: str, lon
     sources=st.permutations(SOURCES),
 )
 @settings(max_examples=200, deadline=None)
-def test_answers_are_in_the_text(text: str, sources: list[Source]) -> None:
-    found = final_answer(Format(), Completion(text), sources)
-    assert all(answer.strip() == answer and answer in text for answer in found.answers if answer)
-    assert found.answers or found.reason
+def test_answers_are_parts_of_the_text(text: str, sources: list[Source]) -> None:
+    final = final_answer(Format(), Completion(text), sources)
+    assert all(answer.strip() == answer and answer in text for answer in final.answers if answer)
+    assert final.answers or final.reason

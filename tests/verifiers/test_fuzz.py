@@ -1,4 +1,4 @@
-"""A short, repeatable stretch of the fuzzers in ``tests/fuzz``, and the texts that their long runs found."""
+"""A short, repeatable run of the fuzzers in ``tests/fuzz``, and the texts that their long runs found."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 import oracles
 from grammar import ANSWERS, TEXTS, formula_pairs, hacks, identities, known_pairs
 
-FOUND = [json.loads(line) for line in (Path(__file__).parent / "cases" / "found.jsonl").read_text().splitlines()]
+FINDINGS = [
+    json.loads(line) for line in (Path(__file__).parent / "cases" / "fuzz_findings.jsonl").read_text().splitlines()
+]
 PATIENT = 20.0  # seconds, on a busy machine
 SHORT = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(FOUND, 1)])
-def test_what_the_fuzzers_found(row: dict[str, Any]) -> None:
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(FINDINGS, 1)])
+def test_findings_of_the_fuzzers(row: dict[str, Any]) -> None:
     verifier = find(row.get("verifier", "accuracy"))(**{"timeout": PATIENT, **row.get("options", {})})
     score = verifier(Example("x", answer=row.get("gold")), Completion(row["completion"]))
     assert score.value == row["value"], f"{row['why']}: {score}"
@@ -33,35 +35,35 @@ def test_what_the_fuzzers_found(row: dict[str, Any]) -> None:
 
 @SHORT
 @given(gold=ANSWERS, text=TEXTS)
-def test_any_text_is_judged_by_all_on_any_gold(gold: str, text: str) -> None:
+def test_all_verifiers_score_any_text_with_any_gold(gold: str, text: str) -> None:
     oracles.everything(gold, text)
 
 
 @SHORT
 @given(pair=known_pairs())
-def test_known_values_are_compared_by_value(pair: tuple[str, str, bool]) -> None:
+def test_numbers_are_compared_by_value(pair: tuple[str, str, bool]) -> None:
     oracles.truth(*pair)
 
 
 @SHORT
 @given(pair=formula_pairs())
-def test_formulas_differ_as_the_numbers_in_them_do(pair: tuple[str, str, bool]) -> None:
+def test_formulas_differ_if_their_numbers_do(pair: tuple[str, str, bool]) -> None:
     oracles.truth(*pair)
 
 
 @settings(SHORT, max_examples=25)
 @given(pair=identities())
-def test_both_ways_to_decide_know_identities(pair: tuple[str, str, bool]) -> None:
+def test_both_paths_know_identities(pair: tuple[str, str, bool]) -> None:
     oracles.paths(*pair)
 
 
 @SHORT
 @given(parts=hacks())
-def test_a_hedge_is_never_right(parts: tuple[str, str, str]) -> None:
+def test_a_hedge_is_never_correct(parts: tuple[str, str, str]) -> None:
     oracles.hack(*parts)
 
 
 @SHORT
 @given(one=ANSWERS, other=ANSWERS)
-def test_golds_accept_themselves_and_swapping_changes_nothing(one: str, other: str) -> None:
+def test_answers_equal_themselves_and_may_be_swapped_and_respelled(one: str, other: str) -> None:
     oracles.pair(one, other)

@@ -63,7 +63,7 @@ def test_nothing_raises(text: str, gold: str, prefill: str) -> None:
 
 @given(gold=TEXTS)
 @settings(max_examples=100, deadline=None)
-def test_no_gold_raises(gold: str) -> None:
+def test_no_gold_answer_raises(gold: str) -> None:
     example = Example("x", answer=gold)
     verifier = Accuracy(timeout=0.5)
     problem, score = verifier.problem(example), verifier(example, Completion(r"\boxed{5}"))
@@ -97,7 +97,7 @@ def test_decimals_have_their_value(value: object) -> None:
 
 
 @given(answer=st.sampled_from(["5", "7/2", r"\frac{1}{2}", "(1,2)", r"\{3,1\}", "even", "4"]), data=st.data())
-def test_outer_space_never_matters(answer: str, data: st.DataObject) -> None:
+def test_outer_white_space_does_not_matter(answer: str, data: st.DataObject) -> None:
     space = data.draw(st.text(" \n\t\r", max_size=4))
     for gold in ("5", "3.5", "0.5", "(1,2)", "1,3", "even"):
         example = Example("x", answer=gold)
@@ -112,7 +112,7 @@ def test_outer_space_never_matters(answer: str, data: st.DataObject) -> None:
      "**5**", "1+1=2\n", "<<1+1=2>>", "1=1\n", "Step 1: ", "9", "1,234,", "(", "$", "First, we go. ", "\n", " ", "\\",
      r"\boxed 5", r"\frac1", "<b>", "½"],
 )  # fmt: skip
-def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_long_texts_take_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     completion = Completion(long_text(unit))
     for verifier in ALL:
         assert verifier(Example("x", answer="5", info={"labels": [1]}), completion).status != "error"
@@ -125,7 +125,7 @@ def data(name: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in (Path(folder) / name).read_text().splitlines()]
 
 
-def test_every_gsm8k_flag_is_reproduced() -> None:
+def test_verdicts_on_gsm8k_solutions_are_those_of_the_data_set() -> None:
     verifier = Accuracy(format=Format(reasoning=None, answer=None))
     for row in data("gsm8k_model_solutions.jsonl"):
         example = Example("x", answer=str(row["ground_truth"]).rpartition("A:")[2])
@@ -136,7 +136,7 @@ def test_every_gsm8k_flag_is_reproduced() -> None:
 
 
 def respaced(text: str) -> str:
-    """A LaTeX text with white space between all its tokens, where that means nothing."""
+    """A LaTeX text with white space between all its tokens, where that has no meaning."""
     parts = re.split(r"(\\(?:text|mbox|begin|end)\s?\{[^{}]*\}|\{,\}|\\[A-Za-z]+\s*|\\.|[\d.,]+|[A-Za-z]+|\s+)", text)
     tokens = [part for part in parts if part.strip()]
     return " ".join(token.strip() for token in tokens)

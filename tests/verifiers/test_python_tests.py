@@ -299,7 +299,7 @@ def test_explanations_name_the_first_failed_test() -> None:
     assert found == "1 of 3 tests passed; test 2 (f(0)): ZeroDivisionError: division by zero"
 
 
-def test_works_from_threads() -> None:
+def test_threads_may_run_programs() -> None:
     def value(number: int) -> float | None:
         info = {"tests": [f"assert f({number}) == {number % 2}"]}
         return PythonTests()(Example("x", info=info), Completion("```python\nf = lambda n: 0\n```")).value
@@ -313,7 +313,7 @@ def _score_case(verifier: PythonTests, queue: Any) -> None:
     queue.put(verifier(Example("x", info=case.info), Completion(str(case.completion))))
 
 
-def test_works_in_a_spawned_process() -> None:
+def test_a_spawned_process_may_run_programs() -> None:
     verifier = pickle.loads(pickle.dumps(PythonTests()))
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
@@ -353,7 +353,7 @@ def wait_until(condition: Any) -> None:
     pytest.fail("waited in vain")
 
 
-def test_bad_options() -> None:
+def test_invalid_options_are_refused() -> None:
     for options in ({"credit": "some"}, {"timeout": 0}, {"deadline": -1}, {"memory": 1}, {"isolation": "docker"}):
         with pytest.raises(UsageError, match=next(iter(options))):
             PythonTests(**options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What a text is worth, against oracles of another kind: long division, membership, rounding by ``decimal``."""
+"""Values of texts, against independent oracles: long division, membership, rounding by ``decimal``."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_decimals_round_both_sides(one: Decimal, other: Decimal, near: Decimal, 
 
 
 @given(one=st.integers(-1000, 1000), other=st.integers(-1000, 1000), rel_tol=st.sampled_from([0.01, 0.1, 0.5]))
-def test_rel_tol_is_a_share_of_the_larger_one(one: int, other: int, rel_tol: float) -> None:
+def test_rel_tol_is_a_fraction_of_the_larger_number(one: int, other: int, rel_tol: float) -> None:
     share = Fraction(str(rel_tol)) * max(abs(one), abs(other))
     assert equal(str(one), str(other), rel_tol=rel_tol) == (abs(one - other) <= share)
 
@@ -109,7 +109,7 @@ def as_inequalities(pieces: list[Piece]) -> str:
 
 
 @given(one=PIECES, other=PIECES)
-def test_sets_of_reals_are_equal_if_they_hold_the_same_numbers(one: list[Piece], other: list[Piece]) -> None:
+def test_sets_of_reals_are_equal_if_they_contain_the_same_numbers(one: list[Piece], other: list[Piece]) -> None:
     points = [Fraction(n, 2) for n in range(-9, 10)]
     same = [holds(one, x) for x in points] == [holds(other, x) for x in points]
     for mine in (as_intervals(one), as_intervals(one, french=True), as_inequalities(one)):
@@ -119,7 +119,7 @@ def test_sets_of_reals_are_equal_if_they_hold_the_same_numbers(one: list[Piece],
 
 
 @given(pieces=PIECES, point=ENDS)
-def test_a_point_can_be_taken_out(pieces: list[Piece], point: int) -> None:
+def test_a_point_can_be_removed_from_a_set(pieces: list[Piece], point: int) -> None:
     rest = real_set(parse(rf"\mathbb{{R}} \setminus \{{{point}\}}").content)
     assert rest == real_set(parse(rf"x \ne {point}").content)
     assert rest == real_set(parse(rf"x<{point} \text{{ or }} x>{point}").content)
@@ -140,7 +140,7 @@ def test_ratios_are_equal_up_to_a_factor(parts: list[int], factor: int) -> None:
 
 
 @given(minutes=st.integers(0, 1439), other=st.integers(0, 1439))
-def test_times_of_both_clocks(minutes: int, other: int) -> None:
+def test_times_with_12_and_24_hours(minutes: int, other: int) -> None:
     def spellings(minutes: int) -> list[str]:
         hour, minute = divmod(minutes, 60)
         half = "pm" if hour >= 12 else "a.m."
@@ -152,7 +152,7 @@ def test_times_of_both_clocks(minutes: int, other: int) -> None:
             assert equal(one, two) == (minutes == other)
 
 
-def test_the_timeout_is_kept() -> None:
+def test_a_slow_answer_times_out() -> None:
     score = Accuracy(timeout=0.3)(Example("x", answer=r"\sin x"), Completion(rf"\boxed{{{SLOW}}}"))
     assert (score.value, score.status) == (0, "timeout")
     assert "0.3 s" in score.explanation

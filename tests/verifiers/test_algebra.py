@@ -1,4 +1,4 @@
-"""The algebra worker: killed when slow or large, replaced, shared by threads, not by forks, gone when we are."""
+"""The algebra worker: killed when slow or large, replaced, shared by threads but not forks, gone with its process."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from grpo_env.verifiers.answers.algebra import ALGEBRA, OverLimitError, check_si
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")
 
-SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
+SLOW = "x^{" * 25 + "x" + "}" * 25  # within all size limits, and takes the algebra many seconds
 LARGE = "(a+b+c+f+g+h+k+i)^{1000}"  # likewise, and takes hundreds of megabytes in them
 GOLD = r"\frac{\sin x+1}{2}"
 RIGHT = r"0.5\sin x+0.5"
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_remembered() -> None:
+def no_known_results() -> None:
     ALGEBRA.clear()
 
 
@@ -54,7 +54,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
+def test_a_slow_answer_ends_the_worker_and_the_next_one_gets_another() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     assert verdict(SLOW) == (0.0, "timeout")
@@ -64,7 +64,7 @@ def test_a_slow_answer_is_killed_and_the_next_one_is_judged() -> None:
     assert worker_pid() != before
 
 
-def test_what_was_too_slow_once_costs_no_second_worker() -> None:
+def test_a_comparison_that_was_too_slow_is_not_tried_again() -> None:
     assert verdict(SLOW) == (0.0, "timeout")
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
@@ -72,7 +72,7 @@ def test_what_was_too_slow_once_costs_no_second_worker() -> None:
     assert worker_pid() == before
 
 
-def test_a_busy_machine_changes_no_verdict() -> None:
+def test_waiting_for_the_processor_changes_no_verdict() -> None:
     """The worker gets no processor for longer than the deadline."""
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
@@ -85,7 +85,7 @@ def test_a_busy_machine_changes_no_verdict() -> None:
     assert worker_pid() == before
 
 
-def test_a_worker_that_hangs_without_working_is_given_up() -> None:
+def test_a_worker_that_hangs_idle_is_killed() -> None:
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     ALGEBRA.clear()
@@ -95,11 +95,11 @@ def test_a_worker_that_hangs_without_working_is_given_up() -> None:
     assert not alive(before)
 
 
-def test_a_large_process_keeps_its_worker() -> None:
-    """What a process that starts another has held counts as the other's peak in ``getrusage``."""
+def test_the_memory_of_the_calling_process_does_not_count() -> None:
+    """In ``getrusage`` the peak of a new process includes that of the process that started it."""
     ALGEBRA.worker.stop()
     ballast = bytearray(1_200_000_000)
-    ballast[::4096] = b"x" * len(ballast[::4096])  # more than half of the worker's limit, and really held
+    ballast[::4096] = b"x" * len(ballast[::4096])  # more than half of the worker's limit, and really in memory
     assert verdict(RIGHT) == (1.0, "scored")
     before = worker_pid()
     ALGEBRA.clear()
@@ -116,8 +116,8 @@ def test_a_worker_that_died_is_replaced() -> None:
     assert worker_pid() != before
 
 
-def test_starting_the_worker_is_not_the_answer_s_time() -> None:
-    """Three formulas with less time for all of them than an import of sympy takes."""
+def test_starting_the_worker_does_not_count_as_time() -> None:
+    """Three formulas with less time for all of them than importing sympy takes."""
     ALGEBRA.worker.stop()
     gold, answer = (f"({', '.join(rf'{n}{text}' for n in (2, 3, 4))})" for text in (r"\sin x", r"\cdot\sin x"))
     score = Accuracy(timeout=0.3)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
@@ -134,7 +134,7 @@ def test_the_worker_has_the_memory_limit() -> None:
     assert line.split()[3] == str(2 * 2**30)
 
 
-def test_a_worker_that_has_grown_ends() -> None:
+def test_a_worker_knows_when_it_has_grown_too_large() -> None:
     from grpo_env.verifiers.answers.worker import _has_grown
 
     assert _has_grown(2**20)
@@ -148,11 +148,11 @@ def test_threads_take_turns() -> None:
     assert right == [float(answer == r"3\sin x") for answer in answers]
 
 
-def test_asyncio_is_like_any_caller() -> None:
+def test_works_under_asyncio() -> None:
     async def together() -> list[tuple[float | None, str]]:
-        here = verdict(RIGHT)
+        direct = verdict(RIGHT)
         ALGEBRA.clear()
-        return [here, *await asyncio.gather(*(asyncio.to_thread(verdict, answer) for answer in (RIGHT, r"\sin x")))]
+        return [direct, *await asyncio.gather(*(asyncio.to_thread(verdict, answer) for answer in (RIGHT, r"\sin x")))]
 
     assert asyncio.run(together()) == [(1.0, "scored"), (1.0, "scored"), (0.0, "scored")]
 
@@ -208,7 +208,7 @@ def test_no_worker_outlives_its_process() -> None:
     pytest.fail(f"worker {pid} is still there")
 
 
-def test_the_exact_path_needs_no_worker_and_no_sympy() -> None:
+def test_the_exact_path_starts_no_worker_and_imports_no_sympy() -> None:
     program = (
         "import sys\n"
         "from grpo_env.core import Completion, Example\n"
