@@ -143,7 +143,7 @@ def read_unit(text: str, at: int) -> Unit | None:
         elif word.plain in _BEFORE and not word.last:
             raised = _RAISED[word.plain]
         elif word.plain in _RAISED:
-            if not unit:
+            if not unit:  # 4 squared is 16
                 return None
             unit[next(reversed(unit))] *= _RAISED[word.plain]
         elif word.plain in _FILLERS and not (word.plain == "in" and not unit and word.last):
@@ -166,14 +166,12 @@ class _Word(NamedTuple):
     plain: str
     power: int
     spaced: bool
-    first: bool
     last: bool
 
 
-def _unit_words(text: str, start: int) -> list[_Word] | None:
+def _unit_words(text: str, at: int) -> list[_Word] | None:
     """The rest of a text as words of a unit; ``None`` if it has other parts or too many words."""
     words: list[_Word] = []
-    at = start
     while text[at:].strip() not in ("", "."):
         match = _UNIT.match(text, at)
         if match is None or len(words) == MAX_WORDS:
@@ -182,7 +180,7 @@ def _unit_words(text: str, start: int) -> list[_Word] | None:
         spaced = match[2] is not None or text[at] == " "
         last = not text[match.end() :].strip(" .")
         power = int(match[3] or match[4] or 1)
-        words.append(_Word(word, word.strip(".").lower(), power, spaced, at == start, last))
+        words.append(_Word(word, word.strip(".").lower(), power, spaced, last))
         at = match.end()
     return words
 
@@ -190,8 +188,6 @@ def _unit_words(text: str, start: int) -> list[_Word] | None:
 def _in_unit(word: _Word, spaced: bool) -> bool:
     """Whether a word may be part of a unit where it stands."""
     if word.plain == "per" or word.plain in _NO_UNITS or word.plain in _NUMBER_WORDS:
-        return False
-    if word.plain in ("squared", "cubed") and word.first:  # 4 squared is 16
         return False
     is_filler = word.spaced and word.plain in _FILLERS
     return word.plain in _UNITS or is_filler or may_be_unit(word.text, word.plain, spaced)
