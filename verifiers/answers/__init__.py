@@ -1,6 +1,6 @@
 """From a completion to a verdict on its final answer.
 
 ``extract`` finds the answer in the completion, ``normal`` normalizes its spelling, ``parse`` parses it into one of the
-kinds in ``parsed``, ``compare`` decides whether two parsed answers are equal, and ``hedging`` what makes an answer wrong
-whatever its value. Formulas are compared exactly in ``formulas`` if possible, else by computer algebra in ``algebra``.
+kinds in ``parsed``, ``compare`` decides whether two parsed answers are equal, and ``hedging`` what is wrong with any
+value. Formulas are compared exactly in ``formulas`` if possible, else by computer algebra in ``algebra``.
 """
