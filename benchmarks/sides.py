@@ -148,7 +148,7 @@ def ours(work: Work, listener: Listener) -> None:
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
-    collect_rollouts, record = loop.collect_rollouts, Run.record
+    collect_rollouts, record = loop.collect_rollouts, loop.record_step
     begun = False
 
     def heard_batch(*args: Any) -> Any:
@@ -166,7 +166,7 @@ def ours(work: Work, listener: Listener) -> None:
         if listener.step(run.policy.model):
             raise EnoughError
 
-    loop.collect_rollouts, Run.record = heard_batch, heard_record  # type: ignore[assignment, method-assign]
+    loop.collect_rollouts, loop.record_step = heard_batch, heard_record
     listener.watch.put_on(loop, "collect_rollouts", "sample")
     listener.watch.put_on(type(task.verifier), "score_groups", "score")
     listener.watch.put_on(loop, "update", "forward")

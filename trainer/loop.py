@@ -15,7 +15,9 @@ from .config import TrainConfig
 from .rollout import collect_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
+from .run.recording import evaluate_if_due, record_step, start_recording
 from .run.run import Result, Run
+from .run.stopping import check_unscored, finish, stopped
 from .update import update
 
 
@@ -55,25 +57,25 @@ def resume(run_dir: str | Path) -> Result:
 def learn(run: Run, start: int) -> Result:
     """The loop. ``done`` counts finished updates, so that what is saved is always the end of a step."""
     policy, config, done = run.policy, run.config, start
-    run.introduce(start)
+    start_recording(run, start)
     try:
         for step in range(start, config.steps):
-            run.evaluate_if_due(step)
+            evaluate_if_due(run, step)
             run.save_if_due(step)
             began = time.perf_counter()
-            judged, tried = collect_rollouts(policy, run.pools, config, step)
-            run.check(tried, step)
+            judged, tried = collect_rollouts(policy, run.samplers, config, step)
+            check_unscored(run, tried, step)
             sampled = time.perf_counter()
             batch = collate(policy, judged, run.config)
             with uninterrupted():
                 stats = update(policy, run.optimizer, run.reference, batch, config, step)
                 done = step + 1
-                run.refresh_reference_if_due(done)
-                run.remember_memory(batch)
-                run.record(step, judged, tried, batch, stats, (began, sampled, time.perf_counter()))
-        run.evaluate_if_due(config.steps)
-        return run.finish()
+                run.sync_reference_if_due(done)
+                run.keep_micro_batch_size(batch)
+                record_step(run, step, judged, tried, batch, stats, (began, sampled, time.perf_counter()))
+        evaluate_if_due(run, config.steps)
+        return finish(run)
     except (KeyboardInterrupt, RunError) as error:
-        raise run.stopped(done, error) from error
+        raise stopped(run, done, error) from error
     finally:
-        run.journal.close()
+        run.metrics.close()

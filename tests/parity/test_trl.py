@@ -75,7 +75,7 @@ def task() -> Task:
 def judged(task: Task) -> list[ScoredRollout]:
     """Three groups of four completions that the model itself wrote, some of them truncated."""
     run = Run.load(Mixture.of(task), config())
-    examples = run.pools[0].examples
+    examples = run.samplers[0].examples
     prompts = [run.policy.prompt_ids(example, task.format) for example in examples]
     rollouts = sample(run.policy, prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5)
     assert {rollout.finish for rollout in rollouts} == {"stop", "length"}

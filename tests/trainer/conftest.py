@@ -59,7 +59,9 @@ torch.set_num_threads(1)
 def _picture_is_not_drawn() -> Iterator[None]:
     """Half of the time of so small a run. ``test_run.py`` has a run that draws, ``test_plot.py`` what is drawn."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grpo_env.trainer.run.run.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}"))
+        patch.setattr(
+            "grpo_env.trainer.run.stopping.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}")
+        )
         yield
 
 

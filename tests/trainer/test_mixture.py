@@ -64,7 +64,7 @@ def test_it_goes_on_to_the_same_weights(mixed, tmp_path: Path, monkeypatch: pyte
     """The run folder holds the tasks in full: their files are gone."""
     file = mixed(curriculum={"mode": "pass_rate"})
     train(str(file), run_dir=tmp_path / "whole")
-    monkeypatch.setattr("grpo_env.trainer.run.run.Run.check", stop_at(2))
+    monkeypatch.setattr("grpo_env.trainer.loop.check_unscored", stop_at(2))
     with pytest.raises(RunError, match="stopped"):
         train(str(file), run_dir=tmp_path / "parted")
     monkeypatch.undo()

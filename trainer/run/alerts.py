@@ -1,6 +1,6 @@
-"""Warnings in plain words while a run goes wrong: what was seen, and what to try. Functions of its metrics alone.
+"""Alerts: warnings about a run that goes wrong, with advice, computed from its training metrics alone.
 
-The bounds are rules of thumb, loose enough that a sound run stays silent; nothing in the run depends on them.
+The thresholds are rules of thumb, loose enough that a healthy run gets no warning; nothing in the run depends on them.
 """
 
 from __future__ import annotations
@@ -12,101 +12,100 @@ from statistics import fmean, median
 from typing import Any
 
 Row = Mapping[str, Any]
-Finding = tuple[str, str]  # what was seen, what to try
+Alert = tuple[str, str]  # what is wrong, what to try
 
-WINDOW = 10  # steps that a mean is over, and without a cause after which the same cause is said again
-GROWTH = 50  # steps within which a doubled length is an explosion
+WINDOW = 10  # steps of a mean; also the steps without an alert after which it may be raised again
+GROWTH = 50  # steps within which doubled completion length counts as an explosion
 
 
 def warnings(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows for ``metrics.jsonl`` with what begins to be wrong at the last of these training rows.
+    """Rows for ``metrics.jsonl``: the alerts that begin at the last of these training rows.
 
-    What stays wrong is said once: it must have been right for ``WINDOW`` steps before it is said again.
+    An alert that persists is raised once; it must be absent for ``WINDOW`` steps before it is raised again.
     """
-    found = {name: guard(rows) for name, guard in ALERTS.items()}
+    raised = {name: alert for name, check in ALERTS.items() if (alert := check(rows))}
     return [
-        {"kind": "warning", "step": rows[-1]["step"], "guard": name, "seen": warning[0], "try": warning[1]}
-        for name, warning in found.items()
-        if warning and not any(ALERTS[name](rows[:-back]) for back in range(1, WINDOW + 1))
+        {"kind": "warning", "step": rows[-1]["step"], "alert": name, "seen": seen, "try": advice}
+        for name, (seen, advice) in raised.items()
+        if not any(ALERTS[name](rows[:-back]) for back in range(1, WINDOW + 1))
     ]
 
 
-def reward_collapse(rows: Sequence[Row]) -> Finding | None:
-    """At least half of what was gained, and a fifth of the best mean, is lost, far beyond the noise of the means."""
+def reward_collapse(rows: Sequence[Row]) -> Alert | None:
+    """At least half of the gain and a fifth of the best mean are lost, by far more than the noise of the means."""
     values = [value for row in rows if (value := row["reward"]) is not None]
     if len(values) <= WINDOW:
         return None
     sums = list(accumulate(values, initial=0.0))
     means = [(high - low) / WINDOW for low, high in zip(sums, sums[WINDOW:], strict=False)]
-    # Of the last steps the median too, so that one step is no collapse.
+    # The median of the last steps counts too, so that a single step is no collapse.
     first, best, now = means[0], max(means), max(means[-1], median(values[-WINDOW:]))
-    # The median step between normal values is 0.954 of their deviation, whatever a trend or a jump adds to a few.
+    # The median difference of successive normal values is 0.954 standard deviations; trends and jumps hardly move it.
     noise = median(abs(b - a) for a, b in pairwise(values)) / 0.954 / math.sqrt(WINDOW)
     if best - now <= max(6 * noise, abs(best) / 5) or now > (first + best) / 2:
         return None
     return (
         f"the reward, over {WINDOW} steps, fell from {best:.3f} to {now:.3f}",
         "Unless a schedule made the task harder: go back to a checkpoint with a lower optimizer.learning_rate or a "
-        "kl.coef of 0.01, and read in samples.jsonl what the model writes now",
+        "kl.coef of 0.01, and read the recent completions in samples.jsonl",
     )
 
 
-def uniform_groups(rows: Sequence[Row]) -> Finding | None:
-    """Nearly all groups have equal rewards, so nearly nothing is learnt."""
-    share, accuracy = _mean(rows, "uniform_groups"), _mean(rows, "accuracy")
-    if share is None or share < 0.9:
+def uniform_groups(rows: Sequence[Row]) -> Alert | None:
+    """Nearly all groups have equal rewards, so there is almost no gradient."""
+    fraction, accuracy = _mean(rows, "uniform_groups"), _mean(rows, "accuracy")
+    if fraction is None or fraction < 0.9:
         return None
-    seen = f"in {share:.0%} of the groups of {WINDOW} steps all rewards were equal, and such groups teach nothing"
+    seen = f"{fraction:.0%} of the groups of the last {WINDOW} steps had equal rewards, which give no gradient"
     if accuracy is not None and accuracy >= 0.9:
-        return seen, f"The task is as good as solved (accuracy {accuracy:.2f}): stop here, or give harder examples"
+        return seen, f"The task is nearly solved (accuracy {accuracy:.2f}): stop here, or use harder examples"
     if accuracy is not None and accuracy > 0.1:
         return (
             seen,
-            "A group's completions are all alike: try a higher sampling.temperature, or go back to a checkpoint before",
+            "The completions of a group are all alike: try a higher sampling.temperature, or an earlier checkpoint",
         )
-    return seen, "The task is too hard: try easier examples, a larger group_size, a reward with parts"
+    return seen, "The task is too hard: try easier examples, a larger group_size, or a reward with partial credit"
 
 
-def entropy_collapse(rows: Sequence[Row]) -> Finding | None:
-    """A fifth of the first entropy is left, while the task is not solved: exploring ends before it has paid."""
+def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
+    """Less than a fifth of the initial entropy is left and the task is not solved: exploration ended too early."""
     start, now, accuracy = _mean(rows[:WINDOW], "entropy"), _mean(rows, "entropy"), _mean(rows, "accuracy")
     if start is None or now is None or now >= start / 5 or (accuracy or 0.0) >= 0.9:
         return None
     return (
-        f"the entropy fell from {start:.3f} to {now:.3f} nats a token: completions become all alike",
+        f"the entropy fell from {start:.3f} to {now:.3f} nats per token: completions become alike",
         "Try a higher loss.clip_high, a small loss.entropy_coef (0.001), a lower optimizer.learning_rate or a kl.coef",
     )
 
 
-def length_explosion(rows: Sequence[Row]) -> Finding | None:
-    """Within ``GROWTH`` steps completions became twice as long and the reward did not rise."""
+def length_explosion(rows: Sequence[Row]) -> Alert | None:
+    """Completions became twice as long within ``GROWTH`` steps and the reward did not rise."""
     before = rows[: max(WINDOW, len(rows) - GROWTH)]
-    old, now = _mean(before, "length"), _mean(rows, "length")
-    reward, paid = _mean(before, "reward"), _mean(rows, "reward")
-    if old is None or now is None or reward is None or paid is None or now < 2 * old:
+    old, new = _mean(before, "length"), _mean(rows, "length")
+    old_reward, new_reward = _mean(before, "reward"), _mean(rows, "reward")
+    if old is None or new is None or old_reward is None or new_reward is None or new < 2 * old:
         return None
-    if paid > reward + abs(reward) / 20:
+    if new_reward > old_reward + abs(old_reward) / 20:
         return None
     return (
-        f"completions grew from {old:.0f} to {now:.0f} tokens, and the reward did not rise",
-        "Try loss.aggregation=sequence or constant, a verifier that rewards length less (overlong, length), or a "
-        "kl.coef",
+        f"completions grew from {old:.0f} to {new:.0f} tokens, and the reward did not rise",
+        "Try loss.aggregation=sequence or constant, a length penalty (the overlong or length verifier), or a kl.coef",
     )
 
 
-def truncated(rows: Sequence[Row]) -> Finding | None:
-    """Half of the completions do not come to their end."""
-    share = _mean(rows, "truncated")
-    if share is None or share < 0.5:
+def truncated(rows: Sequence[Row]) -> Alert | None:
+    """Half of the completions are cut off before they end."""
+    fraction = _mean(rows, "truncated")
+    if fraction is None or fraction < 0.5:
         return None
     return (
-        f"{share:.0%} of the completions of {WINDOW} steps were cut off",
-        "Try a larger sampling.max_new_tokens, a prompt that asks for less, or an overlong verifier",
+        f"{fraction:.0%} of the completions of the last {WINDOW} steps were cut off",
+        "Try a larger sampling.max_new_tokens, a prompt that asks for shorter answers, or the overlong verifier",
     )
 
 
-def kl_explosion(rows: Sequence[Row]) -> Finding | None:
-    """The KL divergence of three steps is ten times what it was in those before, or above one nat a token."""
+def kl_explosion(rows: Sequence[Row]) -> Alert | None:
+    """The KL divergence of three steps is ten times that of the steps before, or above one nat per token."""
     values = [value for row in rows if (value := row.get("kl")) is not None]
     if len(values) < WINDOW + 3:
         return None
@@ -114,41 +113,40 @@ def kl_explosion(rows: Sequence[Row]) -> Finding | None:
     if now <= 0.1 or now <= min(1.0, 10 * before):
         return None
     return (
-        f"the KL divergence to the reference model rose from {before:.2g} to {now:.2g} nats a token",
-        "Try a lower optimizer.learning_rate or a higher kl.coef; kl.estimator=k2 is less ruled by single tokens than "
-        "k3",
+        f"the KL divergence to the reference model rose from {before:.2g} to {now:.2g} nats per token",
+        "Try a lower optimizer.learning_rate or a higher kl.coef; single tokens dominate kl.estimator=k2 less than k3",
     )
 
 
-def unscored(rows: Sequence[Row]) -> Finding | None:
+def unscored(rows: Sequence[Row]) -> Alert | None:
     """One completion in fifty cannot be scored."""
-    share = _mean(rows, "unscored")
-    if share is None or share < 0.02:
+    fraction = _mean(rows, "unscored")
+    if fraction is None or fraction < 0.02:
         return None
     return (
-        f"{share:.1%} of the completions of {WINDOW} steps could not be scored",
-        "Read the reasons in samples.jsonl; a step with more than max_unscored_fraction ends the run",
+        f"{fraction:.1%} of the completions of the last {WINDOW} steps could not be scored",
+        "Read the reasons in samples.jsonl; the run stops at a step with more than max_unscored_fraction",
     )
 
 
-def rollout_logprob_gap(rows: Sequence[Row]) -> Finding | None:
-    """A token's probability is a tenth off from what it was sampled with.
+def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
+    """Token probabilities in the loss differ by a tenth from those of sampling.
 
-    Rounding to bfloat16 makes about 0.02 nats; a tenth is half of what the usual clip lets an update change.
+    Rounding to bfloat16 makes about 0.02 nats; a tenth is half of the change that the usual clip range allows.
     """
     gap = _mean(rows, "rollout_logprob_gap")
     if gap is None or gap < 0.1:
         return None
     return (
-        f"log-probabilities in the loss are {gap:.2f} nats from those that tokens were sampled with",
-        "Try loss.tis_cap=2, which weights tokens against the difference, or engine.precision=fp32; a gap this wide "
-        "may also mean that whatever samples has other weights or another temperature",
+        f"log-probabilities in the loss differ by {gap:.2f} nats from those of sampling",
+        "Try loss.tis_cap=2, which corrects for the difference, or engine.precision=fp32; so large a gap may also mean "
+        "that the rollout engine uses other weights or another temperature",
     )
 
 
-ALERTS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
-    guard.__name__: guard
-    for guard in (
+ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
+    check.__name__: check
+    for check in (
         *(reward_collapse, uniform_groups, entropy_collapse, length_explosion),
         *(truncated, kl_explosion, unscored, rollout_logprob_gap),
     )
@@ -156,6 +154,6 @@ ALERTS: dict[str, Callable[[Sequence[Row]], Finding | None]] = {
 
 
 def _mean(rows: Sequence[Row], name: str) -> float | None:
-    """Mean of a metric over the last ``WINDOW`` rows; none where fewer than half of them have it."""
+    """Mean of a metric over the last ``WINDOW`` rows; ``None`` if fewer than half of them have it."""
     values = [value for row in rows[-WINDOW:] if (value := row.get(name)) is not None]
     return fmean(values) if len(rows) >= WINDOW and len(values) >= WINDOW // 2 else None

@@ -1,4 +1,4 @@
-"""Checkpoints of a run, its model, and the samples of its steps."""
+"""Checkpoints of a run and its trained model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,11 +18,11 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding.weights import full_model_state, full_state, is_sharded, load_optimizer, shard_state
 from ..prompts import PromptSampler
-from .folder import MODEL, RunFiles, read_config, replace, sync, writing
+from .folder import MODEL, RunFiles, atomic_write, fsync, read_config, write_errors
 
 
 class RunFolder(RunFiles):
-    """The folder of a run that trains."""
+    """The folder of a run that trains: ``RunFiles`` with checkpoints and the model."""
 
     @classmethod
     def create(cls, path: Path | None, mixture: Mixture, config: TrainConfig) -> RunFolder:
@@ -43,30 +44,33 @@ class RunFolder(RunFiles):
         reference: Mapping[str, Tensor] | None,
         step: int,
         keep: int,
-        pools: Sequence[PromptSampler] = (),
+        samplers: Sequence[PromptSampler] = (),
     ) -> None:
-        """Checkpoint the state after ``step`` updates, whole or not at all, and keep the newest ``keep``.
+        """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``keep``.
 
-        ``reference`` holds the weights of a reference that moves, ``None`` where it stays as it was.
+        ``reference`` holds the weights of a reference model that is updated during the run, otherwise ``None``.
         """
-        state = {"step": step, "rates": [pool.rates for pool in pools]}
+        state = {"step": step, "rates": [sampler.rates for sampler in samplers]}
         state |= full_state(policy, optimizer, reference, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
-        with writing(final):
-            if not final.exists():  # else the run stops where it went on
-                draft = final.with_name(f".{final.name}.new")
-                shutil.rmtree(draft, ignore_errors=True)
-                draft.mkdir(parents=True)
-                torch.save(state, draft / "state.pt")
-                replace(draft / "state.sha256", _digest(draft / "state.pt").encode())
-                # Nothing outlives, in a power cut, what was written before it.
-                sync(draft / "state.pt", *self.path.glob("*.jsonl"))
-                draft.rename(final)
-                sync(final.parent)
+        with write_errors(final):
+            if not final.exists():  # it exists if the run stops at the step at which it was resumed
+                self._write_checkpoint(final, state)
             for old in self.checkpoints()[:-keep]:
                 shutil.rmtree(old)
+
+    def _write_checkpoint(self, final: Path, state: Mapping[str, Any]) -> None:
+        draft = final.with_name(f".{final.name}.new")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        torch.save(state, draft / "state.pt")
+        atomic_write(draft / "state.sha256", _digest(draft / "state.pt").encode())
+        # The rename must not survive a power cut that the files before it do not.
+        fsync(draft / "state.pt", *self.path.glob("*.jsonl"))
+        draft.rename(final)
+        fsync(final.parent)
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
@@ -77,49 +81,60 @@ class RunFolder(RunFiles):
         policy: Policy,
         optimizer: torch.optim.Optimizer,
         reference: dict[str, Tensor] | None,
-        pools: Sequence[PromptSampler] = (),
+        samplers: Sequence[PromptSampler] = (),
     ) -> tuple[int, list[str]]:
-        """Restore the newest sound checkpoint; returns its step, and a message for each corrupt one it passed over.
+        """Restore the newest intact checkpoint; returns its step, and a message for each corrupt one.
 
-        A run that was killed before its first checkpoint goes on at step 0, where ``policy`` is. Raises ``RunError``
-        where there are checkpoints and none is sound, or where memory runs out.
+        A run that was killed before its first checkpoint starts again at step 0, the state that ``policy`` is in.
+        Raises ``RunError`` if there are checkpoints but none is intact, or if memory runs out.
         """
-        skipped: list[str] = []
+        messages: list[str] = []
         folder = self.path / "checkpoints"
         for unfinished in folder.glob(".*") if self.writes else ():
             shutil.rmtree(unfinished)
         for path in reversed(self.checkpoints()):
             try:
-                if _digest(path / "state.pt") != (path / "state.sha256").read_text():
-                    raise ValueError("its checksum does not match")
-                # A device has no room for a second copy, and of a share each process reads what is its own.
-                state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
-                state = shard_state(policy, state)
-                policy.restore(state["weights"])
-                load_optimizer(policy, optimizer, state["optimizer"])
-                if reference is not None:
-                    reference.update({name: held.to(policy.device) for name, held in state["reference"].items()})
-                for pool, rates in zip(pools, state.get("rates", ()), strict=False):
-                    pool.rates.update(rates)
-            except Exception as error:  # torch.load raises whatever the damage leads to
-                why = str(error).split("\n")[0] or type(error).__name__
+                return self._restore(path, policy, optimizer, reference, samplers), messages
+            except Exception as error:  # a damaged file makes torch.load raise almost anything
+                reason = str(error).split("\n")[0] or type(error).__name__
                 if memory_ran_out(error):
-                    raise RunError(f"{path}: memory ran out on reading it ({why}); free some, then resume") from error
-                skipped.append(f"checkpoint {path.name} is corrupt ({why}); going back to the one before")
-                if self.writes and path.exists():  # out of the way of those that will be saved and kept
+                    raise RunError(
+                        f"{path}: not enough memory to read it ({reason}); free some, then resume"
+                    ) from error
+                messages.append(f"checkpoint {path.name} is corrupt ({reason}); using the one before")
+                if self.writes and path.exists():  # or it would count as one of the checkpoints to keep
                     path.replace(path.with_name(f"corrupt-{path.name}"))
-                continue
-            return int(state["step"]), skipped
-        if skipped or any(folder.glob("corrupt-*")):
-            raise RunError(f"{self.path}: no checkpoint to go on from, all are corrupt; start the run again")
-        return 0, ["no checkpoint yet: the run begins again"]
+        if messages or any(folder.glob("corrupt-*")):
+            raise RunError(f"{self.path}: all checkpoints are corrupt, so the run cannot be resumed; start it again")
+        return 0, ["no checkpoint yet: starting the run again"]
+
+    def _restore(
+        self,
+        path: Path,
+        policy: Policy,
+        optimizer: torch.optim.Optimizer,
+        reference: dict[str, Tensor] | None,
+        samplers: Sequence[PromptSampler],
+    ) -> int:
+        if _digest(path / "state.pt") != (path / "state.sha256").read_text():
+            raise ValueError("its checksum does not match")
+        # On the CPU, since a GPU may not have room for a second copy; if sharded, each process reads only its shards.
+        state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
+        state = shard_state(policy, state)
+        policy.restore(state["weights"])
+        load_optimizer(policy, optimizer, state["optimizer"])
+        if reference is not None:
+            reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
+        for sampler, rates in zip(samplers, state.get("rates", ()), strict=False):
+            sampler.rates.update(rates)
+        return int(state["step"])
 
     def save_model(self, policy: Policy) -> None:
         """Write the model and tokenizer to ``model/``, as transformers loads them."""
         weights = full_model_state(policy, self.writes)
         if self.writes:
             draft = self.path / f".{MODEL}.tmp"
-            with writing(self.path / MODEL):
+            with write_errors(self.path / MODEL):
                 shutil.rmtree(draft, ignore_errors=True)
                 policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)

@@ -1,4 +1,4 @@
-"""The run folder: what a run writes, so that nothing is lost and everything can be read by other tools."""
+"""The files of a run folder except checkpoints: settings, versions, metrics and samples, in formats others can read."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "nu
 
 @dataclass(frozen=True)
 class RunFiles:
-    """A run on disk. ``writes`` is False in all processes of a run but the first."""
+    """A run folder. ``writes`` is True only in the first process of a run."""
 
     path: Path
     writes: bool = True
 
     @classmethod
     def make(cls, path: Path | None, mixture: Mixture, settings: Mapping[str, Any], machine: Mapping[str, Any]) -> Self:
-        """A new folder, ``runs/TASK-DATE-N`` unless named, with settings, tasks, and versions beside ``machine``.
+        """Make a new folder, by default ``runs/TASK-DATE-N``, with settings, tasks, package versions and ``machine``.
 
-        Raises ``UsageError`` for a folder that exists: runs are never overwritten.
+        Raises ``UsageError`` if the folder exists: runs are never overwritten.
         """
         run = cls(_new_folder(path, mixture.name))
-        about = {name: version(name) for name in PACKAGES}
-        about |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
-        with writing(run.path):
-            (run.path / "versions.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        versions = {name: version(name) for name in PACKAGES}
+        versions |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
+        with write_errors(run.path):
+            (run.path / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
             (run.path / "task.yaml").write_bytes(_yaml(mixture.resolved()))
-            replace(run.path / "config.yaml", _yaml(settings))  # last: it makes it a run
+            atomic_write(run.path / "config.yaml", _yaml(settings))  # last, since it marks a complete run folder
         return run
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Append a row to ``metrics.jsonl`` and return it as written: numbers that are not finite are null."""
+        """Append a row to ``metrics.jsonl`` and return it as written, with null for numbers that are not finite."""
         written = {name: None if _not_finite(value) else value for name, value in row.items()}
         self.append(METRICS, written)
         return written
@@ -66,47 +66,47 @@ class RunFiles:
     def append(self, name: str, *rows: dict[str, Any]) -> None:
         """Append rows to a file of the run."""
         if self.writes:
-            with writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
+            with write_errors(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
                 file.writelines(map(dump_line, rows))
 
-    def record_samples(self, step: int, judged: Sequence[ScoredRollout], advantages: Tensor) -> None:
-        """Append completions to ``samples.jsonl``, with whole score trees and advantages.
+    def record_samples(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> None:
+        """Append completions to ``samples.jsonl`` with their score trees and advantages.
 
-        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row share it.
+        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row have the same.
         """
         rows = []
-        for one, row in zip(judged, advantages, strict=False):
-            values = row[: len(one.rollout.ids)].tolist()
+        for scored, row in zip(rollouts, advantages, strict=False):
+            values = row[: len(scored.rollout.ids)].tolist()
             rows.append(
                 {
                     "step": step,
-                    "task": one.task,
-                    "id": one.example.id,
-                    "completion": one.rollout.text,
-                    "finish": one.rollout.finish,
+                    "task": scored.task,
+                    "id": scored.example.id,
+                    "completion": scored.rollout.text,
+                    "finish": scored.rollout.finish,
                     "advantage": values[0] if len(set(values)) == 1 else values,
-                    "score": one.score.to_dict(),
+                    "score": scored.score.to_dict(),
                 }
             )
         self.append(SAMPLES, *rows)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All rows of ``metrics.jsonl``. A last line that a crash cut short is left out."""
+        """All rows of ``metrics.jsonl``, without a last line that a crash cut short."""
         path = self.path / METRICS
         return [record.row for record in read_records(path) if record.row is not None] if path.exists() else []
 
-    def forget_from(self, step: int) -> None:
-        """Drop the rows of ``step`` and later, which a resumed run writes again."""
+    def drop_rows_from(self, step: int) -> None:
+        """Remove the rows of ``step`` and later, which a resumed run writes again."""
         for name in (METRICS, SAMPLES) if self.writes else ():
             path = self.path / name
             if path.exists():
                 rows = [record.row for record in read_records(path) if record.row is not None]
-                with writing(path):
-                    replace(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+                with write_errors(path):
+                    atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
 
 
 def read_config(run: Path) -> dict[str, Any]:
-    """A run's settings. Raises ``UsageError`` for a folder that is no run."""
+    """A run's settings. Raises ``UsageError`` for a folder that is not a run."""
     if not (run / "config.yaml").is_file():
         raise UsageError(f"{run}: not a run folder (it has no config.yaml)")
     return read_yaml(run / "config.yaml")
@@ -123,31 +123,30 @@ def _new_folder(path: Path | None, task: str) -> Path:
         except FileExistsError:
             if path is not None:
                 raise UsageError(
-                    f"{path} exists already and is left as it is; choose another folder, or go on with it by "
-                    f"grpo_env train --resume {path}"
+                    f"{path} exists already; choose another folder, or resume it: grpo_env train --resume {path}"
                 ) from None
             continue
         except OSError as error:
-            raise UsageError(f"{folder}: the run folder cannot be made ({error.strerror})") from error
+            raise UsageError(f"{folder}: the run folder cannot be created ({error.strerror})") from error
         return folder
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turns a failed write into one clear line."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn a failed write into a ``RunError`` of one line."""
     try:
         yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        what = "the disk is full" if full else f"cannot be written ({error.strerror or error})"
-        raise RunError(f"{path}: {what}; make room, then go on from the last checkpoint with --resume") from error
-    except (SafetensorError, RuntimeError) as error:  # safetensors and torch.save hide the system's error
-        why = str(error).split("\n")[0]
-        raise RunError(f"{path}: cannot be written ({why}); is the disk full?") from error
+        reason = "the disk is full" if full else f"cannot be written ({error.strerror or error})"
+        raise RunError(f"{path}: {reason}; free some space, then continue with --resume") from error
+    except (SafetensorError, RuntimeError) as error:  # safetensors and torch.save hide the OSError
+        reason = str(error).split("\n")[0]
+        raise RunError(f"{path}: cannot be written ({reason}); is the disk full?") from error
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+def atomic_write(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all, also in a power cut."""
     draft = path.with_name(f".{path.name}.tmp")
     with draft.open("wb") as file:
         file.write(content)
@@ -156,9 +155,9 @@ def replace(path: Path, content: bytes) -> None:
     draft.replace(path)
 
 
-def sync(*paths: Path) -> None:
-    """Have files and folders on the disk before going on."""
-    for path in paths if os.name == "posix" else ():  # elsewhere a folder cannot be opened
+def fsync(*paths: Path) -> None:
+    """Flush files and folders to the disk."""
+    for path in paths if os.name == "posix" else ():  # other systems cannot open a folder
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -176,15 +175,15 @@ def _not_finite(value: Any) -> bool:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of the block, so that no update is left half done."""
+    """Delay Ctrl-C until the end of the block, so that no update is left half done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed = []
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    interrupts = []
+    previous = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
+        signal.signal(signal.SIGINT, previous)
+    if interrupts:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The journal of a run: each row of its metrics is written, shown, tracked, and looked at for what goes wrong."""
+"""The metrics of a run: each row is written to the run folder, shown, sent to the tracker and checked for alerts."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from .alerts import warnings
-from .console import Report
+from .console import RunConsole
 from .folder import RunFiles
 from .trackers import finish_tracker, track
 
 
 class MetricsLogger:
-    """Takes the rows of a run, from where its files end; ``tracker`` is that of ``start_tracker``."""
+    """Logs the rows of a run, after those that its files hold already; ``tracker`` is that of ``start_tracker``."""
 
-    def __init__(self, files: RunFiles, report: Report, tracker: Any | None) -> None:
-        self._files, self._report, self._tracker = files, report, tracker
-        past = files.metrics()
-        self._steps = [row for row in past if row["kind"] == "train"]
-        self._began = time.monotonic() - (past[-1]["seconds"] if past else 0.0)
-        report.recall(past)
+    def __init__(self, files: RunFiles, console: RunConsole, tracker: Any | None) -> None:
+        self._files, self._console, self._tracker = files, console, tracker
+        earlier = files.metrics()
+        self._train_rows = [row for row in earlier if row["kind"] == "train"]
+        self._start = time.monotonic() - (earlier[-1]["seconds"] if earlier else 0.0)
+        console.restore(earlier)
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Add a row, with the seconds since the run began, and after a training row the warnings that it gives."""
-        written = self._files.record({**row, "seconds": time.monotonic() - self._began})
-        self._report.show(written)
+        """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
+        written = self._files.record({**row, "seconds": time.monotonic() - self._start})
+        self._console.show(written)
         track(self._tracker, written)
         if written["kind"] == "train":
-            self._steps.append(written)
-            for warning in warnings(self._steps):
+            self._train_rows.append(written)
+            for warning in warnings(self._train_rows):
                 self.write(warning)
 
     def close(self) -> None:
-        """Let go of the terminal and the tracker."""
-        self._report.close()
+        """Release the terminal and finish the tracker."""
+        self._console.close()
         finish_tracker(self._tracker)

@@ -1,4 +1,4 @@
-"""Trackers: the numbers of ``metrics.jsonl`` also go to TensorBoard, Weights & Biases or trackio, by accelerate."""
+"""Trackers: accelerate sends the numbers of ``metrics.jsonl`` to TensorBoard, Weights & Biases or trackio too."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from grpo_env.errors import RunError, UsageError
 
 
 def check_tracker(name: str | None) -> None:
-    """Raises ``UsageError`` where the tracker's package is not there."""
+    """Raises ``UsageError`` if the tracker's package is not installed."""
     if name is not None and find_spec(name) is None:
         raise UsageError(f"tracker={name} needs a package that is not installed: pip install 'grpo_env[{name}]'")
 
 
 def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], start: int) -> Any | None:
-    """accelerate's tracker of that name for the run in ``folder``, which goes on after ``start`` steps.
+    """accelerate's tracker of that name for the run in ``folder``, which continues after ``start`` steps.
 
     TensorBoard and Weights & Biases write into the run folder; the latter stays offline unless ``WANDB_MODE`` says
-    otherwise. It and trackio get the project ``grpo_env`` and the folder's name as the run's. Raises ``RunError``.
+    otherwise. For it and trackio the project is ``grpo_env`` and the run has the folder's name. Raises ``RunError``.
     """
     if name is None:
         return None
@@ -36,7 +36,7 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
             "name": folder.name,
             "dir": folder,
             "mode": os.environ.get("WANDB_MODE", "offline"),
-            "settings": {"silent": True, "console": "off"},  # it would write over the live table
+            "settings": {"silent": True, "console": "off"},  # its output would overwrite the live table
         },
         "trackio": {"run_name": "grpo_env", "name": folder.name, "resume": "allow" if start else "never"},
     }
@@ -45,13 +45,13 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
             tracker = LOGGER_TYPE_TO_CLASS[name](**options[name])
             tracker.start()
             tracker.store_init_configuration(dict(settings))
-    except Exception as error:  # whatever the other program makes of its surroundings
-        raise RunError(f"tracker={name} does not start: {error}") from error
+    except Exception as error:  # trackers fail in many ways
+        raise RunError(f"tracker={name} failed to start: {error}") from error
     return tracker
 
 
 def finish_tracker(tracker: Any | None) -> None:
-    """Let the tracker write what it still holds."""
+    """Let the tracker write what it has buffered."""
     if tracker is not None:
         with redirect_stdout(sys.stderr):
             tracker.finish()

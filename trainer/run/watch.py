@@ -1,4 +1,4 @@
-"""``grpo_env watch``: a run seen from outside, by nothing but the files of its folder."""
+"""``grpo_env watch``: follows a run from another process, by reading the files of its folder."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 
-from .console import Report
+from .console import RunConsole
 from .folder import read_config
 
-POLL = 0.5  # seconds between two looks at a file
+POLL = 0.5  # seconds between two reads of a file
 
 
 def watch(run: Path, console: Console | None = None, poll: float = POLL) -> None:
-    """Show a run as it shows itself, from its first row on, until it is finished or Ctrl-C is pressed.
+    """Show a run's console output from its first row, until the run is finished or Ctrl-C is pressed.
 
-    Raises ``UsageError`` for a folder that is no run.
+    Raises ``UsageError`` for a folder that is not a run.
     """
     steps = read_config(run)["steps"]
-    report = Report(steps, console or Console(highlight=False))
-    report.say(f"run        {run}, {steps} steps; Ctrl-C ends the watching, not the run")
+    run_console = RunConsole(steps, console or Console(highlight=False))
+    run_console.print(f"run        {run}, {steps} steps; Ctrl-C stops watching, not the run")
     try:
         for row, written in follow(run / "metrics.jsonl", poll):
-            report.show(row, heard=written)
+            run_console.show(row, written)
             if row["kind"] == "eval" and row["step"] == steps:
                 break
     except KeyboardInterrupt:
         pass
     finally:
-        report.close()
+        run_console.close()
 
 
 def follow(file: Path, poll: float = POLL) -> Iterator[tuple[dict[str, Any], float]]:
-    """The rows of a file that another process writes, each with the time of the file's last change; without an end.
+    """Yield the rows of a file that another process writes, each with the file's modification time; never ends.
 
-    A line counts when its end is written. Where the file is written anew, as a resumed run does, only rows from the
-    first changed one on come again. Raises ``UsageError`` for a line that is not JSON.
+    Incomplete lines are not read. If the file is replaced, as by a resumed run, rows are yielded again from the first
+    that changed. Raises ``UsageError`` for a line that is not JSON.
     """
     known: list[bytes] = []
     inode, offset, number = -1, 0, 0

@@ -189,12 +189,12 @@ def test_the_run_says_when_it_cannot_share(
 ) -> None:
     train(make_task(steps=1), run_dir=tmp_path / "fast")
     assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
-    monkeypatch.setattr("grpo_env.trainer.run.run.with_fast_paths", lambda policy, **_: policy)
+    monkeypatch.setattr("grpo_env.trainer.run.setup.with_fast_paths", lambda policy, **_: policy)
     monkeypatch.setattr("grpo_env.trainer.engine.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
     said = capsys.readouterr().err
     assert "this model cannot share it" in said
-    assert "transformers' own: for this model there are no faster ones" in said
+    assert "those of transformers: there are no faster ones for this model" in said
 
 
 def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,9 @@ def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(SwiGLU, "forward", greedy)
     result = train(make_task(eval={"every": 0}, engine={"micro_batch_tokens": 512}), run_dir=tmp_path / "run")
-    assert capsys.readouterr().err.count("out of memory: micro-batches are halved; micro_batch_tokens is now ") == 1
+    assert (
+        capsys.readouterr().err.count("out of memory: micro-batches are halved; engine.micro_batch_tokens is now ") == 1
+    )
     assert sizes.count(sizes[0]) == 1
     assert max(sizes[1:]) < sizes[0]
     rows = map(json.loads, (result.run_dir / "metrics.jsonl").read_text().splitlines())

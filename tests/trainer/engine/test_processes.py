@@ -131,7 +131,7 @@ def assert_shares_equal(one: Path, folder: Path) -> None:
 
 def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
     folder, said = two
-    assert said.count("cpu, 2 processes with a share each\n") == 2
+    assert said.count("cpu, 2 processes with sharded weights\n") == 2
     assert_shares_equal(one, folder)
 
 
@@ -145,7 +145,7 @@ def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> 
         tmp_path, f"os.chdir({str(tmp_path)!r})", no_compiler, f"os.environ.update({environment})", GO_ON
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("cpu, 2 processes with a share each\n") == 2
+    assert done.stderr.count("cpu, 2 processes with sharded weights\n") == 2
     assert_shares_equal(one, tmp_path)
 
 
@@ -168,7 +168,7 @@ def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: P
 
 
 def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.run.is_sharded", lambda policy: True)
+    monkeypatch.setattr("grpo_env.trainer.run.stopping.is_sharded", lambda policy: True)
     steps = iter(range(4))
 
     def interrupted_at_step_3(*args: Any) -> UpdateStats:
@@ -177,7 +177,9 @@ def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monk
         return update(*args)
 
     monkeypatch.setattr("grpo_env.trainer.loop.update", interrupted_at_step_3)
-    with pytest.raises(InterruptedRunError, match=r"after 3 steps: interrupted.* go on with: grpo_env"):
+    with pytest.raises(
+        InterruptedRunError, match=r"after 3 steps: interrupted.* Resume from the last checkpoint with: grpo_env"
+    ):
         train(make_task(steps=4, checkpoint={"every": 2}), run_dir=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-000002"]
 

@@ -33,7 +33,7 @@ def said(rows: list[dict]) -> list[tuple[int, str]]:
     """Step and guard of every warning of a run, as the run would have said them."""
     found = [warning for end in range(1, len(rows) + 1) for warning in warnings(rows[:end])]
     assert all(warning["kind"] == "warning" and warning["seen"] and warning["try"] for warning in found)
-    return [(warning["step"], warning["guard"]) for warning in found]
+    return [(warning["step"], warning["alert"]) for warning in found]
 
 
 def test_a_sound_run_is_silent() -> None:
@@ -100,7 +100,7 @@ def test_advice_names_settings_that_exist() -> None:
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
     rows = run(30, **bad)
-    found = {warning["guard"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
+    found = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
     assert found.keys() == ALERTS.keys()
     named = set(re.findall(r"[a-z_.]+(?==)|[a-z]+\.[a-z_]+", " ".join(found.values()))) - {"samples.jsonl"}
     assert named

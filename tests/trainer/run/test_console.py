@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from grpo_env import Example, Score
-from grpo_env.trainer.run.console import Report, clock, trend
+from grpo_env.trainer.run.console import RunConsole, clock, trend
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -45,12 +45,12 @@ def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
     }
 
 
-def spoken(rows: list[dict], terminal: bool, steps: int = 5, heard: float | None = None) -> str:
+def spoken(rows: list[dict], terminal: bool, steps: int = 5, written: float | None = None) -> str:
     out = io.StringIO()
-    report = Report(steps, Console(file=out, force_terminal=terminal, width=120, highlight=False))
+    console = RunConsole(steps, Console(file=out, force_terminal=terminal, width=120, highlight=False))
     for row in rows:
-        report.show(row, heard)
-    report.close()
+        console.show(row, written)
+    console.close()
     return out.getvalue()
 
 
@@ -91,10 +91,10 @@ def test_a_table_in_a_terminal() -> None:
     ):
         assert text in said
     assert "KL" not in said
-    assert "silent" not in said
+    assert "no new row" not in said
     assert "▁" in said
     assert "█" in said
-    assert "silent for 1:0" in spoken([train_row(0)], terminal=True, heard=time.time() - 61)
+    assert "no new row for 1:0" in spoken([train_row(0)], terminal=True, written=time.time() - 61)
 
 
 def test_rows_of_a_resumed_run_take_the_place_of_those_before() -> None:
@@ -113,15 +113,15 @@ def test_what_could_not_be_measured_is_left_out() -> None:
 
 
 def test_a_warning_is_a_line_of_its_own() -> None:
-    row = {"kind": "warning", "step": 4, "guard": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
+    row = {"kind": "warning", "step": 4, "alert": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
     assert spoken([row], terminal=False) == "warning    step 5: too [long]. less\n"
 
 
 def test_text_with_brackets_is_shown_as_it_stands() -> None:
     out = io.StringIO()
-    report = Report(1, Console(file=out, width=80))
+    console = RunConsole(1, Console(file=out, width=80))
     text = "[bold]not markup[/bold] [/x]"
-    report.completions("now", [(Example("e", answer="7"), text, Score(0.5, explanation="[red]"))])
+    console.completions("now", [(Example("e", answer="7"), text, Score(0.5, explanation="[red]"))])
     assert text in out.getvalue()
     assert "[red]" in out.getvalue()
 

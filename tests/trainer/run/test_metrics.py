@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grpo_env.trainer.run.console import Report
+from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
 from grpo_env.trainer.run.metrics import MetricsLogger
 
@@ -17,7 +17,7 @@ from .test_console import train_row
 
 def journal(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
     said = io.StringIO()
-    return MetricsLogger(RunFiles(folder), Report(20, Console(file=said, width=200)), None), said
+    return MetricsLogger(RunFiles(folder), RunConsole(20, Console(file=said, width=200)), None), said
 
 
 def test_rows_are_kept_with_their_time_and_warnings_follow_them(tmp_path: Path) -> None:
@@ -33,6 +33,6 @@ def test_rows_are_kept_with_their_time_and_warnings_follow_them(tmp_path: Path) 
     *_, row, warning = RunFiles(tmp_path).metrics()
     assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - began + 1
     assert row["kl"] is None
-    assert (warning["kind"], warning["step"], warning["guard"]) == ("warning", 9, "truncated")
+    assert (warning["kind"], warning["step"], warning["alert"]) == ("warning", 9, "truncated")
     assert "step 10/20" in said.getvalue()
     assert f"warning    step 10: {warning['seen']}. {warning['try']}" in said.getvalue()

@@ -51,7 +51,7 @@ PLACES = (
     ("evaluate", None),
     ("RunFiles.make", None),
 )
-PLACES_RESUMING = ("RunFolder.load", "RunFiles.forget_from", "RunFolder.save", "update")
+PLACES_RESUMING = ("RunFolder.load", "RunFiles.drop_rows_from", "RunFolder.save", "update")
 NAMES = frozenset(name for name, _ in PLACES) | frozenset(PLACES_RESUMING)
 TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": [^,}]+')
 

@@ -69,7 +69,7 @@ def assert_same_runs(one: Path, other: Path) -> None:
 def test_a_run_writes_what_it_did(
     make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.run.plot_curves", plot_curves)
+    monkeypatch.setattr("grpo_env.trainer.run.stopping.plot_curves", plot_curves)
     task = make_task()
     result = train(task, run_dir=tmp_path / "run", seed=3)
     run = result.run_dir
@@ -243,7 +243,7 @@ def test_a_checkpoint_for_which_there_is_no_memory_is_not_corrupt(
     before = RunFolder(run).checkpoints()
     with monkeypatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "load_state_dict", lambda *_: (_ for _ in ()).throw(error))
-        with pytest.raises(RunError, match="memory ran out"):
+        with pytest.raises(RunError, match="not enough memory"):
             resume(run)
     assert RunFolder(run).checkpoints() == before
     resume(run)
@@ -254,7 +254,7 @@ def test_nothing_sound_to_go_on_from(make_task, tmp_path: Path) -> None:
     run = interrupted(make_task, tmp_path / "run")
     for checkpoint in RunFolder(run).checkpoints():
         (checkpoint / "state.pt").write_bytes(b"")
-    with pytest.raises(RunError, match="no checkpoint to go on from"):
+    with pytest.raises(RunError, match="all checkpoints are corrupt"):
         resume(run)
 
 
@@ -305,7 +305,7 @@ def test_a_full_disk_is_one_clear_line(make_task, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(make_task, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot be made"):
+    with pytest.raises(UsageError, match="cannot be created"):
         train(make_task(), run_dir=tmp_path / "file" / "run")
 
 

@@ -1,0 +1,129 @@
+"""What a run prints at its start, and the metrics and samples that it records at its steps and evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ..batch import Batch
+from ..config import flatten
+from ..engine.layers import is_supported
+from ..engine.policy import count_weights
+from ..engine.sharding.weights import is_sharded
+from ..evaluate import accuracy_interval, summarise
+from ..rollout import ScoredRollout, evaluate
+from ..update import UpdateStats, learning_rate
+from .metrics import MetricsLogger
+from .run import Run
+from .trackers import start_tracker
+
+SHOWN = 3  # completions printed before and after training
+
+
+def start_recording(run: Run, start: int) -> None:
+    """Start the metrics logger, and print what will run, on what, and where its files are."""
+    tracker = start_tracker(run.config.tracker, run.folder.path, flatten(run.config.model_dump()), start)
+    run.metrics = MetricsLogger(run.folder, run.console, tracker)
+    for sampler in run.samplers:
+        weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
+        task = sampler.task
+        run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
+    run.console.print(f"model      {_model_line(run)}")
+    config = run.config
+    run.console.print(
+        f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
+        f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
+    )
+    _print_fallbacks(run)
+    run.console.print(f"run        {run.folder.path}" + (f", resumed after step {start}" if start else ""))
+
+
+def _model_line(run: Run) -> str:
+    policy, processes = run.policy, run.policy.accelerator.num_processes
+    line = f"{policy.name}: {policy.parameters:,} parameters"
+    trained = count_weights(policy.trained.values())
+    if trained < policy.parameters:
+        line += f" ({trained:,} trained)"
+    line += f", {'bf16' if policy.autocast else 'fp32'} on {policy.device}"
+    if processes > 1:
+        line += f", {processes} processes"
+    return f"{line} with sharded weights" if is_sharded(policy) else line
+
+
+def _print_fallbacks(run: Run) -> None:
+    """Say which fast paths this model does not support."""
+    policy = run.policy
+    if run.config.engine.share_prompts and not policy.shares_prompts:
+        run.console.print("loss       each completion with its own copy of the prompt: this model cannot share it")
+    if not is_supported(policy.model):
+        run.console.print("layers     those of transformers: there are no faster ones for this model")
+    elif policy.device.type == "cuda" and not policy.uses_cuda_graphs:
+        run.console.print("sampling   without CUDA graphs: here they do not give the logits of this model")
+
+
+def record_step(
+    run: Run,
+    step: int,
+    batch_rollouts: Sequence[ScoredRollout],
+    sampled: Sequence[ScoredRollout],
+    batch: Batch,
+    stats: UpdateStats,
+    times: tuple[float, float, float],
+) -> None:
+    """Record the metrics of a step and the completions of its first group.
+
+    Means are over everything that was ``sampled``: the groups that dynamic sampling selects for the batch are half
+    correct by selection. ``times`` are those of the start, the end of scoring and the end of the update.
+    """
+    start, scored, end = times
+    tokens = sum(len(rollout.rollout.ids) for rollout in sampled)
+    row = {
+        "kind": "train",
+        "step": step,
+        **summarise(sampled),
+        "groups_sampled": len(sampled) // run.config.group_size,
+        "uniform_groups": batch.uniform_groups / (len(batch_rollouts) // run.config.group_size),
+        **asdict(stats),
+        "learning_rate": learning_rate(run.config, step),
+        "tokens": tokens,
+        "tokens_per_second": tokens / (end - start),
+        "sample_seconds": scored - start,
+        "update_seconds": end - scored,
+    }
+    run.metrics.write(row)
+    for sampler in run.samplers:
+        sampler.learn(sampled)
+    run.folder.record_samples(step, batch_rollouts[: run.config.group_size], batch.advantages)
+
+
+def evaluate_if_due(run: Run, step: int) -> None:
+    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after."""
+    config, is_end = run.config, step in (0, run.config.steps)
+    if not is_end and not (config.eval.every and step % config.eval.every == 0):
+        return
+    greedy = _evaluate_tasks(run, 0, step)
+    row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(greedy)}
+    if config.eval.samples:
+        sampled = summarise(_evaluate_tasks(run, config.eval.samples, step))
+        row |= {f"sampled_{name}": mean for name, mean in sampled.items()}
+    row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
+    run.metrics.write(row)
+    if is_end:
+        _print_completions(run, f"completions {'after' if step else 'before'} training", greedy)
+
+
+def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
+    return [
+        rollout
+        for task, examples in zip(run.mixture.tasks, run.held_out, strict=True)
+        for rollout in evaluate(run.policy, task, examples, run.config, samples=samples, step=step)
+    ]
+
+
+def _print_completions(run: Run, title: str, rollouts: Sequence[ScoredRollout]) -> None:
+    """Print ``SHOWN`` completions, or at least one of each task."""
+    per_task = -(-SHOWN // len(run.mixture.tasks))
+    by_task = [[rollout for rollout in rollouts if rollout.task == task.name] for task in run.mixture.tasks]
+    shown = [rollout for group in by_task for rollout in group[:per_task]]
+    run.console.completions(title, [(scored.example, scored.rollout.text, scored.score) for scored in shown])

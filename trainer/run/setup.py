@@ -1,0 +1,41 @@
+"""From tasks and settings to a loaded policy and its optimizer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from grpo_env.errors import UsageError
+
+from ..config import TrainConfig
+from ..engine.forward import with_fast_paths
+from ..engine.lora import prepare_adapter
+from ..engine.policy import Policy, load_policy
+from ..engine.sharding.deepspeed import with_deepspeed
+from ..engine.sharding.fsdp import with_fsdp
+from ..engine.stepwise_decoding import with_cuda_graphs
+from ..update import cast_to_bf16, make_optimizer
+
+
+def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
+    """The policy as it will be trained: with fast paths, adapter, precision and sharding; and its optimizer.
+
+    Raises ``UsageError``.
+    """
+    policy = load_policy(
+        config.model,
+        device=config.engine.device,
+        precision=config.engine.precision,
+        gradient_checkpointing=config.engine.gradient_checkpointing,
+    )
+    policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=config.engine.share_prompts))
+    prepare_adapter(policy, config)
+    if config.optimizer.name == "adamw_bf16":
+        cast_to_bf16(policy)
+    policy = replace(with_fsdp(policy, config), rollout_engine=config.sampling.engine)
+    processes = policy.accelerator.num_processes
+    if config.prompts_per_step % processes:
+        raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
+    optimizer = make_optimizer(policy, config)
+    return with_deepspeed(policy, optimizer, config), optimizer

@@ -1,0 +1,67 @@
+"""How a run ends: finished, with too many unscored completions, interrupted, or by an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grpo_env.errors import DivergedError, InterruptedRunError, RunError
+
+from ..engine.sharding.weights import is_sharded
+from ..rollout import ScoredRollout
+from .curves import plot_curves
+from .folder import CURVES, MODEL, SAMPLES, uninterrupted
+from .run import Result, Run
+
+
+def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> None:
+    """Raises ``RunError``, with the first reason, if more than ``max_unscored_fraction`` are unscored."""
+    unscored = [rollout for rollout in rollouts if not rollout.score.scored]
+    if len(unscored) > run.config.max_unscored_fraction * len(rollouts):
+        first = unscored[0]
+        raise RunError(
+            f"step {step}: {len(unscored)} of {len(rollouts)} completions cannot be scored, more than "
+            f"max_unscored_fraction={run.config.max_unscored_fraction:g}; first: example {first.example.id}: "
+            f"{first.score.status}: {first.score.explanation}"
+        )
+
+
+def finish(run: Run) -> Result:
+    """Save the model, the last checkpoint and the curves, and print where they are."""
+    run.console.close()
+    run.save(run.config.steps)
+    _plot(run)
+    run.folder.save_model(run.policy)
+    evaluations = [row for row in run.folder.metrics() if row["kind"] == "eval"]
+    path = run.folder.path
+    run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
+    run.console.print(f"next       grpo_env eval {run.mixture.tasks[0].command_line_name} --model {path / MODEL}")
+    return Result(path, evaluations[0], evaluations[-1])
+
+
+def stopped(run: Run, updates: int, error: BaseException) -> RunError:
+    """Save the state after ``updates``, if possible; returns the error to raise, which says how to resume."""
+    path, interrupted = run.folder.path, isinstance(error, KeyboardInterrupt)
+    reason = str(error) or "interrupted"
+    command = f"grpo_env train --resume {path}"
+    if isinstance(error, DivergedError) or is_sharded(run.policy):  # one process cannot gather shards alone
+        kind = InterruptedRunError if interrupted else RunError
+        return kind(f"after {updates} steps: {reason}. Resume from the last checkpoint with: {command}")
+    with uninterrupted():
+        try:
+            run.save(updates)
+        except RunError as unsaved:
+            if str(unsaved) == str(error):
+                return unsaved
+            return RunError(f"{reason}; and the state could not be saved: {unsaved}")
+        _plot(run)
+    if interrupted:
+        return InterruptedRunError(
+            f"interrupted; {updates} of {run.config.steps} steps are saved. Resume with: {command}"
+        )
+    return RunError(f"{error}. The state after {updates} steps is saved: change {path / 'config.yaml'}, then {command}")
+
+
+def _plot(run: Run) -> None:
+    if run.folder.writes:
+        path = run.folder.path
+        plot_curves(run.folder.metrics(), path / CURVES, f"{run.mixture.name} ({path.name})")
