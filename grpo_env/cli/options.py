@@ -1,4 +1,4 @@
-"""What the commands share: the console, options that several of them take, and writing a new file."""
+"""What the commands share: the console for messages, common arguments and options, and writing new files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError, nearest
 
-talk = Console(stderr=True, highlight=False)
-
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="KEY=VALUE", help="Settings, e.g. steps=20, or task keys, e.g. dataset.path=train.jsonl"),
-]
+console = Console(stderr=True, highlight=False)  # messages; stdout is for data
 
 
 def _load_verifiers(paths: list[Path] | None) -> list[Path] | None:
@@ -26,16 +21,32 @@ def _load_verifiers(paths: list[Path] | None) -> list[Path] | None:
     return paths
 
 
+def _check_split(split: str) -> str:
+    if split not in ("train", "eval"):
+        raise UsageError(f"--split {split}: expected train or eval")
+    return split
+
+
+TaskName = Annotated[str, typer.Argument(help="Name or file of a task.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KEY=VALUE", help="Settings (steps=20) or task keys (dataset.path=train.jsonl)."),
+]
+TaskKeys = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Task keys, such as dataset.path=train.jsonl.")
+]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the bundled model.")
+]
+Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
 VerifierFiles = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--verifiers", metavar="FILE", callback=_load_verifiers, help="A Python file with verifiers of your own."
-    ),
+    typer.Option("--verifiers", metavar="FILE", callback=_load_verifiers, help="Python file with your own verifiers."),
 ]
 
 
 def task_keys(overrides: list[str] | None) -> dict[str, Any]:
-    """``key=value`` arguments of a command that has no settings of its own."""
+    """The ``KEY=VALUE`` arguments of a command that has no training settings. Raises ``UsageError``."""
     from grpo_env.taskfile.schema import SECTIONS
 
     keys, settings = split_overrides(overrides)
@@ -45,7 +56,7 @@ def task_keys(overrides: list[str] | None) -> dict[str, Any]:
 
 
 def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """``key=value`` arguments as task keys and training settings. Values are YAML, or begin with a template."""
+    """Split ``KEY=VALUE`` arguments into task keys and training settings. Values are YAML or start with a template."""
     import yaml
 
     from grpo_env.taskfile.schema import SECTIONS
@@ -57,7 +68,7 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
         if not equals or not key:
             raise UsageError(f"{override!r}: expected KEY=VALUE, e.g. steps=20")
         try:
-            # In YAML that is a mapping whose key is a mapping, which cannot be.
+            # To YAML, {{ x }} is a mapping with a mapping as its key, which is an error.
             value = text if text.startswith(("{{", "{%")) else yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise UsageError(f"{override!r}: the value is not valid YAML") from error
@@ -66,11 +77,11 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
 
 
 def write_new(file: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises ``UsageError``."""
+    """Write a new file. Raises ``UsageError`` if it exists or cannot be written."""
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{file}: exists already; it was left as it is") from error
+        raise UsageError(f"{file}: already exists; it was not changed") from error
     except OSError as error:
         raise UsageError(f"{file}: cannot be written ({error.strerror})") from error

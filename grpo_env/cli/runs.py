@@ -1,4 +1,4 @@
-"""``grpo_env watch`` and ``grpo_env plot``: runs seen from their folders."""
+"""``grpo_env watch`` and ``grpo_env plot``: commands on the folders of runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from .options import talk
+from .options import console
 
 
-def watch(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None:
-    """Show a running or finished run: a live table in a terminal, else lines. Ctrl-C ends it."""
+def watch(run: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+    """Show a running or finished run: a live table in a terminal, lines otherwise. Press Ctrl-C to stop."""
     from grpo_env.trainer.run.watch import watch
 
     watch(run)
@@ -19,9 +19,9 @@ def watch(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None:
 
 def plot(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture, a .png file.")] = Path("compare.png"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .png file to write.")] = Path("compare.png"),
 ) -> None:
-    """Compare runs in one picture: accuracy and reward against steps and against seconds."""
+    """Plot accuracy and reward of runs against steps and seconds in one picture."""
     from grpo_env.trainer.run.plot import compare
 
-    compare(runs, output, talk)
+    compare(runs, output, console)

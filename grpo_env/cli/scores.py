@@ -1,4 +1,4 @@
-"""``grpo_env score`` and what is done with the scores."""
+"""``grpo_env score``, and ``report``, ``compare`` and ``export`` of its scores."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import VerifierFiles, talk, task_keys, write_new
+from .options import Split, TaskName, VerifierFiles, console, task_keys, write_new
+
+ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
 
 def score(
-    task: Annotated[str, typer.Argument(help="A task's name or file.")],
+    task: TaskName,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE... [KEY=VALUE]...", help="Completions (- is standard input), and task keys."),
+        typer.Argument(
+            metavar="FILE... [KEY=VALUE]...", help="Files of completions (- for standard input), and task keys."
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here, .jsonl or .parquet; default: standard output.")
+        Path | None, typer.Option("--out", "-o", help="Output file, .jsonl or .parquet. Default: standard output.")
     ] = None,
     completion: Annotated[
         list[str] | None,
-        typer.Option(help="Column, dotted path or template of the completion; several are one group."),
+        typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
     ] = None,
     answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column, path or template of the row's id.")] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(help="Column or path of a known verdict (true/false) to compare the metric with."),
+        typer.Option(help="Column or path of a known verdict (true or false) to compare the metric with."),
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="Column, path or template: neighbours with the same value are one group.")
+        str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
     ] = None,
-    split: Annotated[
-        str, typer.Option(help="Split of the task's data that completions without their question belong to.")
-    ] = "eval",
-    advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would give.")] = False,
-    no_text: Annotated[bool, typer.Option("--no-text", help="Leave prompts and completions out.")] = False,
+    split: Split = "eval",
+    advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
+    no_text: Annotated[bool, typer.Option("--no-text", help="Omit prompts and completions.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Start anew instead of going on with an interrupted run.")
+        bool, typer.Option("--restart", help="Discard an interrupted run instead of resuming it.")
     ] = False,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one for each core.")] = 0,
-    engine: Annotated[str, typer.Option(help="Where they run: local, or ray (a cluster).")] = "local",
+    workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
+    engine: Annotated[str, typer.Option(help="local, or ray for a cluster.")] = "local",
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Score saved completions: one row for each, a summary on stderr."""
+    """Score saved completions: a row for each, and a summary on stderr.
+
+    Completions without their question are matched with the examples of --split.
+    """
     from grpo_env.scoring import Fields, Options, score_files
     from grpo_env.taskfile.task import load_task
 
-    if split not in ("train", "eval"):
-        raise UsageError(f"--split {split}: expected train or eval")
-    # A file's name may hold "=" as well.
-    overrides = [each for each in files if "=" in each and not Path(each).exists()]
-    paths = [Path(each) for each in files if each not in overrides]
-    if not paths:
-        raise UsageError("no file to score; - is standard input")
+    paths, overrides = _split_files(files)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
-    tally = score_files(
-        load_task(task, task_keys(overrides)),
-        paths,
-        out,
-        options,
-        workers=workers,
-        engine=engine,
-        restart=restart,
-        console=talk,
-    )
-    if tally.bad_rows:
+    loaded = load_task(task, task_keys(overrides))
+    summary = score_files(loaded, paths, out, options, workers=workers, engine=engine, restart=restart, console=console)
+    if summary.bad_rows:
         raise typer.Exit(1)
 
 
+def _split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
+    """Files and ``KEY=VALUE`` arguments; an existing file may have ``=`` in its name."""
+    overrides = [argument for argument in arguments if "=" in argument and not Path(argument).exists()]
+    paths = [Path(argument) for argument in arguments if argument not in overrides]
+    if not paths:
+        raise UsageError("no file to score; use - for standard input")
+    return paths, overrides
+
+
 def report(
-    scores: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    scores: ScoresFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
     png: Annotated[
-        Path | None, typer.Option("--png", metavar="FOLDER", help="Draw the charts into this folder too.")
+        Path | None, typer.Option("--png", metavar="FOLDER", help="Also write the charts to this folder.")
     ] = None,
 ) -> None:
     """Write an HTML report on a reward from a scores file, with warnings."""
@@ -88,37 +88,37 @@ def report(
     from grpo_env.results.report.reward_warnings import reward_warnings
     from grpo_env.results.report.spans import visible
 
-    if out.exists():  # before the work; writing looks again
-        raise UsageError(f"{out}: exists already; give another name with --out")
+    if out.exists():  # checked before the work, and again when writing
+        raise UsageError(f"{out}: already exists; choose another name with --out")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
     report = make_report(scores)
     pictures = write_pngs(charts(report).items(), png) if png else []
     write_new(out, render(report))
-    talk.print(headline(report), markup=False, soft_wrap=True)
+    console.print(headline(report), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
         text = f"warning: {visible(warning.problem)}. {warning.advice}."
-        talk.print(text, markup=False, soft_wrap=True, style="yellow")
+        console.print(text, markup=False, soft_wrap=True, style="yellow")
     for file in (out, *pictures):
-        talk.print(f"Wrote {file}", markup=False, soft_wrap=True)
+        console.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
-    b: Annotated[Path, typer.Argument(help="Another scoring of the same completions.")],
+    a: ScoresFile,
+    b: Annotated[Path, typer.Argument(help="Another file of scores of the same completions.")],
     part: Annotated[
-        str | None, typer.Option(help="Compare this part (or total) alone; default: metric, total, all parts.")
+        str | None, typer.Option(help="Compare only this part (or total). Default: metric, total, all parts.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write all disagreements here, .jsonl.")] = None,
-    show: Annotated[int, typer.Option(min=0, help="Print so many disagreements.")] = 10,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for all disagreements, .jsonl.")] = None,
+    show: Annotated[int, typer.Option(min=0, help="Number of disagreements to print.")] = 10,
     fail_on_change: Annotated[
-        bool, typer.Option("--fail-on-change", help="End with exit code 1 if anything differs.")
+        bool, typer.Option("--fail-on-change", help="Exit with code 1 if anything differs.")
     ] = False,
 ) -> None:
     """Compare two scorings of the same completions, with McNemar's test."""
     from grpo_env.results.compare.view import compare_files, disagreement_lines, summary_lines
 
-    result, first = compare_files(a, b, part, out, show, talk)
+    result, first = compare_files(a, b, part, out, show, console)
     for line in summary_lines(result):
         print(line)
     for disagreement in first:
@@ -132,32 +132,32 @@ def compare(
 
 def export(
     kind: Annotated[str, typer.Argument(help="sft, dpo, prm, inspect or rewards.")],
-    scores: Annotated[Path, typer.Argument(help="A file that grpo_env score wrote.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .jsonl, for training also .parquet.")],
-    part: Annotated[str | None, typer.Option(help="The part to go by; default: the task's metric.")] = None,
+    scores: ScoresFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file: .jsonl, or .parquet for training formats.")],
+    part: Annotated[str | None, typer.Option(help="Part to select by. Default: the task's metric.")] = None,
     min_value: Annotated[
-        float | None, typer.Option(help="sft: least value of that part (1); dpo: the same for the chosen one.")
+        float | None, typer.Option(help="sft: minimum value of that part (1). dpo: the same for the chosen one.")
     ] = None,
-    min_total: Annotated[float | None, typer.Option(help="sft: least total.")] = None,
+    min_total: Annotated[float | None, typer.Option(help="sft: minimum total.")] = None,
     per_prompt: Annotated[
-        int | None, typer.Option(min=0, help="sft: most completions, dpo: most pairs (1) of a prompt; 0: all.")
+        int | None, typer.Option(min=0, help="Maximum completions (sft) or pairs (dpo: 1) per prompt; 0 for all.")
     ] = None,
-    margin: Annotated[float | None, typer.Option(min=0, help="dpo: least difference of the totals.")] = None,
-    min_step: Annotated[float | None, typer.Option(help="prm: least value of a good step (0.5).")] = None,
+    margin: Annotated[float | None, typer.Option(min=0, help="dpo: minimum difference of the totals.")] = None,
+    min_step: Annotated[float | None, typer.Option(help="prm: minimum value of a good step (0.5).")] = None,
     truncated: Annotated[
-        bool | None, typer.Option("--truncated", help="sft, dpo, prm: take completions that were cut off, too.")
+        bool | None, typer.Option("--truncated", help="sft, dpo, prm: include truncated completions.")
     ] = None,
 ) -> None:
-    """Turn scores into what trains or audits a model.
+    """Export scores as training data or for other tools.
 
-    sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labelled steps (TRL stepwise).
+    sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labeled steps (TRL stepwise).
     inspect: Inspect's precomputed_scores. rewards: {"prompt_id", "rewards"} for each group.
     """
     from grpo_env.results.export import export_file, make_kind
     from grpo_env.results.rows import read_scores
 
-    given = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
-    given |= {"min_step": min_step, "truncated": truncated}
-    chosen = make_kind(kind, {name: value for name, value in given.items() if value is not None})
-    summary = export_file(read_scores(scores), chosen, out)
-    talk.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)
+    values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
+    values |= {"min_step": min_step, "truncated": truncated}
+    exporter = make_kind(kind, {name: value for name, value in values.items() if value is not None})
+    summary = export_file(read_scores(scores), exporter, out)
+    console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``grpo_env serve``: the command line of the scoring server."""
+"""``grpo_env serve``: starts the scoring server."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 
 def serve(
     tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Names or files of tasks.")],
-    host: Annotated[str, typer.Option(help="Address to listen on; one that others can reach needs a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 8000,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that judge; 0: one for each core.")] = 0,
-    queue: Annotated[int, typer.Option(min=1, help="Requests accepted and not answered yet; more get 429.")] = 1024,
-    max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Largest body.")] = 8,
-    max_items: Annotated[int, typer.Option(min=1, max=4096, help="Most items of a request.")] = 4096,
-    deadline: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Longest time for a request.")] = 60.0,
+    host: Annotated[str, typer.Option(help="Address to listen on. A public one requires a token.")] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
+    workers: Annotated[int, typer.Option(min=0, help="Number of scoring processes; 0 for one per core.")] = 0,
+    queue: Annotated[int, typer.Option(min=1, help="Maximum requests in progress; more get status 429.")] = 1024,
+    max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Maximum size of a request body.")] = 8,
+    max_items: Annotated[int, typer.Option(min=1, max=4096, help="Maximum items in a request.")] = 4096,
+    deadline: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for a request.")] = 60.0,
     token_file: Annotated[
-        Path | None, typer.Option(help=f"A file with the token that clients must send; default: {TOKEN}.")
+        Path | None, typer.Option(help=f"File with the token that clients must send. Default: ${TOKEN}.")
     ] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Judge completions over HTTP. SIGTERM ends it when what it has accepted is answered."""
+    """Score completions over HTTP. On SIGTERM it finishes the requests in progress and exits."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError("grpo_env serve needs packages that are not installed: pip install 'grpo_env[serve]'")
@@ -54,5 +52,5 @@ def _token(file: Path | None) -> str | None:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{file}: cannot be read ({error})") from error
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
-        raise UsageError(f"{where}: a token is one word of ASCII letters, digits and signs")
+        raise UsageError(f"{where}: a token must be ASCII letters, digits and punctuation, without spaces")
     return token

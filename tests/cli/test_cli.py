@@ -1,4 +1,4 @@
-"""The command as a user types it: exit codes, what goes to stdout, and that nothing is overwritten."""
+"""The command line: exit codes, what goes to stdout and stderr, and that nothing is overwritten."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ ROWS = [
 
 
 def grpo_env(*arguments, cwd=".", **environment):
-    """The command inside this process; an exception that it does not turn into a line ends the test."""
+    """Run the command in this process; unexpected exceptions fail the test."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
         contextlib.redirect_stdout(out),
@@ -38,7 +38,7 @@ def grpo_env(*arguments, cwd=".", **environment):
 
 
 def process(*arguments, cwd=None, stdin=None):
-    """The command as a process of its own."""
+    """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "grpo_env", *map(str, arguments)],
         capture_output=True,
@@ -108,8 +108,8 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         ),
         (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
-        (["tasks", "new", "task.txt"], "ends in .yaml"),
-        (["train", "arithmetic", "--resume", "r", "steps=3"], "give nothing else"),
+        (["tasks", "new", "task.txt"], "must end in .yaml"),
+        (["train", "arithmetic", "--resume", "r", "steps=3"], "takes no other options"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
         (["watch", "absent"], "absent: not a run folder"),
@@ -117,7 +117,7 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
         (["frobnicate"], "No such command"),
     ],
 )
-def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, arguments, line):
+def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, arguments, line):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # read from the environment long ago
     done = grpo_env(*arguments, cwd=tmp_path)
     assert done.returncode == 2
@@ -127,7 +127,7 @@ def test_wrong_usage_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, ar
     assert list(tmp_path.iterdir()) == []
 
 
-def test_tasks_lists_shows_and_starts_new_ones(tmp_path):
+def test_tasks_are_listed_and_shown(tmp_path):
     listed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
     assert listed.returncode == 0
     for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
@@ -138,7 +138,7 @@ def test_tasks_lists_shows_and_starts_new_ones(tmp_path):
         assert heading in shown.stdout
 
 
-def test_a_new_task_file_works_as_written(tmp_path):
+def test_a_new_task_file_works(tmp_path):
     assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
     rows = [{"question": f"{n}+1?", "answer": n + 1} for n in range(40)]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -149,21 +149,21 @@ def test_a_new_task_file_works_as_written(tmp_path):
     assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
     again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
     assert again.returncode == 2
-    assert "left as it is" in again.stderr
+    assert "not changed" in again.stderr
 
 
-def test_a_verifier_of_ones_own_from_a_new_file_to_a_scored_one(tmp_path):
+def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
     own = tmp_path / "own_words.py"
     checked = process("verifiers", "check", "own_words.py", cwd=tmp_path)
     assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
-    assert (again.returncode, "left as it is" in again.stderr) == (2, True)
+    assert (again.returncode, "not changed" in again.stderr) == (2, True)
     shown = process("verifiers", "show", "own_words", "--verifiers", own)
     assert "| `word` |" in shown.stdout
     (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
     new = ["verifiers.own_words.weight=3", "--verifiers", own, "--completion", "completion", "--answer", "answer"]
-    for workers in (1, 2):  # the second is a process of its own, which must find the file as well
+    for workers in (1, 2):  # with 2, other processes have to load the file too
         scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
         rows = [json.loads(line) for line in scored.stdout.splitlines()]
         assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
@@ -186,7 +186,7 @@ def test_version_and_help():
         assert grpo_env(command, "--help").returncode == 0
 
 
-def test_settings_lists_every_field_with_its_meaning():
+def test_settings_lists_every_field_with_its_description():
     from grpo_env.trainer.config import FIELDS
 
     lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
@@ -196,13 +196,13 @@ def test_settings_lists_every_field_with_its_meaning():
         assert line[2]
 
 
-def test_values_are_yaml_or_begin_with_a_template() -> None:
-    given = [
+def test_values_are_yaml_or_start_with_a_template() -> None:
+    overrides = [
         "steps=20",
         "dataset.limit={train: 5}",
         "curriculum.difficulty={{ equations | length }}",
         "dataset.id={% if a %}b{% endif %}",
     ]
-    keys, settings = split_overrides(given)
+    keys, settings = split_overrides(overrides)
     assert keys == {"dataset.limit": {"train": 5}, "dataset.id": "{% if a %}b{% endif %}"}
     assert settings == {"steps": 20, "curriculum.difficulty": "{{ equations | length }}"}

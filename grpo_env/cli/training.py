@@ -1,0 +1,100 @@
+"""``grpo_env train``, ``eval`` and ``settings``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grpo_env.errors import UsageError
+
+from .options import Model, Overrides, TaskName, VerifierFiles, split_overrides
+
+DEFAULT_TASK = "arithmetic"
+
+
+def train(
+    task: Annotated[str, typer.Argument(help="Name or file of a task or a mixture of tasks.")] = DEFAULT_TASK,
+    overrides: Overrides = None,
+    model: Model = None,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file of training settings.")] = None,
+    run_dir: Annotated[Path | None, typer.Option("--run", help="Run folder. Default: runs/TASK-DATE-N.")] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Resume the run in this folder.")] = None,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Train a model with GRPO on a task or a mixture of tasks.
+
+    Settings come from the task's train section, then the --config file, then KEY=VALUE. List them with
+    `grpo_env settings`.
+    """
+    if resume is not None:
+        if task != DEFAULT_TASK or overrides or model or config or run_dir:
+            raise UsageError("--resume takes no other options: the run continues with its own settings")
+        _quiet_libraries()
+        from grpo_env.trainer import loop
+
+        loop.resume(resume)
+        return
+    from grpo_env.taskfile.mixture import load_mixture
+    from grpo_env.taskfile.schema import read_yaml
+    from grpo_env.trainer.config import flatten
+
+    if "=" in task:
+        task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
+    keys, settings = split_overrides(overrides)
+    if config is not None:
+        settings = {**flatten(read_yaml(config), str(config)), **flatten(settings)}
+    if model is not None:
+        settings["model"] = model
+    mixture = load_mixture(task, keys)
+    _quiet_libraries()
+    from grpo_env.trainer import loop
+
+    loop.train(mixture, run_dir=run_dir, **settings)
+
+
+def evaluate(
+    task: TaskName,
+    overrides: Overrides = None,
+    model: Model = None,
+    samples: Annotated[int, typer.Option(min=1, help="Samples per problem for pass@k.")] = 8,
+    limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N problems.")] = None,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Evaluate a model on a task's eval split: greedy accuracy and unbiased pass@k, as JSON."""
+    _quiet_libraries()
+    import json
+
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.evaluate import run_eval
+
+    keys, settings = split_overrides(overrides)
+    result = run_eval(load_task(task, keys), model=model, samples=samples, limit=limit, **settings)
+    print(json.dumps(result, indent=2))
+
+
+def list_settings(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a Markdown page, with the keys of task files as well.")
+    ] = False,
+) -> None:
+    """List the settings of `grpo_env train` with their defaults."""
+    if markdown:
+        from grpo_env.docgen.reference import page
+
+        print(page(), end="")
+        return
+    from rich.console import Console
+
+    from grpo_env.docgen.task_summary import settings
+
+    Console().print(settings())
+
+
+def _quiet_libraries() -> None:
+    # Progress bars and warnings of the model libraries would garble the live table; errors are still shown.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
