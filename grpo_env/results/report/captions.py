@@ -37,11 +37,11 @@ def pass_at(report: Report) -> str:
         return "There is one completion per prompt, so only pass@1 is known; sample several for pass@k."
     first, (k, last) = next(iter(report.pass_at.values())), list(report.pass_at.items())[-1]
     if not last.value:
-        return "No completion is correct (metric 1), so sampling more does not help."
+        return "No completion is correct (metric at least 1), so sampling more does not help."
     vote = f", maj@{k} is {report.maj_at[k].value:.1%}" if k in report.maj_at else ""
     return (
         f"pass@1 is {first.value:.1%}{vote} and pass@{k} is {last.value:.1%}. Training can raise pass@1 toward "
-        f"pass@{k} by making the correct completions that the model already samples more likely."
+        f"pass@{k} by making correct completions more likely."
     )
 
 
@@ -88,8 +88,8 @@ def length(length: Length, metric: str) -> str:
         trend = "the reward hardly depends on length"
     elif strength < 0.3:
         trend += ", but only slightly"
-    with_metric = "" if length.metric_correlation is None else f", {length.metric_correlation:.2f} with {metric}"
-    return f"{mean}; {trend} (correlation {length.reward_correlation:.2f}{with_metric})."
+    with_metric = "" if length.metric_correlation is None else f", with {metric} {length.metric_correlation:.2f}"
+    return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{with_metric})."
 
 
 def times(times: Times) -> str:
@@ -113,9 +113,9 @@ def steps(steps: Steps) -> str:
     """Where steps go wrong."""
     known = [value for value in steps.by_position if value is not None]
     mean = steps.steps / steps.completions
-    counts = f"{steps.part} scored {mean:.2g} steps each in {steps.completions:,} completions"
+    counts = f"{steps.part} scored {mean:.2g} steps per completion in {steps.completions:,} completions"
     if max(known) - min(known) < 0.02 * max(abs(steps.highest), abs(steps.lowest)):
-        return f"{counts}; the mean value does not depend on the position."
+        return f"{counts}; the mean value hardly depends on the position."
     ordinal = ("first", "second", "third", "fourth", "last")
     lowest = min((value, position) for position, value in enumerate(steps.by_position) if value is not None)[1]
     return f"{counts}; the mean value is lowest in the {ordinal[lowest]} fifth of the steps."
