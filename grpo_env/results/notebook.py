@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -15,10 +15,9 @@ from markupsafe import Markup
 
 from grpo_env.core import Completion, Group, Score
 
-from .parts import named_parts
 from .report.page import environment, render
 from .report.report import Report
-from .report.spans import find_answer, mark_text, steps_of
+from .report.spans import find_answer, mark_text, merge_steps
 
 
 class Html(str):
@@ -36,9 +35,10 @@ def show(score: Score, completion: Completion | str | None = None, metric: str |
     ``metric`` names the part whose answer is highlighted, by default the first part that has one.
     """
     text = completion.text if isinstance(completion, Completion) else completion
-    parts = list(named_parts(score)) or [(score.name or "score", score)]
-    answer = next((part.answer for _, part in parts if part.answer and metric in (None, part.name)), None)
-    html = None if text is None else mark_text(text, steps_of(parts), find_answer(text, answer))
+    parts = dict(_named_parts(score)) or {score.name or "score": score}
+    answer = next((part.answer for part in parts.values() if part.answer and metric in (None, part.name)), None)
+    steps = merge_steps({name: part.steps for name, part in parts.items()})
+    html = None if text is None else mark_text(text, steps, find_answer(text, answer))
     return _render("score", score=score, parts=parts, text=html)
 
 
@@ -66,6 +66,14 @@ def load_ipython_extension(ipython: Any) -> None:
     formatter.for_type(Score, show)
     formatter.for_type(Group, show_group)
     formatter.for_type(Report, show_report)
+
+
+def _named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:
+    """As ``parts.named_parts``, of a score instead of a row."""
+    for part in score.parts:
+        name = prefix + part.name
+        yield name, part
+        yield from _named_parts(part, f"{name}.")
 
 
 def _render(macro: str, **values: Any) -> Html:

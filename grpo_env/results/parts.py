@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from grpo_env.core import Score, StepScore
+from grpo_env.core import StepScore
 from grpo_env.errors import UsageError, nearest
 
 from .rows import ScoreRow, location
@@ -14,32 +14,44 @@ from .rows import ScoreRow, location
 TOTAL = "total"
 
 
-def row_score(row: ScoreRow) -> Score:
-    """The total with all its parts: the inverse of ``scoring.score_row``. Raises ``UsageError``."""
-    fields = {key: row.get(key) for key in ("explanation", "parts", "steps", "seconds")}
-    try:
-        return _score(TOTAL, {"value": row["total"], "status": row["status"], "weight": 1.0, **fields})
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"{location(row)}: not a row that grpo_env score wrote ({type(error).__name__}: {error})"
-        ) from error
+class PartScore(NamedTuple):
+    """The score of a part, or the total: a ``Score`` as a row has it, without its nested parts.
+
+    Reports read millions of them, and a ``Score`` takes several times as long to create.
+    """
+
+    value: float | None
+    status: str
+    weight: float = 0.0
+    process: float = 0.0
+    answer: str | None = None
+    gold: str | None = None
+    explanation: str = ""
+    steps: Sequence[Mapping[str, Any]] = ()
+    """As in the file."""
+
+    def step_scores(self) -> list[StepScore]:
+        """``steps`` as ``StepScore``. Raises ``TypeError``."""
+        return [StepScore(**step) for step in self.steps]
 
 
-def named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:
-    """All parts of a score with their names, nested ones as ``outer.inner``, parents first."""
-    for part in score.parts:
-        name = prefix + part.name
-        yield name, part
-        yield from named_parts(part, f"{name}.")
+def named_scores(row: ScoreRow) -> dict[str, PartScore]:
+    """The total and all parts by name, nested ones as ``outer.inner``, parents first. Raises ``UsageError``."""
+    return {TOTAL: total_score(row), **dict(named_parts(row))}
 
 
-def named_scores(row: ScoreRow) -> dict[str, Score]:
-    """The total and all parts by name, parents first. Raises ``UsageError``."""
-    score = row_score(row)
-    return {TOTAL: score, **dict(named_parts(score))}
+def total_score(row: ScoreRow) -> PartScore:
+    """The total, which has no weight. Raises ``UsageError``."""
+    fields = {key: row.get(key) for key in ("status", "explanation", "steps")}
+    return _part_score(row, {"value": row["total"], **fields})
 
 
-def full_name(row: ScoreRow, name: str, scores: Mapping[str, Score]) -> str:
+def named_parts(row: ScoreRow) -> Iterator[tuple[str, PartScore]]:
+    """All parts by name, nested ones as ``outer.inner``, parents first. Raises ``UsageError``."""
+    return _walk(row, row["parts"], "")
+
+
+def full_name(row: ScoreRow, name: str, scores: Mapping[str, PartScore]) -> str:
     """The dotted name of the first part called ``name``. Raises ``UsageError`` with the nearest name."""
     if name in scores:
         return name
@@ -49,7 +61,7 @@ def full_name(row: ScoreRow, name: str, scores: Mapping[str, Score]) -> str:
     return full
 
 
-def part_score(row: ScoreRow, name: str) -> Score:
+def part_score(row: ScoreRow, name: str) -> PartScore:
     """The part called ``name``, or the total. Raises ``UsageError`` with the nearest name."""
     scores = named_scores(row)
     return scores[full_name(row, name, scores)]
@@ -57,33 +69,38 @@ def part_score(row: ScoreRow, name: str) -> Score:
 
 def total(row: ScoreRow) -> float | None:
     """The reward, or ``None`` if unscored. Raises ``UsageError``."""
-    try:
-        return _number(row["total"])
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{location(row)}: {error}") from error
+    return _number(row, row["total"])
 
 
-def _score(name: str, fields: Mapping[str, Any]) -> Score:
-    parts = (fields.get("parts") or {}).items()
-    return Score(
-        _number(fields["value"]),
+def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartScore]]:
+    if not isinstance(parts, dict):
+        raise UsageError(f"{location(row)}: 'parts' must be a mapping, found {type(parts).__name__}")
+    for name, fields in parts.items():
+        if fields is None:  # in Parquet every row has the columns of all parts
+            continue
+        if not isinstance(fields, dict) or not {"value", "status"} <= fields.keys():
+            raise UsageError(f"{location(row)}: part {prefix + name!r} was not written by grpo_env score")
+        yield prefix + name, _part_score(row, fields)
+        if nested := fields.get("parts"):
+            yield from _walk(row, nested, f"{prefix}{name}.")
+
+
+def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
+    return PartScore(
+        _number(row, fields["value"]),
         fields["status"],
-        name,
-        weight=fields.get("weight") or 0.0,
-        process=fields.get("process") or 0.0,
-        answer=fields.get("answer"),
-        gold=fields.get("gold"),
-        explanation=fields.get("explanation") or "",
-        # In Parquet every row has the columns of all parts, null where the row has no such part.
-        parts=tuple(_score(inner, part) for inner, part in parts if part is not None),
-        steps=tuple(StepScore(**step) for step in fields.get("steps") or ()),
-        seconds=fields.get("seconds") or 0.0,
+        fields.get("weight") or 0.0,
+        fields.get("process") or 0.0,
+        fields.get("answer"),
+        fields.get("gold"),
+        fields.get("explanation") or "",
+        fields.get("steps") or (),
     )
 
 
-def _number(value: Any) -> float | None:
+def _number(row: ScoreRow, value: Any) -> float | None:
     if value is None:
         return None
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"a value must be a finite number or null, found {value!r}")
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise UsageError(f"{location(row)}: a value must be a finite number or null, found {value!r}")
     return float(value)

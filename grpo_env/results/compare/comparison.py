@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from grpo_env.core import Score
 from grpo_env.equality import TOLERANCE, all_equal, equal
 from grpo_env.errors import UsageError
 
-from ..parts import TOTAL, full_name, named_scores
+from ..parts import TOTAL, PartScore, full_name, named_scores
 from ..rows import ScoreRow, group_of, location, metric_of
 from .matching import match
 from .paired_tests import MeanDifference, mcnemar
@@ -26,7 +25,7 @@ class Disagreement(NamedTuple):
 
     a: ScoreRow
     b: ScoreRow
-    scores: dict[str, tuple[Score, Score]]
+    scores: dict[str, tuple[PartScore, PartScore]]
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping that JSON can represent, with the text if the files have it."""
@@ -56,7 +55,7 @@ class PartComparison:
     """B minus A."""
     _group: list[float] = field(default_factory=list)
 
-    def add(self, a: Score, b: Score) -> bool:
+    def add(self, a: PartScore, b: PartScore) -> bool:
         """Add one completion. Returns whether the two scores differ."""
         differs = a.status != b.status
         if a.value is not None and b.value is not None:
@@ -181,11 +180,11 @@ def compare(
 def _common_scores(
     a: ScoreRow,
     b: ScoreRow,
-    scores_a: dict[str, Score],
-    scores_b: dict[str, Score],
+    scores_a: dict[str, PartScore],
+    scores_b: dict[str, PartScore],
     part: str | None,
     result: Comparison,
-) -> dict[str, tuple[Score, Score]]:
+) -> dict[str, tuple[PartScore, PartScore]]:
     """The scores to compare, by name: ``part`` only, or the metrics first, whatever their names, then the others."""
     name_a = full_name(a, part or metric_of(a), scores_a)
     name_b = full_name(b, part or metric_of(b), scores_b)
@@ -226,5 +225,5 @@ def _best(totals: Sequence[float]) -> set[int]:
     return {index for index, total in enumerate(totals) if equal(total, best)}
 
 
-def _fields(score: Score) -> dict[str, Any]:
+def _fields(score: PartScore) -> dict[str, Any]:
     return {name: getattr(score, name) for name in ("value", "status", "answer", "gold", "explanation")}

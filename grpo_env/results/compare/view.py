@@ -9,10 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from grpo_env.core import Score
 from grpo_env.files.writer import new_rows
 
-from ..parts import TOTAL
+from ..parts import TOTAL, PartScore
 from ..rows import location, read_scores
 from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare
 from .paired_tests import MIN_GROUPS
@@ -125,7 +124,7 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
         yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
 
 
-def _value(score: Score) -> str:
+def _value(score: PartScore) -> str:
     value = "unscored" if score.value is None else f"{score.value:.4g}"
     return value if score.status == "scored" else f"{value} [{visible(score.status)}]"
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, ClassVar
 
-from grpo_env.core import Score
 from grpo_env.equality import equal
 from grpo_env.errors import UsageError
 from grpo_env.files.writer import Column
 
-from ..parts import TOTAL, full_name, named_scores, part_score, total
+from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total
 from ..rows import ScoreRow, location, metric_of, prompt_of, replace_surrogates
 from .kinds import Kind, LeftOut
 
@@ -169,7 +168,7 @@ class Prm(Kind):
                 "labels": list(labels),
             }
 
-    def _score_with_steps(self, row: ScoreRow) -> Score:
+    def _score_with_steps(self, row: ScoreRow) -> PartScore:
         scores = named_scores(row)
         if self.part:
             return scores[full_name(row, self.part, scores)]
@@ -178,13 +177,13 @@ class Prm(Kind):
         leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
         if len(leaves) > 1:
             raise UsageError(f"{location(row)}: several parts have steps: {', '.join(leaves)}; choose one with --part")
-        return scores[leaves[0]] if leaves else Score(0.0, "no_answer")
+        return scores[leaves[0]] if leaves else PartScore(0.0, "no_answer")
 
-    def _labeled_steps(self, row: ScoreRow, score: Score) -> Iterator[tuple[str, bool]]:
-        text, position = row["text"], 0
-        starts = sorted(step.start for step in score.steps)
+    def _labeled_steps(self, row: ScoreRow, score: PartScore) -> Iterator[tuple[str, bool]]:
+        text, position, steps = row["text"], 0, score.step_scores()
+        starts = sorted(step.start for step in steps)
         labels: dict[int, bool] = {}
-        for step in score.steps:
+        for step in steps:
             if not 0 <= step.start <= step.end <= len(text):
                 raise UsageError(f"{location(row)}: a step at [{step.start}, {step.end}) is outside the text")
             end = _end_of_line(text, step.end, starts)

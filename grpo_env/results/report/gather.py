@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
 import numpy as np
 
-from grpo_env.core import Score
 from grpo_env.errors import UsageError
 
-from ..parts import named_parts, row_score
+from ..parts import PartScore, named_parts, total_score
 from ..rows import ScoreRow
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
@@ -61,7 +60,7 @@ class PartColumns:
     by_index: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * INDICES)
     step_range: tuple[float, float] | None = None
 
-    def add(self, row: int, score: Score) -> None:
+    def add(self, row: int, score: PartScore) -> None:
         """Add the score of completion number ``row``."""
         self.values.put(row, score.value)
         self.weighted.put(row, None if score.value is None else score.weight * score.value)
@@ -72,7 +71,7 @@ class PartColumns:
         if reason and len(reasons) < MAX_REASONS and reason not in reasons:
             reasons.append(reason)
         if score.steps:
-            self._add_steps(row, [step.value for step in score.steps])
+            self._add_steps(row, [step["value"] for step in score.steps])
 
     def _add_steps(self, row: int, values: list[float]) -> None:
         if not all(map(isfinite, values)):
@@ -138,9 +137,9 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
             seen.add(hash(group))
         data.input_rows += row.get("line") is None or row["line"] != line
         line = row.get("line")
-        score = row_score(row)
+        total, parts = total_score(row), dict(named_parts(row))
         try:
-            members.append(_add_row(data, row, score))
+            members.append(_add_row(data, row, total, parts))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise UsageError(
                 f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
@@ -167,9 +166,9 @@ def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
         )
 
 
-def _add_row(data: Gathered, row: ScoreRow, score: Score) -> Member:
+def _add_row(data: Gathered, row: ScoreRow, total: PartScore, parts: Mapping[str, PartScore]) -> Member:
     index = data.completions
-    data.total.add(index, score)
+    data.total.add(index, total)
     data.seconds.put(index, row.get("seconds"))
     data.tokens.put(index, row.get("num_tokens"))
     data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
@@ -177,22 +176,22 @@ def _add_row(data: Gathered, row: ScoreRow, score: Score) -> Member:
     if text is not None:
         data.texts += 1
         data.characters.put(index, len(text))
-    metric: Score | None = None
-    for name, part in named_parts(score):
+    metric: PartScore | None = None
+    for name, part in parts.items():
         if name not in data.parts:
             data.parts[name] = PartColumns(depth=name.count("."))
         data.parts[name].add(index, part)
-        if metric is None and part.name == data.metric:
+        if metric is None and name.split(".")[-1] == data.metric:
             metric = part
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
     if row.get("label") is not None and value is not None:
         data.labels[bool(row["label"]), value >= 1] += 1
-    if score.value is not None:
-        data.samples.offer(row, score.value, value)
+    if total.value is not None:
+        data.samples.offer(row, total.value, value)
     data.slowest.offer(row.get("seconds") or 0.0, row)
-    weighted_parts = {part.name: part.value for part in score.parts if part.weight}
-    return Member(score.value, value, answer, weighted_parts, tuple(step.value for step in score.steps))
+    weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
+    return Member(total.value, value, answer, weighted_parts, tuple(step["value"] for step in total.steps))
 
 
 def _end_group(data: Gathered, members: list[Member]) -> None:

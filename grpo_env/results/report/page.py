@@ -8,14 +8,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..parts import named_parts, row_score
+from ..parts import named_parts
 from ..rows import ScoreRow
 from . import captions
 from .charts import charts
 from .groups import MEANINGS
 from .report import Report
 from .reward_warnings import reward_warnings
-from .spans import find_answer, mark_text, steps_of, visible
+from .spans import find_answer, mark_text, merge_steps, visible
 from .svg import svg
 
 MAX_LENGTH = 300  # characters shown of an explanation, an answer, an id
@@ -54,13 +54,14 @@ def environment() -> Environment:
 
 def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> dict[str, Any]:
     """A completion for the template: its row, parts, marked text and prompt."""
-    parts = list(named_parts(row_score(row)))
+    parts = dict(named_parts(row))
+    steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
     text = row.get("text")
-    answer = next((part.answer for _, part in parts if part.name == metric), None)
+    answer = next((part.answer for name, part in parts.items() if name.split(".")[-1] == metric), None)
     return {
         "row": row,
         "parts": parts,
-        "text": None if text is None else mark_text(text, steps_of(parts), find_answer(text, answer), scale),
+        "text": None if text is None else mark_text(text, steps, find_answer(text, answer), scale),
         "prompt": prompt_text(row.get("prompt")),
     }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from grpo_env.core import Score, StepScore
+from grpo_env.core import StepScore
 
 LEVELS = 5  # colors from the lowest to the highest step value
 HEAD, TAIL = 3000, 1500  # characters shown of a long text: the answer is usually near the end
@@ -95,11 +95,11 @@ def _piece(
     return html
 
 
-def steps_of(parts: Iterable[tuple[str, Score]]) -> list[StepScore]:
-    """The unweighted step scores of all parts in text order, each explanation with the name of its part."""
+def merge_steps(by_part: Mapping[str, Sequence[StepScore]]) -> list[StepScore]:
+    """The step scores of all parts in text order, each explanation with the name of its part."""
     steps = [
         StepScore(step.start, step.end, step.value, f"{name}: {step.explanation}")
-        for name, part in parts
-        for step in part.steps
+        for name, part_steps in by_part.items()
+        for step in part_steps
     ]
     return sorted(steps, key=lambda step: (step.start, step.end, step.value))
