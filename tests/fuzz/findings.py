@@ -1,4 +1,4 @@
-"""Keeps what a fuzzer finds: one JSON line a finding, at most so many of one kind, made as small as they get."""
+"""Records what a fuzzer finds: one JSON line per finding, few of each kind, each made as small as possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Findings:
         return self._kinds.total()
 
     def run(self, check: Callable[..., None], *arguments: object) -> None:
-        """Run one check; what it finds is made smaller and written down."""
+        """Run one check; a finding is made smaller and recorded."""
         self.runs += 1
         try:
             check(*arguments)

@@ -58,9 +58,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--findings", type=Path, default=Path("findings.jsonl"))
-    asked = parser.parse_args()
-    findings = Findings(asked.findings)
-    end = time.monotonic() + 60 * asked.minutes
+    options = parser.parse_args()
+    findings = Findings(options.findings)
+    end = time.monotonic() + 60 * options.minutes
     while time.monotonic() < end:
         for check, arguments in CHECKS:
             explore(check, arguments, findings, end)

@@ -49,22 +49,22 @@ def fill(template: str, parts: list[str]) -> str:
 
 def seeds() -> list[tuple[str, str]]:
     """Pairs of gold and completion: the case tables, and real ones where ``GRPO_ENV_DATA`` names a folder with them."""
-    found = []
+    pairs = []
     for path in sorted(CASES.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             row: dict[str, Any] = json.loads(line)
             if isinstance(row.get("completion"), str):
-                found.append((str(row.get("gold") or "5"), row["completion"]))
+                pairs.append((str(row.get("gold") or "5"), row["completion"]))
     folder = Path(os.environ.get("GRPO_ENV_DATA", "."))
     if (folder / "math_groups.jsonl").exists():
         for line in (folder / "math_groups.jsonl").read_text().splitlines()[:300]:
             row = json.loads(line)
             texts = row.get("completions") or [row.get("completion")]
-            found += [(str(row.get("answer") or row.get("gold")), str(text)[-1500:]) for text in texts[:2]]
+            pairs += [(str(row.get("answer") or row.get("gold")), str(text)[-1500:]) for text in texts[:2]]
     if (folder / "math500.jsonl").exists():
         rows = [json.loads(line) for line in (folder / "math500.jsonl").read_text().splitlines()]
-        found += [(row["answer"], rf"\boxed{{{row['answer']}}}") for row in rows]
-    return found
+        pairs += [(row["answer"], rf"\boxed{{{row['answer']}}}") for row in rows]
+    return pairs
 
 
 def _templated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -82,30 +82,30 @@ TEXTS = st.one_of(
 )
 
 
-# Known values: a spelling and what it is worth.
+# Spellings of known values.
 
 _FULL_WIDTH = {ord("0") + digit: 0xFF10 + digit for digit in range(10)}
 _VULGAR = {Fraction(1, 2): "½", Fraction(1, 4): "¼", Fraction(3, 4): "¾", Fraction(1, 3): "⅓", Fraction(2, 3): "⅔"}
 
 
 def spellings(value: Fraction) -> list[str]:
-    """Ways to write a number, each worth exactly ``value``."""
+    """Ways to write a number, each exactly equal to ``value``."""
     sign, size = ("-" if value < 0 else ""), abs(value)
     top, bottom = size.numerator, size.denominator
     if bottom == 1:
-        found = [str(top), f"{top:,}", f"{top}.0", f"{top}.", f"{top:,}.00", f"{{{top}}}"]
-        found += [str(top).translate(_FULL_WIDTH), f"{top:,}".replace(",", "{,}"), f"{top:,}".replace(",", r"\,")]
+        texts = [str(top), f"{top:,}", f"{top}.0", f"{top}.", f"{top:,}.00", f"{{{top}}}"]
+        texts += [str(top).translate(_FULL_WIDTH), f"{top:,}".replace(",", "{,}"), f"{top:,}".replace(",", r"\,")]
         if top and top % 1000 == 0:
-            found += [f"{top // 1000}e3", rf"{top // 1000}\times10^{{3}}", rf"{top // 1000}\cdot 10^3"]
+            texts += [f"{top // 1000}e3", rf"{top // 1000}\times10^{{3}}", rf"{top // 1000}\cdot 10^3"]
     else:
-        found = [f"{top}/{bottom}", rf"\frac{{{top}}}{{{bottom}}}", rf"\dfrac {{{top}}} {{{bottom}}}"]
-        found += [rf"\frac{top}{bottom}"] if top < 10 and bottom < 10 else []
+        texts = [f"{top}/{bottom}", rf"\frac{{{top}}}{{{bottom}}}", rf"\dfrac {{{top}}} {{{bottom}}}"]
+        texts += [rf"\frac{top}{bottom}"] if top < 10 and bottom < 10 else []
         if top > bottom:
-            found += [
+            texts += [
                 rf"{top // bottom}\frac{{{top % bottom}}}{{{bottom}}}",
                 f"{top // bottom} {top % bottom}/{bottom}",
             ]
-        found += [_VULGAR[size]] if size in _VULGAR else []
+        texts += [_VULGAR[size]] if size in _VULGAR else []
         rest = bottom
         for prime in (2, 5):
             while rest % prime == 0:
@@ -113,12 +113,12 @@ def spellings(value: Fraction) -> list[str]:
         if rest == 1:
             places = next(n for n in range(40) if (size * 10**n).denominator == 1)
             digits = str(int(size * 10**places)).rjust(places + 1, "0")
-            found += [f"{digits[:-places]}.{digits[-places:]}", f"{digits[:-places]}.{digits[-places:]}0"]
-            found += [f"{int(size * 10**places)}e-{places}", rf"{int(size * 10**places)}\times 10^{{-{places}}}"]
+            texts += [f"{digits[:-places]}.{digits[-places:]}", f"{digits[:-places]}.{digits[-places:]}0"]
+            texts += [f"{int(size * 10**places)}e-{places}", rf"{int(size * 10**places)}\times 10^{{-{places}}}"]
         elif 9 % bottom == 0:
-            found += [rf"{top // bottom}.\overline{{{top % bottom * 9 // bottom}}}"]
-    negative = [f"-{text}" for text in found] + [f"−{found[0]}", rf"-\left({found[0]}\right)"]  # noqa: RUF001
-    return negative if sign else found
+            texts += [rf"{top // bottom}.\overline{{{top % bottom * 9 // bottom}}}"]
+    negative = [f"-{text}" for text in texts] + [f"−{texts[0]}", rf"-\left({texts[0]}\right)"]  # noqa: RUF001
+    return negative if sign else texts
 
 
 VALUES = st.one_of(
@@ -170,7 +170,7 @@ def known(draw: st.DrawFn, like: Any = None) -> tuple[str, Any]:
 
 @st.composite
 def known_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
-    """Two spellings, and whether they are worth the same."""
+    """Two spellings, and whether they are equal."""
     gold, value = draw(known())
     answer, other = draw(known(value) if draw(st.booleans()) else known())
     return gold, answer, value == other
@@ -269,7 +269,7 @@ def identities(draw: st.DrawFn) -> tuple[str, str, bool]:
     names |= {name: (text, text) for name, text in zip("PQ", draw(st.tuples(NOT_ZERO, NOT_ZERO)), strict=True)}
     for _ in range(draw(st.integers(1, 2))):
         sides = draw(st.sampled_from(IDENTITIES))
-        pair = tuple(re.sub("[ABCPQ]", lambda found, side=side: names[found[0]][side], sides[side]) for side in (0, 1))
+        pair = tuple(re.sub("[ABCPQ]", lambda match, side=side: names[match[0]][side], sides[side]) for side in (0, 1))
         names["A"] = (pair[0], pair[1])
     same = draw(st.booleans())
     one, other = names["A"]
@@ -312,7 +312,7 @@ EDITS = [
 
 @st.composite
 def variants(draw: st.DrawFn) -> tuple[str, str, None]:
-    """A formula, and one that is nearly the same or the same in other words."""
+    """A formula, and one that is equal in a different spelling or nearly the same."""
     formula = draw(FORMULAS)
     pattern, replacement = draw(st.sampled_from(EDITS))
     return formula, re.sub(pattern, replacement, formula, count=draw(st.integers(0, 1))), None

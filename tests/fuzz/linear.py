@@ -2,7 +2,7 @@
 
     python tests/fuzz/linear.py --minutes 5 --findings /tmp/slow.jsonl
 
-Texts are a few words of the grammar, repeated, with others in front and behind. A verifier's own processor time is
+Texts are a few words of the grammar, repeated, with others before and after. A verifier's own processor time is
 taken at 20 kB and at 80 kB; where it is more than 8 times as much, or 1 MB would take more than 1 s, it is measured at
 250 kB and 1 MB. Answers are shorter than that by a cap, so accuracy also gets the text in a box, at 350 and 1,400
 characters, where more than 60 ms is a finding.
@@ -26,7 +26,7 @@ EXAMPLE = Example("x", answer="18", info=oracles.INFO)
 
 
 def seconds(verifier: Verifier, text: str) -> float:
-    """Processor time of this thread for one verdict, the better of two."""
+    """Processor time of this thread for one score, the better of two."""
     times = []
     for _ in range(2):
         start = time.thread_time()
@@ -38,19 +38,19 @@ def seconds(verifier: Verifier, text: str) -> float:
 
 
 class Pattern:
-    """Words in front, words repeated, words behind."""
+    """Words before, repeated words, words after."""
 
     def __init__(self, chance: random.Random) -> None:
         def some(most: int) -> str:
             return "".join(chance.choice(TOKENS) for _ in range(chance.randint(0, most)))
 
-        self.front, self.behind = some(2), some(2)
+        self.before, self.after = some(2), some(2)
         self.unit = chance.choice(TOKENS) + some(2)
         if chance.random() < 0.2:
             self.unit = fill(chance.choice(TEMPLATES), [self.unit])
 
     def text(self, length: int) -> str:
-        return self.front + self.unit * (length // len(self.unit)) + self.behind
+        return self.before + self.unit * (length // len(self.unit)) + self.after
 
 
 def suspect(verifier: Verifier, pattern: Pattern) -> dict[str, float] | None:
@@ -72,18 +72,18 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--findings", type=Path, default=Path("slow.jsonl"))
     parser.add_argument("--seed", type=int, default=None)
-    asked = parser.parse_args()
-    chance, end, count = random.Random(asked.seed), time.monotonic() + 60 * asked.minutes, 0
+    arguments = parser.parse_args()
+    chance, end, count = random.Random(arguments.seed), time.monotonic() + 60 * arguments.minutes, 0
     verifiers = {"accuracy": oracles.ACCURACY, **oracles.LEAVES}
     while time.monotonic() < end:
         pattern = Pattern(chance)
         count += 1
-        found = {"in a box": in_a_box(pattern)}
-        found |= {name: suspect(verifier, pattern) for name, verifier in verifiers.items()}
-        for name, times in found.items():
+        times_by_name = {"in a box": in_a_box(pattern)}
+        times_by_name |= {name: suspect(verifier, pattern) for name, verifier in verifiers.items()}
+        for name, times in times_by_name.items():
             if times:
-                row = {"verifier": name, "front": pattern.front, "unit": pattern.unit, "behind": pattern.behind}
-                with asked.findings.open("a") as file:
+                row = {"verifier": name, "before": pattern.before, "unit": pattern.unit, "after": pattern.after}
+                with arguments.findings.open("a") as file:
                     print(json.dumps({**row, **times}), file=file)
     print(f"{count} patterns")
 

@@ -1,9 +1,9 @@
-r"""What must hold for every text, whatever a model writes: the checks that both fuzzers share.
+r"""Properties that all texts must have, whatever a model writes: the checks of both fuzzers.
 
-Each check raises ``FindingError`` with the texts that break it. None knows the right verdict of an arbitrary pair; they
-know that nothing raises, that the same call gives the same score, that gold and answer may be swapped, that a readable
-gold accepts itself, that ``$…$``, spaces, ``\dfrac`` and ``\tfrac`` change nothing, that a second, different box is a
-second answer, that no text takes long, and (``truth``) that spellings of known values are judged by their values.
+Each check raises ``FindingError`` with the texts that break it. The correct verdict on an arbitrary pair is unknown,
+but nothing may raise, the same call must give the same score, gold and answer may be swapped, a readable gold answer
+accepts itself, ``$…$``, spaces, ``\dfrac`` and ``\tfrac`` change nothing, a second, different box is a second answer,
+no text takes long, and (``truth``) spellings of known values are compared by their values.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from grpo_env.verifiers.answers.formulas import decide
 from grpo_env.verifiers.answers.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
-CPU = 0.5  # seconds of this thread for one verdict: the rest is the worker's
+CPU = 0.5  # seconds of this thread for one score; the worker's time is not included
 JUNK = "31415926"
 _BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
 # Models, servers and sandboxes are slow and have tests of their own.
-ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "python_tests"}
+TESTED_ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "python_tests"}
 INFO = {"labels": [1, 0], "steps": ["1+1=2"], "choices": ["1", "2", "3", "4"]}
 
 
 class FindingError(AssertionError):
-    """A text that breaks a promise: ``texts`` is what the broken check was called with."""
+    """A check failed; ``texts`` are its arguments."""
 
     def __init__(self, check: str, detail: str, **texts: str) -> None:
         super().__init__(f"{check}: {detail}\n{json.dumps(texts)}")
@@ -44,8 +44,8 @@ class FindingError(AssertionError):
 
 
 def catalogue() -> Iterator[tuple[str, Verifier]]:
-    """Every verifier of the catalogue that judges text by itself, with the options of its first documented case."""
-    for name in sorted(BUILT_IN.keys() - ELSEWHERE):
+    """Every verifier that scores text without a model or sandbox, with the options of its first documented case."""
+    for name in sorted(BUILT_IN.keys() - TESTED_ELSEWHERE):
         cases = find(name).cases
         yield name, make_verifier(name, cases[0].options if cases else {}, "the fuzzers")
 
@@ -55,8 +55,8 @@ LEAVES = {name: verifier for name, verifier in VERIFIERS.items() if not hasattr(
 ACCURACY = Accuracy(timeout=TIMEOUT)
 
 
-def judged(name: str, verifier: Verifier, gold: str | None, text: str, prefill: str = "") -> Score:
-    """One verdict: valid, in time, and the same when asked again."""
+def scored(name: str, verifier: Verifier, gold: str | None, text: str, prefill: str = "") -> Score:
+    """One score, which is valid, in time, and the same the second time."""
     texts = {"gold": gold or "", "text": text, "prefill": prefill}
     example = Example("x", answer=gold, info=INFO)
     completion = Completion(text, prefill=prefill, num_tokens=len(text) // 3 + 1, finish="stop")
@@ -93,7 +93,7 @@ def untimed(score: Score) -> Score:
 
 
 def neutral(gold: str, text: str) -> None:
-    """Line ends of either kind, white space at the end, and a prefill that is told apart: nothing of it matters."""
+    """Neither the kind of line ends, nor white space at the end, nor passing the prefill separately matters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     example = Example("x", answer=gold, info=INFO)
     ways = {"crlf": Completion(text.replace("\n", "\r\n")), "end": Completion(text + " \n")}
@@ -109,7 +109,7 @@ def neutral(gold: str, text: str) -> None:
 
 
 def together(text: str, gold: str | None) -> None:
-    """All of them, composites included, on a group of completions that are nearly the same: a valid score for each."""
+    """All verifiers, composites included, give valid scores to a group of completions that are nearly the same."""
     texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
     for name, verifier in VERIFIERS.items():
         (scores,) = score_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
@@ -125,20 +125,20 @@ def everything(gold: str | None, text: str, prefill: str = "") -> None:
 
 
 def others(gold: str | None, text: str, prefill: str = "") -> None:
-    """All verifiers but accuracy; what is in strict form has full marks for form, and has lost it with text behind."""
-    values = {name: judged(name, verifier, gold, text, prefill).value for name, verifier in LEAVES.items()}
+    """All verifiers but accuracy; strict format implies full credit for format, which text after it takes away."""
+    values = {name: scored(name, verifier, gold, text, prefill).value for name, verifier in LEAVES.items()}
     if values["strict_format"] == 1:
-        more = judged("strict_format", VERIFIERS["strict_format"], gold, f"{text} {JUNK}", prefill)
+        more = scored("strict_format", VERIFIERS["strict_format"], gold, f"{text} {JUNK}", prefill)
         if (values["soft_format"], values["tag_count"], more.value) != (1, 1, 0):
             raise FindingError("format", f"{values}, with more text {more}"[:300], gold=gold or "", text=text)
 
 
 def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
-    """Accuracy on any gold and any completion; a right completion with one more box is wrong."""
-    score = judged("accuracy", ACCURACY, gold, text, prefill)
+    """Accuracy on any gold answer and completion; a correct completion with one more box is wrong."""
+    score = scored("accuracy", ACCURACY, gold, text, prefill)
     if score.value and JUNK not in (gold or ""):
         more = f"{text}\n\nNo: \\boxed{{{JUNK}}}"
-        changed = judged("accuracy", ACCURACY, gold, more, prefill)
+        changed = scored("accuracy", ACCURACY, gold, more, prefill)
         if changed.value:
             raise FindingError(
                 "second box", f"{score.explanation}; then {changed.explanation}", gold=gold or "", text=more
@@ -188,28 +188,28 @@ def pair(one: str, other: str) -> None:
     one, other = one.strip(), other.strip()
     if not (readable(one) and plain(other)):
         return
-    itself = judged("accuracy", ACCURACY, one, boxed(one))
+    itself = scored("accuracy", ACCURACY, one, boxed(one))
     if not itself.value and itself.status != "timeout":
         raise FindingError("reflexive", f"{itself.status}: {itself.explanation}", one=one, other=one)
-    forth = judged("accuracy", ACCURACY, one, boxed(other))
+    forth = scored("accuracy", ACCURACY, one, boxed(other))
     if forth.status == "timeout":
         return
     for name, respell in RESPELLED.items():
         again = respell(other)
-        score = judged("accuracy", ACCURACY, one, boxed(again)) if again != other else forth
+        score = scored("accuracy", ACCURACY, one, boxed(again)) if again != other else forth
         if score.value != forth.value and score.status != "timeout":
             raise FindingError(
                 f"respelled: {name}", f"{forth.explanation}; then {score.explanation}", one=one, other=other
             )
     if readable(other):
-        back = judged("accuracy", ACCURACY, other, boxed(one))
+        back = scored("accuracy", ACCURACY, other, boxed(one))
         if back.value != forth.value and back.status != "timeout":
             raise FindingError("symmetric", f"{forth.explanation}; back: {back.explanation}", one=one, other=other)
 
 
 def truth(gold: str, answer: str, same: bool) -> None:
     """Two spellings of known values: the verdict is whether the values are the same."""
-    score = judged("accuracy", ACCURACY, gold, boxed(answer))
+    score = scored("accuracy", ACCURACY, gold, boxed(answer))
     if score.value != float(same) and score.status != "timeout":
         raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", one=gold, other=answer)
 
@@ -232,10 +232,10 @@ DIFFERENT = [
 
 
 def universal(answer: str) -> None:
-    """No answer is right for two golds that are worth different things."""
-    right = [gold for gold in DIFFERENT if judged("accuracy", ACCURACY, gold, boxed(answer)).value]
-    if len(right) > 1:
-        raise FindingError("universal", f"right for {right}", answer=answer)
+    """No answer is correct for two gold answers with different values."""
+    accepting = [gold for gold in DIFFERENT if scored("accuracy", ACCURACY, gold, boxed(answer)).value]
+    if len(accepting) > 1:
+        raise FindingError("universal", f"correct for {accepting}", answer=answer)
 
 
 HACKS = [
@@ -260,13 +260,13 @@ WAYS = [
 def hack(gold: str, template: str, way: str) -> None:
     """A value (not 0) with a hedge, a denial or a second number around it is not that value."""
     text = way.replace("%s", template.replace("%s", gold).replace("@", JUNK))
-    score = judged("accuracy", ACCURACY, gold, text)
+    score = scored("accuracy", ACCURACY, gold, text)
     if score.value:
         raise FindingError("hack", f"{score.explanation} ({score.answer})", gold=gold, text=text)
 
 
 def paths(one: str, other: str, same: bool | None) -> None:
-    """Two formulas, known to be the same or not or unknown (``None``): no way to decide it says otherwise."""
+    """Two formulas, known to be equal or not, or unknown (``None``): neither path may decide otherwise."""
     texts = {"one": one, "other": other}
     start = time.thread_time()
     exact = decide(normal(one), normal(other))

@@ -55,7 +55,7 @@ class UnreadableError(Exception):
 
 @dataclass
 class TimeLimit:
-    """Seconds of processor time: for one comparison, and for all comparisons that share this object together."""
+    """Seconds of processor time for one comparison, and in total for all comparisons with the same object."""
 
     seconds: float = 1.0
     total: float = inf

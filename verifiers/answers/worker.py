@@ -29,11 +29,11 @@ _COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
 
 
 class UnreadableError(ValueError):
-    """The text is no formula."""
+    """The text is not a formula."""
 
 
 class _Reader(_Latex2Sympy):  # type: ignore[misc]
-    """latex2sympy, faster, and with fewer mixed numbers: there ``2(3)``, ``(2)(3)`` and ``2 3`` are 5."""
+    """latex2sympy, made faster and to read fewer mixed numbers: by itself it reads ``2(3)``, ``(2)(3)`` and ``2 3`` as 5."""
 
     def __init__(self, is_complex: bool, mode: Any) -> None:
         super().__init__(is_real=None if is_complex else True, config=ConversionConfig(lowercase_symbols=False))
@@ -46,20 +46,20 @@ class _Reader(_Latex2Sympy):  # type: ignore[misc]
 
     def convert_postfix_list(self, arr: Any, i: int = 0) -> Any:
         number = arr[i].getText().isdigit()
-        behind = arr[i + 1].getText() if i + 1 < len(arr) else ""
-        if not behind or (number and behind.startswith(r"\frac")):
+        following = arr[i + 1].getText() if i + 1 < len(arr) else ""
+        if not following or (number and following.startswith(r"\frac")):
             return super().convert_postfix_list(arr, i)
-        if number and behind[0].isdigit():
+        if number and following[0].isdigit():
             raise UnreadableError("two numbers without a sign between them")
         sides = self.convert_postfix(arr[i]), self.convert_postfix_list(arr, i + 1)
         if not all(isinstance(side, sympy.Expr | sympy.MatrixBase) for side in sides):
-            raise UnreadableError("no product")
+            raise UnreadableError("not a product")
         matrix = any(isinstance(side, sympy.MatrixBase) for side in sides)
         return (self.mat_mul_flat if matrix else self.mul_flat)(*sides)
 
 
 def _parsed(text: str, is_complex: bool) -> Any:
-    """What latex2sympy reads. SLL prediction reads most formulas as LL prediction does, faster; the rest it refuses."""
+    """A formula as latex2sympy reads it. SLL prediction is faster, and fails where it would not read what LL reads."""
     try:
         return _Reader(is_complex, PredictionMode.SLL).parse(text)
     except MemoryError:
@@ -78,22 +78,22 @@ def read(text: str, is_complex: bool) -> Any:
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _PLAIN.sub(r"\\\1 ", text)
     try:
-        found = _exact(_parsed(text, is_complex))
-        return found.subs({sympy.Symbol("i"): sympy.I}) if is_complex else found
+        expression = _exact(_parsed(text, is_complex))
+        return expression.subs({sympy.Symbol("i"): sympy.I}) if is_complex else expression
     except MemoryError:
         raise
     except Exception as error:
         raise UnreadableError(text) from error
 
 
-def _exact(found: Any) -> Any:
-    if isinstance(found, list):
-        return sympy.Tuple(*(_exact(item) for item in found))
-    if isinstance(found, sympy.MatrixExpr):
-        found = found.doit()
-    if isinstance(found, sympy.MatrixBase):
-        return found.applyfunc(_exact)
-    return found.xreplace({number: sympy.Rational(str(number)) for number in found.atoms(sympy.Float)})
+def _exact(expression: Any) -> Any:
+    if isinstance(expression, list):
+        return sympy.Tuple(*(_exact(item) for item in expression))
+    if isinstance(expression, sympy.MatrixExpr):
+        expression = expression.doit()
+    if isinstance(expression, sympy.MatrixBase):
+        return expression.applyfunc(_exact)
+    return expression.xreplace({number: sympy.Rational(str(number)) for number in expression.atoms(sympy.Float)})
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -139,9 +139,9 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_grown(limit: int) -> bool:
-    """Whether the tables and caches of so many formulas might make the next one fail for want of memory.
+    """Whether the tables and caches of so many formulas might make the next one run out of memory.
 
-    Not by ``getrusage``: its peak is inherited from the process that started this one, which may hold a model.
+    Not by ``getrusage``: its peak is inherited from the process that started this one, which may have loaded a model.
     """
     try:
         resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -169,7 +169,7 @@ def _value(texts: tuple[str, ...], run: dict[str, Any], report: int) -> NoReturn
     try:
         text = json.dumps(to_json(value))
     except NotPlainError as error:
-        raise TypeError(f"the result holds {error}") from None
+        raise TypeError(f"the result contains {error}") from None
     _write_all(report, text.encode(errors="replace"))
     leave(0)
 
