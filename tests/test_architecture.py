@@ -173,7 +173,7 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/tasks/template.txt",
         "grpo_env/verifiers/accuracy.py",
         "grpo_env/verifiers/template.txt",
-        "grpo_env/verifiers/answers/worker.py",
+        "grpo_env/verifiers/answers/algebra_worker.py",
         "grpo_env/verifiers/sandbox/supervisor.py",
         "grpo_env/trainer/bundled/model.safetensors",
         "grpo_env/trainer/bundled/tokenizer.json",

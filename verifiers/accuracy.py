@@ -14,10 +14,10 @@ from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.compare import Rules, Verdict, compare
-from .answers.exact import Number, OverLimitError
 from .answers.extract import SOURCES, Source, answer_in, final_answer
 from .answers.hedging import hedging, unevaluated
 from .answers.intervals import INFINITIES
+from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
 from .answers.parsed import Group, ParsedAnswer
 

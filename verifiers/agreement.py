@@ -15,10 +15,10 @@ from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.compare import Rules, compare
-from .answers.exact import Number, OverLimitError
 from .answers.extract import final_answer
 from .answers.hedging import unevaluated
 from .answers.normal import squeezed
+from .answers.number import Number, OverLimitError
 from .answers.parse import parse
 from .answers.parsed import Formula, Group, ParsedAnswer
 from .blocks import Where, passage

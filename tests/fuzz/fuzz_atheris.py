@@ -25,7 +25,7 @@ import atheris
 with atheris.instrument_imports(include=["grpo_env"]):
     import oracles
 
-    from grpo_env.verifiers.answers import algebra, worker  # noqa: F401  (imported before the audit hook listens)
+    from grpo_env.verifiers.answers import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
 from findings import Findings
 from grammar import ATOMS, MARKERS, TEMPLATES, fill, seeds
 
@@ -83,7 +83,7 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == "import":
         bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
     elif event == "subprocess.Popen":
-        bad = "grpo_env.verifiers.answers.worker" not in arguments[1]
+        bad = "grpo_env.verifiers.answers.algebra_worker" not in arguments[1]
     else:
         bad = event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove")
     if bad:

@@ -135,7 +135,7 @@ def test_the_worker_has_the_memory_limit() -> None:
 
 
 def test_a_worker_knows_when_it_has_grown_too_large() -> None:
-    from grpo_env.verifiers.answers.worker import _has_grown
+    from grpo_env.verifiers.answers.algebra_worker import _has_grown
 
     assert _has_grown(2**20)
     assert not _has_grown(2**40)
@@ -158,7 +158,7 @@ def test_works_under_asyncio() -> None:
 
 
 def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ALGEBRA, "worker", ProgramWorker("grpo_env.verifiers.answers.worker", str(220 * 2**20)))
+    monkeypatch.setattr(ALGEBRA, "worker", ProgramWorker("grpo_env.verifiers.answers.algebra_worker", str(220 * 2**20)))
     try:
         score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
     finally:

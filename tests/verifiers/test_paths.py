@@ -17,8 +17,8 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra, formulas
 from grpo_env.verifiers.answers.algebra import ALGEBRA, DeadlineError, TimeLimit, UnreadableError
 from grpo_env.verifiers.answers.compare import Rules, compare
-from grpo_env.verifiers.answers.exact import Number, OverLimitError
 from grpo_env.verifiers.answers.extract import answer_in, final_answer
+from grpo_env.verifiers.answers.number import Number, OverLimitError
 from grpo_env.verifiers.answers.parse import parse
 from grpo_env.verifiers.answers.parsed import Formula, ParsedAnswer
 

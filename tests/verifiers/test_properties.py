@@ -17,8 +17,8 @@ from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.compare import Rules, compare
-from grpo_env.verifiers.answers.exact import read_number
 from grpo_env.verifiers.answers.normal import normal
+from grpo_env.verifiers.answers.number import read_number
 from grpo_env.verifiers.answers.parse import parse
 from grpo_env.verifiers.answers.units import same_unit
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
-from .exact import OverLimitError
 from .formulas import decide, is_constant, readable
+from .number import OverLimitError
 
 MEMORY = 2 * 2**30  # bytes of address space
 PATIENCE = 5.0  # seconds by the clock for one of processor time
@@ -80,7 +80,7 @@ class Algebra:
     """
 
     def __init__(self, memory: int = MEMORY) -> None:
-        self.worker = ProgramWorker(f"{__package__}.worker", str(memory))
+        self.worker = ProgramWorker(f"{__package__}.algebra_worker", str(memory))
         self._results: dict[_Comparison, bool] = {}
         self._too_slow: dict[_Comparison, float] = {}  # the longest time that was not enough
 

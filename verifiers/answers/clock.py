@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .brackets import split
-from .exact import Number
+from .number import Number
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer
 
 _HALF = r"\s?([ap])\.?\s?m\.?"

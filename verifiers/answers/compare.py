@@ -27,9 +27,9 @@ from math import floor
 from typing import Literal, TypeAlias, TypeGuard
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
-from .exact import Number, OverLimitError
 from .intervals import INFINITIES, real_set
 from .normal import squeezed
+from .number import Number, OverLimitError
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
 from .units import same_unit, split_unit
 from .wording import same_words

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from .brackets import items
-from .exact import Number
+from .number import Number
 from .parsed import Content, Formula, Group, ParsedAnswer
 
 INFINITIES = {"\\infty": 1, "-\\infty": -1}

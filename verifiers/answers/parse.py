@@ -10,9 +10,9 @@ from functools import lru_cache
 from ..arithmetic import equations
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
-from .exact import Number, OverLimitError, read_number
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
+from .number import Number, OverLimitError, read_number
 from .parsed import Content, Formula, Group, ParsedAnswer
 from .units import read_unit, split_unit
 from .wording import read_prose, read_words

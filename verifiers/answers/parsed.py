@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .exact import Number
+from .number import Number
 from .units import Unit
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..exact import OverLimitError, read_number
 from ..normal import normal
+from ..number import OverLimitError, read_number
 from ..parse import parse
 from ..parsed import Words
 from .boxed import NOT_CLOSED, boxed

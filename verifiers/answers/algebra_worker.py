@@ -20,7 +20,7 @@ from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 
 from grpo_env.killable_worker import ignore_interrupts, limit_memory, limit_processor_time, read_requests
 
-from .equality import Closeness, same
+from .sympy_equality import Closeness, same
 
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
