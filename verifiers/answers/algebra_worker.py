@@ -33,7 +33,7 @@ class UnreadableError(ValueError):
 
 
 class _Reader(_Latex2Sympy):  # type: ignore[misc]
-    """latex2sympy, made faster and to read fewer mixed numbers: by itself it reads ``2(3)``, ``(2)(3)`` and ``2 3`` as 5."""
+    """latex2sympy, but faster and with fewer mixed numbers: without this ``2(3)``, ``(2)(3)`` and ``2 3`` are 5."""
 
     def __init__(self, is_complex: bool, mode: Any) -> None:
         super().__init__(is_real=None if is_complex else True, config=ConversionConfig(lowercase_symbols=False))
