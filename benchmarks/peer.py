@@ -15,8 +15,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from grpo_env.core import Completion, Group, score_groups
 from grpo_env.trainer.engine.policy import load_model
+from grpo_env.trainer.optimizer import learning_rate
 from grpo_env.trainer.prompts import take
-from grpo_env.trainer.update import learning_rate
 
 Heard = Callable[[Ids, Rewards], None]
 
@@ -65,7 +65,7 @@ def trl_trainer(
         fused=True,
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: learning_rate(config, step) / config.optimizer.learning_rate
+        optimizer, lambda step: learning_rate(config.optimizer, step, config.steps) / config.optimizer.learning_rate
     )
     rows = config.prompts_per_step * config.group_size
     at_once = min(rows, more["per_device_train_batch_size"])

@@ -148,26 +148,31 @@ def ours(work: Work, listener: Listener) -> None:
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
-    collect_rollouts, record = loop.collect_rollouts, loop.record_step
+    sample_rollouts, score_rollouts, record = loop.sample_rollouts, loop.score_rollouts, loop.record_step
     begun = False
 
-    def heard_batch(*args: Any) -> Any:
+    def heard_sampling(*args: Any, **kwargs: Any) -> Any:
         nonlocal begun
         if not begun:
             listener.begin()
             begun = True
-        batch, tried = collect_rollouts(*args)
-        prompts, completions = ([getattr(one.rollout, name) for one in tried] for name in ("prompt_ids", "ids"))
-        listener.samples(prompts, completions, [one.score.value for one in tried])
-        return batch, tried
+        return sample_rollouts(*args, **kwargs)
+
+    def heard_scores(*args: Any) -> Any:
+        scored = score_rollouts(*args)
+        prompts, completions = ([getattr(row.rollout, name) for row in scored] for name in ("prompt_ids", "ids"))
+        listener.samples(prompts, completions, [row.score.value for row in scored])
+        return scored
 
     def heard_record(run: Run, *args: Any, **kwargs: Any) -> None:
         record(run, *args, **kwargs)
         if listener.step(run.policy.model):
             raise EnoughError
 
-    loop.collect_rollouts, loop.record_step = heard_batch, heard_record
-    listener.watch.put_on(loop, "collect_rollouts", "sample")
+    loop.sample_rollouts, loop.score_rollouts = heard_sampling, heard_scores  # type: ignore[assignment]
+    loop.record_step = heard_record
+    listener.watch.put_on(loop, "sample_rollouts", "sample")
+    listener.watch.put_on(loop, "score_rollouts", "sample")
     listener.watch.put_on(type(task.verifier), "score_groups", "score")
     listener.watch.put_on(loop, "update", "forward")
     listener.watch.put_on(torch.autograd, "backward", "backward")

@@ -30,8 +30,8 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 from grpo_env import load_task
 from grpo_env.core import Completion, Example
 from grpo_env.trainer.engine.policy import BUNDLED, load_policy
-from grpo_env.trainer.prompts import ask
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
 from grpo_env.verifiers.blocks import reasoning_span
 from grpo_env.verifiers.process import EquationSteps
 from grpo_env.verifiers.segments import spans
@@ -61,10 +61,9 @@ def sampled(split: str, problems: int, samples: int) -> Iterator[Row]:
     task, policy = load_task("arithmetic"), load_policy("bundled")
     examples = task.examples(split, problems)
     for at in range(0, len(examples), 16):
-        judged = roll_out(
-            policy, ask(task, examples[at : at + 16]), samples, max_new_tokens=64, temperature=1.0, seed="0"
-        )
-        rows = (label(one.example, one.rollout.text) for one in judged)
+        prompts = make_prompts(task, examples[at : at + 16])
+        sampled = sample_rollouts(policy, prompts, samples, max_new_tokens=64, temperature=1.0, seed="0")
+        rows = (label(row.example, row.rollout.text) for row in score_rollouts(policy, sampled))
         yield from (row for row in rows if row["steps"])
 
 

@@ -6,13 +6,78 @@ rewards are few, and a group's spread may be small next to its mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
 import torch
 from torch import Tensor
 
-from .config import Scale, Std, StepCredit
+from grpo_env.equality import TOLERANCE
 
-# Rewards closer than this, relative to their size, are equal: 0.1 + 0.2 and 0.3 must not become -1 and +1.
-EQUAL = 1e-9
+from .config import Scale, Std, StepCredit, TrainConfig
+from .step_tokens import completion_ends, step_token
+
+if TYPE_CHECKING:
+    from .engine.policy import Policy
+    from .rollout import ScoredRollout
+
+
+def token_advantages(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
+    """(B, T) float32 advantages of all completion tokens, by the config's supervision; 0 beyond a row's length."""
+    lengths = torch.tensor([len(row.rollout.ids) for row in rollouts])
+    scored = torch.tensor([row.score.scored for row in rollouts])
+    longest, size, settings = int(lengths.max()), config.group_size, config.advantage
+    options: dict[str, Any] = {
+        "scale": settings.scale,
+        "std": settings.std,
+        "leave_one_out": settings.leave_one_out,
+    }
+    # Factors of the rewards: 0 for truncated rows under ``truncated: zero``.
+    factors = torch.tensor([settings.truncated != "zero" or row.rollout.finish == "stop" for row in rollouts])
+    total = torch.zeros(len(rollouts), longest, dtype=torch.float64)
+    if config.supervision != "process":
+        if settings.normalize == "parts":
+            values, weights = _part_values(rollouts)
+            outcome = decoupled_advantages(values * factors[:, None], weights, scored, size, **options)
+        else:
+            rewards = torch.tensor([row.score.value or 0.0 for row in rollouts], dtype=torch.float64)
+            outcome = outcome_advantages(rewards * factors, scored, size, **options)
+        total += outcome[:, None]
+    if config.supervision != "outcome":
+        rewards, tokens, mask = _step_rewards(policy, rollouts)
+        process = process_advantages(
+            rewards * factors[:, None], tokens, mask, scored, size, longest, credit=settings.step_credit, **options
+        )
+        total += process * (settings.process_weight if config.supervision == "both" else 1.0)
+    return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
+
+
+def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor]:
+    """(B, K) values of the weighted parts of all tasks, 0 if unscored, and their weights, 0 in other tasks' rows."""
+    parts = [[part for part in row.score.parts if part.weight] for row in rollouts]
+    counts = {row.task: len(row_parts) for row, row_parts in zip(rollouts, parts, strict=True)}
+    starts = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
+    values, weights = (torch.zeros(len(rollouts), sum(counts.values()), dtype=torch.float64) for _ in range(2))
+    for index, (row, row_parts) in enumerate(zip(rollouts, parts, strict=True)):
+        for column, part in enumerate(row_parts, start=starts[row.task]):
+            values[index, column], weights[index, column] = part.value or 0.0, part.weight
+    return values, weights
+
+
+def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
+    """(B, S) step rewards, the tokens on which the steps end, and a mask of the steps that exist."""
+    most = max(1, *(len(row.score.steps) for row in rollouts))
+    rewards = torch.zeros(len(rollouts), most, dtype=torch.float64)
+    tokens = torch.zeros(len(rollouts), most, dtype=torch.long)
+    mask = torch.zeros(len(rollouts), most, dtype=torch.bool)
+    for index, row in enumerate(rollouts):
+        ends = completion_ends(policy.decode, row.rollout) if row.score.steps else []
+        for column, step in enumerate(row.score.steps):
+            rewards[index, column] = step.value
+            tokens[index, column] = step_token(ends, step.end)
+            mask[index, column] = True
+    return rewards, tokens, mask
 
 
 def outcome_advantages(
@@ -40,7 +105,7 @@ def outcome_advantages(
     Returns:
         (B,) advantages, float64.
     """
-    return _normalise(rewards[:, None], scored[:, None], group_size, scale, std, leave_one_out, eps)[:, 0]
+    return _normalize(rewards[:, None], scored[:, None], group_size, scale, std, leave_one_out, eps)[:, 0]
 
 
 def decoupled_advantages(
@@ -56,7 +121,7 @@ def decoupled_advantages(
     """GDPO (Liu et al. 2026): the advantages of each part of the reward by itself, added up by weight.
 
     So two parts with different spreads keep their say, and rewards that differ in their parts but not in their total
-    differ in advantage. The sums are centred and divided by their deviation over the whole batch.
+    differ in advantage. The sums are centered and divided by their deviation over the whole batch.
 
     Args:
         part_rewards: (B, K) values of K parts.
@@ -70,7 +135,7 @@ def decoupled_advantages(
     total = torch.zeros(len(part_rewards), dtype=torch.float64)
     for rewards, weight in zip(part_rewards.T, weights.T, strict=True):
         total += weight * outcome_advantages(rewards, scored, group_size, **options)  # type: ignore[arg-type]
-    return _normalise(total[:, None], scored[:, None], len(total), "group", std, False, 0.0)[:, 0]
+    return _normalize(total[:, None], scored[:, None], len(total), "group", std, False, 0.0)[:, 0]
 
 
 def process_advantages(
@@ -106,28 +171,28 @@ def process_advantages(
         (B, T) advantages, float64; 0 after a row's last step.
     """
     mask = step_mask & scored[:, None]
-    steps = _normalise(step_rewards, mask, group_size, scale, std, leave_one_out, eps)
-    places = step_tokens.where(mask, 0)
-    paid = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
+    steps = _normalize(step_rewards, mask, group_size, scale, std, leave_one_out, eps)
+    index = step_tokens.where(mask, 0)
+    zeros = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
     if credit == "min":
-        worst = paid.fill_(torch.inf).scatter_reduce_(1, places, steps.where(mask, torch.inf), "amin")
-        to_come = worst.flip(1).cummin(1).values.flip(1)
-        return to_come.where(to_come.isfinite(), 0.0)
-    to_come = _to_come(paid.scatter_add(1, places, steps))
+        lowest = zeros.fill_(torch.inf).scatter_reduce_(1, index, steps.where(mask, torch.inf), "amin")
+        remaining = lowest.flip(1).cummin(1).values.flip(1)
+        return remaining.where(remaining.isfinite(), 0.0)
+    remaining = _suffix_sums(zeros.scatter_add(1, index, steps))
     if credit == "mean":
-        return to_come / _to_come(paid.scatter_add(1, places, mask.to(paid.dtype))).clamp(min=1)
-    return to_come
+        return remaining / _suffix_sums(zeros.scatter_add(1, index, mask.to(zeros.dtype))).clamp(min=1)
+    return remaining
 
 
-def _to_come(paid: Tensor) -> Tensor:
-    """Of (B, T) numbers the sum from each place to the end of its row."""
-    return paid.flip(1).cumsum(1).flip(1)
+def _suffix_sums(values: Tensor) -> Tensor:
+    """(B, T) sums from each position to the end of its row."""
+    return values.flip(1).cumsum(1).flip(1)
 
 
-def _normalise(
+def _normalize(
     values: Tensor, mask: Tensor, group_size: int, scale: Scale, std: Std, leave_one_out: bool, eps: float
 ) -> Tensor:
-    """Centre and scale (B, S) values over each group's G x S pool; 0 where ``mask`` is False."""
+    """Center and scale (B, S) values over each group's G x S pool; 0 where ``mask`` is False."""
     pools = values.double().where(mask, 0.0).view(-1, group_size, values.shape[1])
     present = mask.view_as(pools)
     count = present.sum((1, 2), keepdim=True)
@@ -137,7 +202,7 @@ def _normalise(
     if leave_one_out:
         others = count - present.sum(2, keepdim=True)
         baseline = ((total - pools.sum(2, keepdim=True)) / others.clamp(min=1)).where(others > 0, mean)
-    centred = (pools - baseline).where(present & ~_equal(pools, present), 0.0)
+    centered = (pools - baseline).where(present & ~_equal(pools, present), 0.0)
     if scale == "group":
         square = (pools - mean).where(present, 0.0).square().sum((1, 2), keepdim=True)
         deviation = (square / (count - int(std == "sample")).clamp(min=1)).sqrt()
@@ -146,9 +211,9 @@ def _normalise(
         enough = everything.numel() > 1
         deviation = everything.std(correction=int(std == "sample")) if enough else torch.zeros_like(total)
     else:
-        return centred.view_as(values)
-    # Where the deviation is 0 every value is centred to 0 already; the 1 only keeps 0 / 0 away.
-    return (centred / (deviation + eps).where(deviation > 0, 1.0)).view_as(values)
+        return centered.view_as(values)
+    # Where the deviation is 0, all centered values are 0 already; dividing by 1 avoids 0 / 0.
+    return (centered / (deviation + eps).where(deviation > 0, 1.0)).view_as(values)
 
 
 def _equal(pools: Tensor, present: Tensor) -> Tensor:
@@ -156,4 +221,4 @@ def _equal(pools: Tensor, present: Tensor) -> Tensor:
     high = pools.where(present, -torch.inf).amax((1, 2), keepdim=True)
     low = pools.where(present, torch.inf).amin((1, 2), keepdim=True)
     size = torch.maximum(high.abs(), low.abs()).clamp(min=1.0)
-    return ~(high - low > EQUAL * size)
+    return ~(high - low > TOLERANCE * size)

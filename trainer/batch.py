@@ -1,205 +1,157 @@
-"""From scored rollouts to the tensors of an update."""
+"""The tensors of an update: the rows that have a gradient, packed into micro-batches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Any
 
 import torch
+from accelerate.utils import gather_object
 from torch import Tensor
 
-from .advantages import decoupled_advantages, outcome_advantages, process_advantages
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampler import Rollout
+from .engine.sharding.weights import is_sharded
 from .rollout import ScoredRollout, rank_slice
-from .step_tokens import step_token, token_ends
 
 
 @dataclass
 class MicroBatch:
-    """Rows that go through the model together.
+    """Rows that go through the model together: R completions, padded on the right to T tokens.
 
-    ``old_logp`` and ``ref_logp`` (rows, T) are filled in by the first update. ``sampler_logp`` is 0 where no token is.
+    ``old_logp`` is set by the first update, ``ref_logp`` by ``add_reference_logp``. ``sampler_logp`` is 0 where there
+    is no token.
     """
 
-    prompts: list[list[int]]  # of each row
-    ids: Tensor  # (rows, T) completion tokens, padded on the right
-    completion_mask: Tensor  # (rows, T)
-    advantages: Tensor  # (rows, T)
-    sampler_logp: Tensor  # (rows, T)
-    old_logp: Tensor | None = None
-    ref_logp: Tensor | None = None
+    prompts: list[list[int]]  # R prompts
+    ids: Tensor  # (R, T) int64, completion tokens
+    completion_mask: Tensor  # (R, T) bool, True where there is a token
+    advantages: Tensor  # (R, T) float32
+    sampler_logp: Tensor  # (R, T) float32
+    old_logp: Tensor | None = None  # (R, T) float32
+    ref_logp: Tensor | None = None  # (R, T) float32
+
+    def __post_init__(self) -> None:
+        rows, dtypes = (len(self.prompts), *self.ids.shape[1:]), {"ids": torch.int64, "completion_mask": torch.bool}
+        for name in ("ids", "completion_mask", "advantages", "sampler_logp", "old_logp", "ref_logp"):
+            _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
 
     def halves(self) -> list[MicroBatch]:
-        """Its rows in two micro-batches; itself, where it has one."""
+        """Its rows in two micro-batches; a single row stays as it is."""
         middle = len(self.prompts) // 2
         parts = (slice(0, middle), slice(middle, None)) if middle else (slice(None),)
-        filled = {name: value for name, value in vars(self).items() if value is not None}
-        return [replace(self, **{name: value[part] for name, value in filled.items()}) for part in parts]
+        values = {name: value for name, value in vars(self).items() if value is not None}
+        return [replace(self, **{name: value[part] for name, value in values.items()}) for part in parts]
 
     def positions(self, *, shared: bool) -> int:
-        """Token positions, padding included, as ``pack`` counts them."""
-        copies = set(map(tuple, self.prompts)) if shared else self.prompts
-        return len(copies) * max(map(len, self.prompts)) + self.ids.numel()
+        """Token positions, padding included, as ``pack_rows`` counts them."""
+        prompts = set(map(tuple, self.prompts)) if shared else self.prompts
+        return len(prompts) * max(map(len, self.prompts)) + self.ids.numel()
 
 
 @dataclass
 class Batch:
-    """One step's samples. ``lengths`` are of all rows that count in the loss, with or without a gradient.
+    """The rows of one step: B of all processes, of which N count in the loss.
 
-    ``fits`` is the ``engine.micro_batch_tokens`` to go on with, where memory has run out.
+    ``micro_batches`` are those of this process. ``reduced_tokens`` is the ``engine.micro_batch_tokens`` to go on with
+    after memory ran out.
     """
 
-    advantages: Tensor  # (B, T), 0 beyond a row's length
-    lengths: Tensor  # (rows that count,)
+    advantages: Tensor  # (B, T) float32, 0 beyond a row's length
+    lengths: Tensor  # (N,) int64, completion lengths of the rows that count, with or without a gradient
     micro_batches: list[MicroBatch]
-    uniform_groups: int
-    fits: int | None = None
+    uniform_groups: int  # groups whose advantages are all 0
+    reduced_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        _check("advantages", self.advantages, self.advantages.shape[:2], torch.float32)
+        _check("lengths", self.lengths, self.lengths.shape[:1], torch.int64)
 
 
-def collate(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig) -> Batch:
-    """Advantages of all rows, and micro-batches of this process's rows that have a gradient.
+def _check(name: str, tensor: Tensor | None, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    if tensor is not None and (tensor.shape != shape or tensor.dtype != dtype):
+        raise ValueError(f"{name}: expected {dtype} of shape {tuple(shape)}, got {tensor.dtype} {tuple(tensor.shape)}")
+
+
+def pack_batch(
+    policy: Policy,
+    rollouts: Sequence[ScoredRollout],
+    advantages: Tensor,
+    config: TrainConfig,
+    micro_batch_tokens: int,
+) -> Batch:
+    """Pack the rows that have a gradient into micro-batches of at most ``micro_batch_tokens`` token positions.
 
     The loss leaves out unscored rows and, under ``advantage.truncated: mask``, truncated rows. Rows whose advantages
     are all 0 count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
     gradient.
-    """
-    advantages = token_advantages(policy, judged, config)
-    scored = torch.tensor([one.score.scored for one in judged])
-    counts = scored.clone()
-    if config.advantage.truncated == "mask":
-        counts &= torch.tensor([one.rollout.finish == "stop" for one in judged])
-    always = config.kl.coef > 0 or config.loss.entropy_coef != 0
-    useful = counts & ((advantages != 0).any(1) | always)
-    lengths = [len(one.rollout.ids) for one in judged]
-    flat = (advantages == 0).all(1).view(-1, config.group_size).all(1)
-
-    own, size = rank_slice(policy.accelerator, len(flat)), config.group_size
-    parts = pack(
-        [[row for row in range(at * size, (at + 1) * size) if useful[row]] for at in range(own.start, own.stop)],
-        [len(one.rollout.prompt_ids) for one in judged],
-        lengths,
-        config.engine.micro_batch_tokens,
-        shared=policy.shares_prompts,
-    )
-    return Batch(
-        advantages=advantages,
-        lengths=torch.tensor(lengths)[counts],
-        micro_batches=[
-            _micro_batch([judged[row].rollout for row in part], advantages[part], policy.device) for part in parts
-        ],
-        uniform_groups=int(flat.sum()),
-    )
-
-
-def pack(
-    groups: Sequence[Sequence[int]], prompts: Sequence[int], lengths: Sequence[int], budget: int, *, shared: bool
-) -> list[list[int]]:
-    """Rows in micro-batches of at most ``budget`` token positions, padding included; a larger row goes by itself.
 
     Args:
-        groups: the rows of each group, which have their prompt in common.
+        policy: the policy to train; micro-batches are of this process's groups, on its device.
+        rollouts: B rows of all processes, the rows of a group adjacent.
+        advantages: (B, T), see ``token_advantages``.
+        config: the settings.
+        micro_batch_tokens: as in ``pack_rows``.
+    """
+    counts = torch.tensor([row.score.scored for row in rollouts])
+    if config.advantage.truncated == "mask":
+        counts &= torch.tensor([row.rollout.finish == "stop" for row in rollouts])
+    always = config.kl.coef > 0 or config.loss.entropy_coef != 0
+    has_gradient = counts & ((advantages != 0).any(1) | always)
+    lengths = [len(row.rollout.ids) for row in rollouts]
+    size = config.group_size
+    uniform = (advantages == 0).all(1).view(-1, size).all(1)
+    groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
+    parts = pack_rows(
+        [[row for row in group if has_gradient[row]] for group in groups[rank_slice(policy.accelerator, len(groups))]],
+        [len(row.rollout.prompt_ids) for row in rollouts],
+        lengths,
+        micro_batch_tokens,
+        shared=policy.shares_prompts,
+    )
+    micro_batches = [
+        _micro_batch([rollouts[row].rollout for row in part], advantages[part], policy.device) for part in parts
+    ]
+    if is_sharded(policy):  # all processes must make the same number of passes
+        micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
+    return Batch(advantages, torch.tensor(lengths)[counts], micro_batches, int(uniform.sum()))
+
+
+def pack_rows(
+    groups: Sequence[Sequence[int]], prompts: Sequence[int], lengths: Sequence[int], budget: int, *, shared: bool
+) -> list[list[int]]:
+    """Rows in micro-batches of at most ``budget`` token positions, padding included; a larger row is alone in its own.
+
+    Rows of similar length come together, so that there is little padding, but the rows of a group stay adjacent.
+
+    Args:
+        groups: the rows of each group, which share a prompt.
         prompts: prompt length of every row.
         lengths: completion length of every row.
-        budget: token positions that a micro-batch may have.
-        shared: whether rows of one group count their prompt once.
-
-    Rows of like length come together, so that there is little padding, but a group's rows stay side by side.
+        budget: maximum token positions of a micro-batch.
+        shared: whether the rows of a group count their prompt once.
     """
     ordered = sorted((group for group in groups if group), key=lambda group: max(lengths[row] for row in group))
-    rows = [
-        (row, number) for number, group in enumerate(ordered) for row in sorted(group, key=lambda row: lengths[row])
-    ]
     parts: list[list[int]] = []
-    held: list[tuple[int, int]] = []
-    for each in rows:
-        tried = [*held, each]
-        prompt, longest = max(prompts[row] for row, _ in tried), max(lengths[row] for row, _ in tried)
-        copies = len({number for _, number in tried}) if shared else len(tried)
-        if held and copies * prompt + len(tried) * longest > budget:
-            parts, tried = [*parts, [row for row, _ in held]], [each]
-        held = tried
-    return [*parts, [row for row, _ in held]] if held else parts
-
-
-def token_advantages(policy: Policy, judged: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
-    """(B, T) float32 advantages of every completion token under the config's supervision; 0 beyond a row's length."""
-    lengths = torch.tensor([len(one.rollout.ids) for one in judged])
-    scored = torch.tensor([one.score.scored for one in judged])
-    longest, group_size = int(lengths.max()), config.group_size
-    total = torch.zeros(len(judged), longest, dtype=torch.float64)
-    options: dict[str, Any] = {
-        "scale": config.advantage.scale,
-        "std": config.advantage.std,
-        "leave_one_out": config.advantage.leave_one_out,
-    }
-    paid = torch.tensor([config.advantage.truncated != "zero" or one.rollout.finish == "stop" for one in judged])
-    if config.supervision != "process":
-        if config.advantage.normalize == "parts":
-            values, weights = _parts(judged)
-            outcome = decoupled_advantages(values * paid[:, None], weights, scored, group_size, **options)
-        else:
-            rewards = torch.tensor([one.score.value or 0.0 for one in judged], dtype=torch.float64)
-            outcome = outcome_advantages(rewards * paid, scored, group_size, **options)
-        total += outcome[:, None]
-    if config.supervision != "outcome":
-        rewards, tokens, mask = _steps(policy, judged)
-        process = process_advantages(
-            rewards * paid[:, None],
-            tokens,
-            mask,
-            scored,
-            group_size,
-            longest,
-            credit=config.advantage.step_credit,
-            **options,
-        )
-        total += process * (config.advantage.process_weight if config.supervision == "both" else 1.0)
-    return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
-
-
-def _parts(judged: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor]:
-    """(B, K) values of all tasks' parts that count, 0 where unscored, and their weights, 0 in other tasks' rows."""
-    rows = [[part for part in one.score.parts if part.weight] for one in judged]
-    tasks = {one.task: len(row) for one, row in zip(judged, rows, strict=True)}
-    starts = dict(zip(tasks, accumulate(tasks.values(), initial=0), strict=False))
-    values, weights = (torch.zeros(len(judged), sum(tasks.values()), dtype=torch.float64) for _ in range(2))
-    for number, (one, row) in enumerate(zip(judged, rows, strict=True)):
-        for place, part in enumerate(row, start=starts[one.task]):
-            values[number, place], weights[number, place] = part.value or 0.0, part.weight
-    return values, weights
-
-
-def _steps(policy: Policy, judged: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, S) step rewards, the tokens they are paid on, and which of them exist."""
-    most = max(1, *(len(one.score.steps) for one in judged))
-    rewards = torch.zeros(len(judged), most, dtype=torch.float64)
-    tokens = torch.zeros(len(judged), most, dtype=torch.long)
-    mask = torch.zeros(len(judged), most, dtype=torch.bool)
-    for row, one in enumerate(judged):
-        ends = completion_ends(policy, one.rollout) if one.score.steps else []
-        for index, step in enumerate(one.score.steps):
-            rewards[row, index] = step.value
-            tokens[row, index] = step_token(ends, step.end)
-            mask[row, index] = True
-    return rewards, tokens, mask
-
-
-def completion_ends(policy: Policy, rollout: Rollout) -> list[int]:
-    """``token_ends`` of a rollout's ids; its end token adds no characters."""
-    if rollout.finish == "stop":
-        return [*token_ends(policy.decode, rollout.ids[:-1]), len(rollout.text)]
-    return token_ends(policy.decode, rollout.ids)
+    current: list[tuple[int, int]] = []  # rows of the micro-batch being filled, with the number of their group
+    for number, group in enumerate(ordered):
+        for row in sorted(group, key=lambda row: lengths[row]):
+            extended = [*current, (row, number)]
+            prompt, completion = max(prompts[r] for r, _ in extended), max(lengths[r] for r, _ in extended)
+            copies = len({n for _, n in extended}) if shared else len(extended)
+            if current and copies * prompt + len(extended) * completion > budget:
+                parts.append([r for r, _ in current])
+                extended = [(row, number)]
+            current = extended
+    return [*parts, [r for r, _ in current]] if current else parts
 
 
 def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
-    """The micro-batches, and some of nothing, so that there are ``count``."""
+    """The micro-batches, with empty ones appended, so that there are ``count``."""
     ids = torch.zeros(1, 1, dtype=torch.long, device=device)
-    nothing = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())
-    return [*micro_batches, *[nothing] * (count - len(micro_batches))]
+    empty = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())
+    return [*micro_batches, *[empty] * (count - len(micro_batches))]
 
 
 def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:

@@ -1,20 +1,24 @@
-"""``grpo_env eval``: how good a model is on a task's held-out examples, and how sure that is."""
+"""Evaluation on held-out examples: rollouts, their means, pass@k, and ``grpo_env eval``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grpo_env.confidence_intervals import Interval, bootstrap, pass_at_k, wilson
+from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task, load_task
 
-if TYPE_CHECKING:
-    from .rollout import ScoredRollout
+from .config import TrainConfig, flatten
+from .engine.policy import Policy, load_policy
+from .engine.stepwise_decoding import with_cuda_graphs
+from .prompts import make_prompts
+from .rollout import ScoredRollout, sample_rollouts, score_rollouts
 
-# The settings of training that an evaluation shares.
+# The settings of training that apply to an evaluation.
 SETTINGS = (
     "model",
     "seed",
@@ -40,19 +44,17 @@ def run_eval(
     Args:
         task: a task, or its name or file.
         model: ``bundled``, a folder or a hub id; default: the task's own.
-        samples: sampled completions per problem, for pass@k with k = 1, 2, 4, … up to it.
+        samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
-        settings: any of ``SETTINGS``, as in training; the task's ``train`` section gives their defaults.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
     Returns:
-        ``greedy`` and ``sampled`` means (see ``summarise``) and ``pass@k``, each of the latter and the greedy
-        accuracy with its 95 % interval. Raises ``UsageError``.
-    """
-    from .config import TrainConfig, flatten
-    from .engine.policy import load_policy
-    from .engine.stepwise_decoding import with_cuda_graphs
-    from .rollout import evaluate
+        ``greedy`` and ``sampled`` means (see ``summarize``) and ``pass@k``. pass@k and the greedy accuracy have 95 %
+        confidence intervals.
 
+    Raises:
+        UsageError: wrong settings, an unusable model or task.
+    """
     task = load_task(task) if isinstance(task, str) else task
     chosen = {**flatten(settings, "eval"), **({"model": model} if model else {})}
     config = TrainConfig.from_mapping(chosen, "eval", defaults=task.defaults)
@@ -72,32 +74,59 @@ def run_eval(
         "temperature": config.sampling.temperature,
         "max_new_tokens": config.sampling.max_new_tokens,
         "seed": config.seed,
-        "greedy": summarise(greedy),
+        "greedy": summarize(greedy),
         "greedy_interval": accuracy_interval(greedy),
-        "sampled": summarise(sampled),
+        "sampled": summarize(sampled),
         **_pass_at(sampled, samples, config.seed),
     }
 
 
-def summarise(judged: Sequence[ScoredRollout]) -> dict[str, float]:
+def evaluate(
+    policy: Policy, task: Task, examples: Sequence[Example], config: TrainConfig, *, samples: int, step: int = 0
+) -> list[ScoredRollout]:
+    """Sample and score ``samples`` completions of every example, or one greedy completion if ``samples`` is 0.
+
+    As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
+    """
+    group_size = max(1, samples)
+    chunk = max(1, config.prompts_per_step * config.group_size // group_size)
+    rollouts: list[ScoredRollout] = []
+    # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the examples.
+    order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
+    for start in range(0, len(order), chunk):
+        sampled = sample_rollouts(
+            policy,
+            make_prompts(task, [examples[index] for index in order[start : start + chunk]], step),
+            group_size,
+            max_new_tokens=config.sampling.max_new_tokens,
+            temperature=config.sampling.temperature if samples else 0.0,
+            seed=f"{config.seed}/eval",
+        )
+        rollouts += score_rollouts(policy, sampled)
+    groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
+    return [rollout for index in range(len(examples)) for rollout in groups[index]]
+
+
+def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
 
-    Unscored completions are left out of each mean; ``unscored`` is the share without a reward. Of several tasks,
-    ``TASK/accuracy`` and ``TASK/reward`` are those of each.
+    Unscored completions are left out of each mean; ``unscored`` is the fraction without a reward. For several tasks,
+    ``TASK/accuracy`` and ``TASK/reward`` are the means of each task.
     """
     values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
-    several = len({one.task for one in judged}) > 1
-    for one in judged:
-        found = {"accuracy": one.right, "reward": one.score.value}
-        found |= {f"parts/{part.name}": part.value for part in one.score.parts}
-        found |= {f"{one.task}/{name}": found[name] for name in ("accuracy", "reward") if several}
-        for name, value in found.items():
+    several_tasks = len({rollout.task for rollout in rollouts}) > 1
+    for rollout in rollouts:
+        row = {"accuracy": rollout.correct, "reward": rollout.score.value}
+        row |= {f"parts/{part.name}": part.value for part in rollout.score.parts}
+        if several_tasks:
+            row |= {f"{rollout.task}/{name}": row[name] for name in ("accuracy", "reward")}
+        for name, value in row.items():
             values.setdefault(name, []).append(value)
     return {
-        **{name: fmean(scored) if (scored := _known(found)) else math.nan for name, found in values.items()},
-        "length": fmean(len(one.rollout.ids) for one in judged),
-        "truncated": fmean(one.rollout.finish == "length" for one in judged),
-        "unscored": fmean(not one.score.scored for one in judged),
+        **{name: fmean(scored) if (scored := _known(column)) else math.nan for name, column in values.items()},
+        "length": fmean(len(rollout.rollout.ids) for rollout in rollouts),
+        "truncated": fmean(rollout.rollout.finish == "length" for rollout in rollouts),
+        "unscored": fmean(not rollout.score.scored for rollout in rollouts),
     }
 
 
@@ -105,23 +134,22 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def accuracy_interval(judged: Sequence[ScoredRollout]) -> Interval:
-    """95 % interval of the mean metric of one completion a problem: Wilson's if it is 0 or 1, else by bootstrap."""
-    values = _known(one.right for one in judged)
+def accuracy_interval(rollouts: Sequence[ScoredRollout]) -> Interval:
+    """95 % interval of the mean metric of one completion per problem: Wilson's for values 0 and 1, else bootstrap."""
+    values = _known(rollout.correct for rollout in rollouts)
     if set(values) <= {0.0, 1.0}:
         return wilson(sum(values), len(values))
     return bootstrap(values)
 
 
-def _pass_at(judged: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
-    """pass@k for k = 1, 2, 4, ... up to ``samples``. Right is a metric of 1; unscored completions do not count."""
+def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
+    """pass@k for k = 1, 2, 4, ... and ``samples``. Correct means a metric of 1; unscored completions are left out."""
     groups = [
-        [one.right for one in judged[at : at + samples] if one.right is not None]
-        for at in range(0, len(judged), samples)
+        _known(row.correct for row in rollouts[start : start + samples]) for start in range(0, len(rollouts), samples)
     ]
     result: dict[str, Any] = {}
     for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
-        chances = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
-        if chances:
-            result[f"pass@{k}"] = {"value": fmean(chances), "interval": bootstrap(chances, seed)}
+        probabilities = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
+        if probabilities:
+            result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": bootstrap(probabilities, seed)}
     return result

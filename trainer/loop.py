@@ -1,4 +1,4 @@
-"""The algorithm: GRPO (Shao et al. 2024, DeepSeekMath, algorithm 1) on a task, from the first sample to the last."""
+"""The training loop: GRPO (Shao et al. 2024, DeepSeekMath, algorithm 1) on a task or several."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import Task
 
-from .batch import collate
+from .advantages import token_advantages
+from .batch import pack_batch
 from .config import TrainConfig
-from .rollout import collect_rollouts
+from .dynamic_sampling import GroupSelection
+from .prompts import sample_prompts
+from .reference import add_reference_logp
+from .rollout import sample_rollouts, score_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
@@ -32,7 +36,8 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
 
     Raises:
         UsageError: wrong settings, an unusable model or task, a run folder that exists.
-        RunError: the run cannot go on: too much unscored, a loss that is not finite, a full disk, Ctrl-C.
+        RunError: the run cannot continue: too many unscored completions, a loss that is not finite, a full disk,
+            Ctrl-C.
     """
     mixture = Mixture.of(task) if isinstance(task, Task) else load_mixture(task) if isinstance(task, str) else task
     TrainConfig.from_mapping(mixture.defaults, f"{mixture.source}: train")
@@ -43,9 +48,9 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
 
 
 def resume(run_dir: str | Path) -> Result:
-    """Go on with a run from its last sound checkpoint, to the numbers that it would have reached undisturbed.
+    """Resume a run from its last valid checkpoint. It reaches the numbers of an uninterrupted run.
 
-    Raises ``UsageError`` for a folder that is no run and for a run that is finished; ``RunError`` as ``train`` does.
+    Raises ``UsageError`` for a folder that is not a run, and for a finished run; ``RunError`` as ``train`` does.
     """
     folder, mixture, config = RunFolder.reopen(Path(run_dir))
     if (folder.path / MODEL).exists():
@@ -55,7 +60,7 @@ def resume(run_dir: str | Path) -> Result:
 
 
 def learn(run: Run, start: int) -> Result:
-    """The loop. ``done`` counts finished updates, so that what is saved is always the end of a step."""
+    """The training loop. ``done`` counts complete updates, so that a checkpoint is always of the end of a step."""
     policy, config, done = run.policy, run.config, start
     start_recording(run, start)
     try:
@@ -63,16 +68,41 @@ def learn(run: Run, start: int) -> Result:
             evaluate_if_due(run, step)
             run.save_if_due(step)
             began = time.perf_counter()
-            judged, tried = collect_rollouts(policy, run.samplers, config, step)
-            check_unscored(run, tried, step)
-            sampled = time.perf_counter()
-            batch = collate(policy, judged, run.config)
+
+            # Sample G completions of each of P prompts, and score them. Scoring begins in the background as soon as a
+            # group is complete. There is one round, unless dynamic sampling replaces groups without a gradient.
+            groups = GroupSelection(config, policy.accelerator.num_processes)
+            while groups.missing:
+                prompts = sample_prompts(run.samplers, config.prompts_per_step, step, f"{config.seed}{groups.seed}")
+                sampled = sample_rollouts(
+                    policy,
+                    prompts[: groups.missing],
+                    config.group_size,
+                    max_new_tokens=config.sampling.max_new_tokens,
+                    temperature=config.sampling.temperature,
+                    seed=f"{config.seed}/{step}{groups.seed}",
+                )
+                groups.add(score_rollouts(policy, sampled))
+            rollouts = groups.selected
+            check_unscored(run, groups.sampled, step)
+            sampling_ended = time.perf_counter()
+
+            # Rewards become one advantage per token.
+            advantages = token_advantages(policy, rollouts, config)
+
+            # Pack the rows that have a gradient into micro-batches.
+            batch = pack_batch(policy, rollouts, advantages, config, run.micro_batch_tokens)
+
+            # Update the policy: loss, backward, optimizer.
             with uninterrupted():
-                stats = update(policy, run.optimizer, run.reference, batch, config, step)
+                if run.reference is not None:
+                    add_reference_logp(policy, run.reference, batch, config.sampling.temperature)
+                stats = update(policy, run.optimizer, batch, config, step)
                 done = step + 1
                 run.sync_reference_if_due(done)
                 run.keep_micro_batch_size(batch)
-                record_step(run, step, judged, tried, batch, stats, (began, sampled, time.perf_counter()))
+                times = (began, sampling_ended, time.perf_counter())
+                record_step(run, step, rollouts, groups.sampled, batch, stats, times)
         evaluate_if_due(run, config.steps)
         return finish(run)
     except (KeyboardInterrupt, RunError) as error:

@@ -6,50 +6,10 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from .config import Aggregation, ImportanceLevel, KLEstimator, Surrogate
-
-# Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
-CHUNK = 2**23
-
-
-def token_logp(
-    states: Tensor,
-    head: Callable[[Tensor], Tensor],
-    ids: Tensor,
-    vocabulary: int,
-    temperature: float,
-    entropy_gradient: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """Log-probability of ``ids`` (N,) after ``states`` (N, D) at a temperature, and the entropy there, both (N,).
-
-    ``head`` makes logits (n, V) of states (n, D). Logits and their float32 softmax are made in chunks, and again in the
-    backward pass, so that only the states stay in memory. The entropy has a gradient only where one is asked for.
-    """
-    rows = max(1, CHUNK // vocabulary)
-    if len(ids) <= rows:
-        return _softmax_chunk(states, head, ids, temperature, entropy_gradient)
-    done = [
-        checkpoint(_softmax_chunk, part, head, wanted, temperature, entropy_gradient, use_reentrant=False)
-        for part, wanted in zip(torch.split(states, rows), torch.split(ids, rows), strict=True)
-    ]
-    return torch.cat([logp for logp, _ in done]), torch.cat([entropy for _, entropy in done])
-
-
-def _softmax_chunk(
-    states: Tensor, head: Callable[[Tensor], Tensor], ids: Tensor, temperature: float, entropy_gradient: bool
-) -> tuple[Tensor, Tensor]:
-    logits = head(states).float()
-    everything = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
-    logp = everything.gather(-1, ids[..., None]).squeeze(-1)
-    with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
-        entropy = -(everything.exp() * everything).nan_to_num(0.0).sum(-1)
-    return logp, entropy
 
 
 def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: ImportanceLevel) -> Tensor:

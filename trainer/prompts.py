@@ -1,4 +1,4 @@
-"""Which prompts a step takes: of which tasks, and in a new order every epoch, easy ones first, or the unmastered."""
+"""Which prompts a step takes: their tasks and their order (shuffled every epoch, easy first, or by pass rate)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .config import TrainConfig
     from .rollout import ScoredRollout
 
-# Examples that are always right still come now and then, or nobody would see that they are forgotten.
-MASTERED = 0.05
+# Weight of examples with a pass rate of 1: they are still sampled now and then, in case the model forgets them.
+MIN_WEIGHT = 0.05
 
 
 class Prompt(NamedTuple):
-    """An example to put to the model, and the verifier that judges the answers."""
+    """An example to sample completions for, and the verifier that scores them."""
 
     task: Task
     verifier: Verifier
@@ -34,13 +34,13 @@ class Prompt(NamedTuple):
 
 
 class PromptSampler:
-    """A task's training examples, and its weight beside other tasks.
+    """A task's training examples in the order of the curriculum, and the task's weight.
 
     Under ``curriculum.mode: pass_rate``, ``rates`` holds the mean metric of each example's last group, by id.
     """
 
     def __init__(self, task: Task, weight: float, config: TrainConfig) -> None:
-        """Raises ``UsageError`` where ``curriculum.difficulty`` is no number in every example."""
+        """Raises ``UsageError`` if ``curriculum.difficulty`` does not give a number for every example."""
         self.task, self.weight = task, weight
         self.rates: dict[str, float] = {}
         self._config = config
@@ -49,39 +49,38 @@ class PromptSampler:
             self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 
     def take(self, count: int, step: int, seed: str) -> list[Example]:
-        """The ``count`` examples of a step (0-based): a function of its arguments, and of ``rates`` where they count.
+        """The ``count`` examples of a step (0-based): a function of the arguments and, for ``pass_rate``, of ``rates``.
 
-        ``schedule``: among the easiest, whose share grows by a straight line to all of them (curriculum sampling);
-        ``pass_rate``: with probability in proportion to 1 - rate (prioritised sampling). Both after Kimi k1.5 (Kimi
+        ``schedule``: from the easiest examples, whose fraction grows linearly to 1 (curriculum sampling);
+        ``pass_rate``: with probability proportional to 1 - rate (prioritized sampling). Both follow Kimi k1.5 (Kimi
         Team 2025, section 2.3.3).
         """
-        config, size = self._config, len(self.examples)
-        if config.curriculum.mode == "pass_rate":
-            draws = random.Random(f"{seed}/order/{step}")
+        config, size = self._config.curriculum, len(self.examples)
+        if config.mode == "pass_rate":
+            uniforms = random.Random(f"{seed}/order/{step}")
             # Weighted sampling without replacement (Efraimidis and Spirakis 2006).
-            weights = (max(MASTERED, 1 - self.rates.get(example.id, 0.0)) for example in self.examples)
-            keys = [math.log(1 - draws.random()) / weight for weight in weights]
+            weights = (max(MIN_WEIGHT, 1 - self.rates.get(example.id, 0.0)) for example in self.examples)
+            keys = [math.log(1 - uniforms.random()) / weight for weight in weights]
             ranked = sorted(range(size), key=keys.__getitem__, reverse=True)
-            return [self.examples[place] for place in islice(cycle(ranked), count)]
-        if config.curriculum.mode == "schedule":
-            start = config.curriculum.start_fraction
-            share = min(1.0, start + (1 - start) * step / max(1, config.curriculum.steps))
-            return take(self.examples[: max(1, math.ceil(share * size))], count, step, seed)
+            return [self.examples[index] for index in islice(cycle(ranked), count)]
+        if config.mode == "schedule":
+            fraction = min(1.0, config.start_fraction + (1 - config.start_fraction) * step / max(1, config.steps))
+            return take(self.examples[: max(1, math.ceil(fraction * size))], count, step, seed)
         return take(self.examples, count, step, seed)
 
-    def learn(self, judged: Sequence[ScoredRollout]) -> None:
-        """Remember the pass rates of what was tried, if they count."""
+    def update_rates(self, rollouts: Sequence[ScoredRollout]) -> None:
+        """Update ``rates`` with the pass rates of a step, under ``curriculum.mode: pass_rate``."""
         if self._config.curriculum.mode != "pass_rate":
             return
-        right: dict[str, list[float]] = {}
-        for one in judged:
-            if one.task == self.task.name and one.right is not None:
-                right.setdefault(one.example.id, []).append(one.right)
-        self.rates.update({id: fmean(values) for id, values in right.items()})
+        correct: dict[str, list[float]] = {}
+        for row in rollouts:
+            if row.task == self.task.name and row.correct is not None:
+                correct.setdefault(row.example.id, []).append(row.correct)
+        self.rates.update({id: fmean(values) for id, values in correct.items()})
 
 
 def check_task(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` where a task's reward has not what the config asks for."""
+    """Raises ``UsageError`` if a task's reward lacks a part or the step scores that the config needs."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
     if part is not None and part not in parts:
@@ -95,35 +94,40 @@ def check_task(task: Task, config: TrainConfig) -> None:
         )
 
 
-def ask(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
-    """Examples of a task as prompts; its verifier's schedules are at ``step``."""
+def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
+    """Examples of a task as prompts, with the verifier's scheduled weights at ``step``."""
     verifier = task.verifier.at(step)
     return [Prompt(task, verifier, example) for example in examples]
 
 
-def draw(pools: Sequence[PromptSampler], count: int, step: int, seed: str) -> list[Prompt]:
-    """The prompts of a step, each pool's in proportion to its weight.
+def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, seed: str) -> list[Prompt]:
+    """The prompts of a step, from each task in proportion to its weight.
 
-    One random number decides for all of them, so that every share is met within one prompt at every step, and on the
-    average exactly (systematic sampling: Madow and Madow 1944).
+    One random number decides for all prompts (systematic sampling: Madow and Madow 1944): each task's number of prompts
+    is within one of its proportion at every step, and equal to it in expectation.
     """
-    if len(pools) == 1:
-        return ask(pools[0].task, pools[0].take(count, step, seed), step)
+    if len(samplers) == 1:
+        return make_prompts(samplers[0].task, samplers[0].take(count, step, seed), step)
     start = random.Random(f"{seed}/tasks/{step}").random()
-    bounds = list(accumulate(pool.weight for pool in pools))
-    own = Counter(bisect(bounds[:-1], (start + place) / count * bounds[-1]) for place in range(count))
-    asked = [ask(pool.task, pool.take(count, step, seed)[: own[number]], step) for number, pool in enumerate(pools)]
-    prompts = list(chain.from_iterable(asked))
-    return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)  # so that processes and rounds get of each
+    bounds = list(accumulate(sampler.weight for sampler in samplers))
+    counts = Counter(bisect(bounds[:-1], (start + index) / count * bounds[-1]) for index in range(count))
+    prompts = list(
+        chain.from_iterable(
+            make_prompts(sampler.task, sampler.take(count, step, seed)[: counts[number]], step)
+            for number, sampler in enumerate(samplers)
+        )
+    )
+    # Shuffled, so that every process and every round of dynamic sampling gets prompts of each task.
+    return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)
 
 
 def take(examples: Sequence[Example], count: int, step: int, seed: int | str) -> list[Example]:
-    """The ``count`` examples of a step (0-based): every example once an epoch, in an order drawn anew for each.
+    """The ``count`` examples of a step (0-based): every example once per epoch, in a new order each epoch.
 
-    A function of its arguments alone, so a resumed run goes on where it stopped.
+    A function of its arguments alone, so a resumed run continues with the same examples.
     """
-    places = (divmod(index, len(examples)) for index in range(step * count, (step + 1) * count))
-    return [examples[_order(seed, epoch, len(examples))[place]] for epoch, place in places]
+    positions = (divmod(index, len(examples)) for index in range(step * count, (step + 1) * count))
+    return [examples[_order(seed, epoch, len(examples))[position]] for epoch, position in positions]
 
 
 @lru_cache(maxsize=8)
@@ -142,5 +146,5 @@ def _difficulty(task: Task, selector: str, example: Example) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(value, bool) or math.isnan(number):
-        raise UsageError(f"{at}: example {example.id} has {value!r} there; a number is needed, the larger the harder")
+        raise UsageError(f"{at}: example {example.id} has {value!r}, but a number is needed, larger for harder")
     return number

@@ -1,13 +1,16 @@
-"""From characters to tokens: on which of the sampled tokens does a reasoning step end?
+"""Maps reasoning steps, which verifiers give as character positions, to indices of the sampled tokens.
 
-Verifiers speak of characters of the text, the loss of tokens. The sampled ids are never tokenised again: another
-tokenisation of the same text would put the credit on tokens that were not sampled.
+The text is never tokenized again: a different tokenization would assign credit to tokens that were not sampled.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .engine.sampler import Rollout
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -25,7 +28,7 @@ def token_ends(decode: Decode, ids: Sequence[int]) -> list[int]:
         for piece in pieces:
             ends.append(len(piece) + (ends[-1] if ends else 0))
         return ends
-    # Some token means something else on its own: part of a character, or a word whose leading space is dropped.
+    # Some token decodes differently on its own: part of a character, or a word whose leading space is dropped.
     end = 0
     for count in range(1, len(ids)):
         prefix = decode(ids[:count])
@@ -35,10 +38,17 @@ def token_ends(decode: Decode, ids: Sequence[int]) -> list[int]:
     return [*ends, len(text)]
 
 
-def step_token(ends: Sequence[int], end: int) -> int:
-    """The token on which a step that ends at character ``end`` is paid: the first t with ``ends[t] >= end``.
+def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:
+    """``token_ends`` of a rollout's ids; its end token adds no characters."""
+    if rollout.finish == "stop":
+        return [*token_ends(decode, rollout.ids[:-1]), len(rollout.text)]
+    return token_ends(decode, rollout.ids)
 
-    A step that ends with the text, or past it, is paid on the last token. That is the end token where there is one:
-    no character stands for it, and if the last step did not cover it, nothing would teach the model to stop.
+
+def step_token(ends: Sequence[int], end: int) -> int:
+    """Index of the token that gets the reward of a step ending at character ``end``: the first t, ends[t] >= end.
+
+    A step that ends with the text, or past it, belongs to the last token. If that is the end token, which has no
+    characters, it thereby gets credit: otherwise the model would not learn to stop.
     """
     return len(ends) - 1 if end >= ends[-1] else bisect_left(ends, end)

@@ -24,11 +24,12 @@ from torch import Tensor
 from grpo_env import Score, load_task
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.task import Task
-from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages
-from grpo_env.trainer.batch import collate
+from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, token_advantages
+from grpo_env.trainer.batch import pack_batch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.engine.sampler import sample
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.update import update
@@ -102,7 +103,11 @@ def ours(task: Task, judged: Sequence[ScoredRollout], **settings: Any) -> tuple[
     """Gradients of both updates; loss and share of clipped tokens of the second."""
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
-    stats = update(run.policy, optimizer, run.reference, collate(run.policy, judged, run.config), run.config, 0)
+    advantages = token_advantages(run.policy, judged, run.config)
+    batch = pack_batch(run.policy, judged, advantages, run.config, run.micro_batch_tokens)
+    if run.reference is not None:
+        add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
+    stats = update(run.policy, optimizer, batch, run.config, 0)
     return optimizer.gradients, stats.loss, stats.clip_fraction
 
 

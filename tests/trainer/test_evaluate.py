@@ -16,9 +16,9 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampler import Rollout
-from grpo_env.trainer.evaluate import run_eval, summarise
+from grpo_env.trainer.evaluate import evaluate, run_eval, summarize
 from grpo_env.trainer.prompts import take
-from grpo_env.trainer.rollout import ScoredRollout, evaluate
+from grpo_env.trainer.rollout import ScoredRollout
 
 
 @verifier("test_has_letter")
@@ -74,11 +74,11 @@ def scored(value: float | None, status: str = "scored") -> ScoredRollout:
 
 
 def test_unscored_completions_are_left_out_of_means() -> None:
-    means = summarise([scored(1.0), scored(0.0), scored(None, "error"), scored(0.5)])
+    means = summarize([scored(1.0), scored(0.0), scored(None, "error"), scored(0.5)])
     assert means["accuracy"] == means["reward"] == means["parts/m"] == 0.5
     assert means["unscored"] == 0.25
     assert (means["length"], means["truncated"]) == (2.0, 1.0)
-    assert math.isnan(summarise([scored(None, "error")])["accuracy"])
+    assert math.isnan(summarize([scored(None, "error")])["accuracy"])
 
 
 def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> None:

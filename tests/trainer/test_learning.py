@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from grpo_env import load_task
-from grpo_env.trainer import batch
+from grpo_env.trainer import advantages
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.run.checkpoint import RunFolder
 
@@ -50,13 +50,13 @@ def test_reward_rises(tmp_path: Path, supervision: str) -> None:
 
 
 def test_reward_does_not_rise_when_advantages_are_shuffled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, generator = batch.outcome_advantages, random.Random(0)
+    real, generator = advantages.outcome_advantages, random.Random(0)
 
     def shuffled(*arguments: object, **settings: object) -> torch.Tensor:
-        advantages = real(*arguments, **settings)
-        order = list(range(len(advantages)))
+        values = real(*arguments, **settings)
+        order = list(range(len(values)))
         generator.shuffle(order)
-        return advantages[order]
+        return values[order]
 
-    monkeypatch.setattr(batch, "outcome_advantages", shuffled)
+    monkeypatch.setattr(advantages, "outcome_advantages", shuffled)
     assert rise(tmp_path / "run") < 0.1

@@ -7,7 +7,8 @@ import math
 import pytest
 import torch
 
-from grpo_env.trainer import losses
+from grpo_env.trainer import logprobs
+from grpo_env.trainer.logprobs import token_logp
 from grpo_env.trainer.losses import (
     aggregate,
     clipped,
@@ -16,7 +17,6 @@ from grpo_env.trainer.losses import (
     kl_penalty,
     policy_loss,
     tis_weight,
-    token_logp,
 )
 
 BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
@@ -275,7 +275,7 @@ def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatc
     logits, ids = torch.randn(7, 5, dtype=torch.float64), torch.tensor([0, 1, 2, 3, 4, 0, 1])
     results = []
     for size in (10**6, 10):
-        monkeypatch.setattr(losses, "CHUNK", size)
+        monkeypatch.setattr(logprobs, "CHUNK", size)
         leaf = logits.clone().requires_grad_()
         logp, entropy = of_logits(leaf, ids, 0.7, True)
         (logp * torch.arange(7) + 0.1 * entropy).sum().backward()
@@ -300,7 +300,7 @@ def test_the_head_is_never_applied_to_more_than_a_chunk_and_gets_its_whole_gradi
         sizes.append(len(part))
         return part @ weight.T
 
-    monkeypatch.setattr(losses, "CHUNK", 10)
+    monkeypatch.setattr(logprobs, "CHUNK", 10)
     chunked, _ = token_logp(states, head, ids, 5, 0.7)
     (chunked * torch.arange(7)).sum().backward()
     torch.testing.assert_close(chunked, logp)

@@ -14,15 +14,15 @@ from grpo_env.core import Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import load_task
-from grpo_env.trainer.batch import token_advantages
+from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampler import Rollout
-from grpo_env.trainer.evaluate import summarise
+from grpo_env.trainer.evaluate import summarize
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.prompts import PromptSampler, draw
+from grpo_env.trainer.prompts import PromptSampler, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 
-from .configs import with_settings
+from .shortcuts import with_settings
 
 
 @pytest.fixture
@@ -94,13 +94,13 @@ def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
     pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
     total: Counter[int] = Counter()
     for step in range(200):
-        prompts = draw(pools, count, step, "0")
+        prompts = sample_prompts(pools, count, step, "0")
         assert len(prompts) == count
         found = Counter(next(n for n, task in enumerate(tasks) if task is prompt.task) for prompt in prompts)
         for number, weight in enumerate((5.0, 2.0, 0.5)):
             assert abs(found[number] - count * weight / 7.5) < 1
         total += found
-        assert draw(pools, count, step, "0") == prompts
+        assert sample_prompts(pools, count, step, "0") == prompts
     for number, weight in enumerate((5.0, 2.0, 0.5)):
         assert total[number] / (200 * count) == pytest.approx(weight / 7.5, abs=0.02)
 
@@ -110,14 +110,14 @@ def test_each_task_is_judged_by_its_own_verifier_and_schedules(make_task) -> Non
         PromptSampler(make_task(), 1.0, TrainConfig()),
         PromptSampler(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig()),
     ]
-    for task, verifier, _ in draw(pools, 6, 0, "0"):
+    for task, verifier, _ in sample_prompts(pools, 6, 0, "0"):
         assert verifier == task.verifier.at(0)
 
 
 def test_one_task_is_taken_as_if_there_were_no_mixture(make_task) -> None:
     task = make_task()
     pool = PromptSampler(task, 7.0, TrainConfig())
-    assert [prompt.example for prompt in draw([pool], 3, 5, "1")] == pool.take(3, 5, "1")
+    assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == pool.take(3, 5, "1")
     assert Mixture.of(task).resolved() == task.resolved()
 
 
@@ -126,10 +126,10 @@ def test_means_of_each_task_stand_beside_those_of_all() -> None:
         ScoredRollout(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
         for task, reward, right in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
     ]
-    means = summarise(judged)
+    means = summarize(judged)
     assert (means["accuracy"], means["one/accuracy"], means["two/accuracy"]) == (0.5, 1.0, pytest.approx(1 / 3))
     assert (means["reward"], means["one/reward"], means["two/reward"]) == (0.4375, 1.0, 0.25)
-    assert not any("/" in name for name in summarise(judged[1:]))
+    assert not any("/" in name for name in summarize(judged[1:]))
 
 
 def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:

@@ -11,10 +11,10 @@ from grpo_env.core import Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampler import Rollout
-from grpo_env.trainer.prompts import MASTERED, PromptSampler
+from grpo_env.trainer.prompts import MIN_WEIGHT, PromptSampler
 from grpo_env.trainer.rollout import ScoredRollout
 
-from .configs import with_settings
+from .shortcuts import with_settings
 
 SCHEDULE = TrainConfig(curriculum={"mode": "schedule", "difficulty": "level", "start_fraction": 0.25, "steps": 10})
 RATE = TrainConfig(curriculum={"mode": "pass_rate"})
@@ -65,28 +65,28 @@ def judged(id: str, *right: float | None, task: str = "t") -> list[ScoredRollout
 
 def test_what_is_mastered_comes_seldom() -> None:
     found = pool(RATE, [None] * 4)
-    found.learn([*judged("0", 1.0, 1.0), *judged("1", 1.0, 0.0), *judged("2", 0.0, None)])
+    found.update_rates([*judged("0", 1.0, 1.0), *judged("1", 1.0, 0.0), *judged("2", 0.0, None)])
     assert found.rates == {"0": 1.0, "1": 0.5, "2": 0.0}
     drawn = Counter(example.id for step in range(4000) for example in found.take(1, step, "0"))
-    weights = {"0": MASTERED, "1": 0.5, "2": 1.0, "3": 1.0}  # what has not been tried counts as wrong
+    weights = {"0": MIN_WEIGHT, "1": 0.5, "2": 1.0, "3": 1.0}  # what has not been tried counts as wrong
     for id, weight in weights.items():
         assert drawn[id] / 4000 == pytest.approx(weight / sum(weights.values()), abs=0.03)
 
 
 def test_only_its_own_task_and_only_when_asked_for() -> None:
     found = pool(RATE, [None] * 2)
-    found.learn(judged("0", 1.0, task="other"))
-    found.learn(judged("1", None))
+    found.update_rates(judged("0", 1.0, task="other"))
+    found.update_rates(judged("1", None))
     assert found.rates == {}
     plain = pool(TrainConfig(), [None] * 2)
-    plain.learn(judged("0", 1.0))
+    plain.update_rates(judged("0", 1.0))
     assert plain.rates == {}
 
 
 def test_the_last_group_counts() -> None:
     found = pool(RATE, [None] * 2)
-    found.learn(judged("0", 1.0))
-    found.learn(judged("0", 0.0, 0.5))
+    found.update_rates(judged("0", 1.0))
+    found.update_rates(judged("0", 0.0, 0.5))
     assert found.rates == {"0": 0.25}
 
 

@@ -11,13 +11,14 @@ from grpo_env import Completion, Example, Score, Verifier, verifier
 from grpo_env.core import BatchVerifier
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.dynamic_sampling import GroupSelection
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import Prompt, PromptSampler
-from grpo_env.trainer.rollout import ScoredRollout, collect_rollouts, roll_out
+from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
+from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
 
-from .configs import with_settings
+from .shortcuts import roll_out, with_settings
 
 
 @verifier("test_telling")
@@ -49,7 +50,12 @@ def fill(policy: Policy, make_task):
     def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_telling": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         config = with_settings(CONFIG, **changes)
-        return collect_rollouts(policy, [PromptSampler(task, 1.0, config)], config, step)
+        sampler, groups = PromptSampler(task, 1.0, config), GroupSelection(config, 1)
+        while groups.missing:
+            prompts = sample_prompts([sampler], config.prompts_per_step, step, f"0{groups.seed}")[: groups.missing]
+            options = {"max_new_tokens": 6, "temperature": 1.0, "seed": f"0/{step}{groups.seed}"}
+            groups.add(roll_out(policy, prompts, config.group_size, **options))
+        return groups.selected, groups.sampled
 
     return call
 

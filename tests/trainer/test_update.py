@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
-from grpo_env.trainer.batch import collate, pack, token_advantages
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.advantages import token_advantages
+from grpo_env.trainer.batch import pack_rows
+from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampler import Rollout, sample
+from grpo_env.trainer.optimizer import learning_rate, make_optimizer
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts as guards
-from grpo_env.trainer.update import add_reference, learning_rate, make_optimizer, micro_batch_loss, update
+from grpo_env.trainer.update import update
 
-from .configs import with_settings
+from .shortcuts import loss_of, one_step, packed, with_settings
 
 EXAMPLE = Example("e", "")
 CONFIG = TrainConfig(
@@ -66,12 +69,12 @@ def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, ref
     from grpo_env.trainer.losses import denominators
 
     policy.model.zero_grad()
-    batch = collate(policy, rows, config)
+    batch = packed(policy, rows, config)
     whole = denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens)
     if reference is not None:
-        add_reference(policy, reference, batch.micro_batches, config)
+        add_reference_logp(policy, reference, batch, config.sampling.temperature)
     for micro in batch.micro_batches:
-        micro_batch_loss(policy, micro, config, whole)[0].backward()
+        loss_of(policy, micro, config, whole)[0].backward()
     weights = list(policy.model.parameters())
     return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
 
@@ -143,7 +146,7 @@ def test_rows_are_packed_once_within_the_budget_and_groups_stay_together(lengths
     groups = [[next(numbers) for _ in group] for group in lengths]
     group_of = {row: number for number, group in enumerate(groups) for row in group}
     flat = [length for group in lengths for length in group]
-    parts = pack(groups, [prompts[group_of[row]] for row in group_of], flat, budget, shared=shared)
+    parts = pack_rows(groups, [prompts[group_of[row]] for row in group_of], flat, budget, shared=shared)
     order = [row for part in parts for row in part]
     assert sorted(order) == sorted(group_of)
     assert len([number for number, _ in groupby(group_of[row] for row in order)]) == sum(
@@ -158,10 +161,10 @@ def test_rows_are_packed_once_within_the_budget_and_groups_stay_together(lengths
 def test_packing_fills_the_budget() -> None:
     # Two groups with prompts of 4: shared, 4 + 2 x 3 = 10 and 4 + 2 x 5 = 14 positions; together 2 x 4 + 4 x 5 = 28.
     arguments = ([[0, 1], [2, 3]], [4] * 4, [5, 4, 3, 2])
-    assert pack(*arguments, 28, shared=True) == [[3, 2, 1, 0]]
-    assert pack(*arguments, 27, shared=True) == [[3, 2, 1], [0]]
-    assert pack(*arguments, 28, shared=False) == [[3, 2, 1], [0]]
-    assert pack(*arguments, 9, shared=False) == [[3], [2], [1], [0]]
+    assert pack_rows(*arguments, 28, shared=True) == [[3, 2, 1, 0]]
+    assert pack_rows(*arguments, 27, shared=True) == [[3, 2, 1], [0]]
+    assert pack_rows(*arguments, 28, shared=False) == [[3, 2, 1], [0]]
+    assert pack_rows(*arguments, 9, shared=False) == [[3], [2], [1], [0]]
 
 
 def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
@@ -188,7 +191,7 @@ def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str)
 
 def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS[3:]]
-    batch = collate(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
+    batch = packed(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
     assert batch.uniform_groups == 1
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 3
     advantages = [*hand_advantages()[:3], 0, 0, 0]
@@ -199,7 +202,7 @@ def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denomina
 
 def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS]
-    batch = collate(policy, judged(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
+    batch = packed(policy, judged(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
     assert batch.uniform_groups == 2
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
 
@@ -214,7 +217,7 @@ def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Poli
 
 
 def test_micro_batch_masks(policy: Policy) -> None:
-    (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
+    (micro,) = packed(policy, judged(policy), CONFIG).micro_batches
     by_length = [sorted(group, key=lambda row: len(row[1])) for group in (ROWS[3:], ROWS[:3])]
     rows = [*by_length[0], *by_length[1]]  # the second group is shorter
     assert micro.prompts == [prompt for prompt, _, _ in rows]
@@ -234,8 +237,8 @@ def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
     config = with_settings(
         CONFIG, kl={"coef": 1.0, "estimator": "k2"}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
-    optimizer = make_optimizer(policy, config)
-    kls = [update(policy, optimizer, reference, collate(policy, uniform, config), config, 0).kl for _ in range(8)]
+    optimizer = make_optimizer(policy, config.optimizer, config.seed)
+    kls = [one_step(policy, uniform, config, optimizer, reference).kl for _ in range(8)]
     assert kls[-1] < 0.7 * kls[0]
 
 
@@ -245,10 +248,10 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
         optimizer={"updates_per_step": 4, "learning_rate": 3e-2, "lr_schedule": "constant"},
         loss={"clip_low": 0.0, "clip_high": 0.0},
     )
-    stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
+    stats = one_step(policy, judged(policy), config)
     assert stats.clip_fraction > 0.5  # ratios have left 1, and the clip has no width
     once = with_settings(config, optimizer={"updates_per_step": 1})
-    stats = update(policy, make_optimizer(policy, once), None, collate(policy, judged(policy), once), once, 0)
+    stats = one_step(policy, judged(policy), once)
     assert stats.clip_fraction == 0
 
 
@@ -284,14 +287,14 @@ def test_weights_against_the_gap_leave_penalty_bonus_and_skipped_rows_as_they_ar
 
 
 def test_weights_against_the_gap_are_those_of_the_first_update(policy: Policy) -> None:
-    (micro,) = collate(policy, judged(policy), CONFIG).micro_batches
+    (micro,) = packed(policy, judged(policy), CONFIG).micro_batches
     config = with_settings(CONFIG, loss={"tis_cap": 1e6, "clip_low": 1.0, "clip_high": 1e6})
-    micro_batch_loss(policy, micro, config, 1.0)
+    loss_of(policy, micro, config)
     old = micro.old_logp
     with torch.no_grad():
         for weight in policy.model.parameters():
             weight.mul_(1.02)
-    loss, _ = micro_batch_loss(policy, micro, config, 1.0)
+    loss, _ = loss_of(policy, micro, config)
     assert micro.old_logp is old
     model = copy.deepcopy(policy.model).double()
     expected = 0.0
@@ -320,17 +323,17 @@ def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: P
             optimizer={"updates_per_step": updates, "learning_rate": 1e-2},
             engine={"micro_batch_tokens": tokens},
         )
-        stats = update(policy, make_optimizer(policy, config), None, collate(policy, judged(policy), config), config, 0)
+        stats = one_step(policy, judged(policy), config)
         assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
 
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
     rollouts = sample(sampler, [[40, 41, 42], [70]], 3, max_new_tokens=20, temperature=temperature)
     rows = [ScoredRollout(EXAMPLE, rollout, Score(float(at % 3))) for at, rollout in enumerate(rollouts)]
-    (micro,) = collate(policy, rows, CONFIG).micro_batches
+    (micro,) = packed(policy, rows, CONFIG).micro_batches
     with torch.no_grad():
-        *_, total, tokens = micro_batch_loss(policy, micro, CONFIG, 1.0)[1].tolist()
-    return total / tokens
+        _, sums = loss_of(policy, micro, CONFIG)
+    return sums.logprob_gap / sums.tokens
 
 
 def test_the_rollout_logprob_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
@@ -359,7 +362,7 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
     config = with_settings(CONFIG, optimizer={"max_grad_norm": 1e-3, "learning_rate": 1.0, "lr_schedule": "constant"})
     before = torch.cat([weight.detach().flatten().clone() for weight in policy.model.parameters()])
     optimizer = torch.optim.SGD(policy.model.parameters())
-    stats = update(policy, optimizer, None, collate(policy, judged(policy), config), config, 0)
+    stats = one_step(policy, judged(policy), config, optimizer)
     after = torch.cat([weight.detach().flatten() for weight in policy.model.parameters()])
     assert stats.grad_norm > 1e-3
     assert (after - before).norm().item() == pytest.approx(1e-3, rel=1e-2)
@@ -367,7 +370,7 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
 
 def test_optimizer_settings_arrive(policy: Policy) -> None:
     config = with_settings(CONFIG, optimizer={"beta1": 0.8, "beta2": 0.9, "weight_decay": 0.3})
-    (group,) = make_optimizer(policy, config).param_groups
+    (group,) = make_optimizer(policy, config.optimizer, config.seed).param_groups
     assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
 
 
@@ -384,12 +387,12 @@ def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
 def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) -> None:
-    batch = collate(policy, judged(policy), CONFIG)
+    batch = packed(policy, judged(policy), CONFIG)
     batch.micro_batches[0].advantages[0, 0] = poison
     before = copy.deepcopy(policy.model.state_dict())
-    optimizer = make_optimizer(policy, CONFIG)
+    optimizer = make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
     with pytest.raises(RunError, match=r"step 7: .*learning_rate"):
-        update(policy, optimizer, None, batch, CONFIG, 7)
+        update(policy, optimizer, batch, CONFIG, 7)
     for name, weight in policy.model.state_dict().items():
         assert torch.equal(weight, before[name])
     assert not optimizer.state
@@ -397,11 +400,11 @@ def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) ->
 
 def test_schedule() -> None:
     config = TrainConfig(steps=10, optimizer={"warmup_steps": 2, "learning_rate": 1.0, "min_lr_ratio": 0.1})
-    rates = [learning_rate(config, step) for step in range(11)]
+    rates = [learning_rate(config.optimizer, step, config.steps) for step in range(11)]
     assert rates[:3] == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert rates[6] == pytest.approx(0.55)  # halfway along the cosine
     assert rates[10] == pytest.approx(0.1)
-    assert learning_rate(with_settings(config, optimizer={"lr_schedule": "constant"}), 9) == 1.0
+    assert learning_rate(OptimizerConfig(learning_rate=1.0, lr_schedule="constant"), 9, 10) == 1.0
 
 
 def steps_of(*pairs: tuple[int, float]) -> tuple[StepScore, ...]:
@@ -539,15 +542,16 @@ def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None
         config = with_settings(CONFIG, kl={"coef": 0.1}, **more)
         reference = policy.snapshot()
         reference["model.embed_tokens.weight"] *= 1.5
-        (micro,) = collate(policy, judged(policy), config).micro_batches
+        batch = packed(policy, judged(policy), config)
+        (micro,) = batch.micro_batches
         generator = torch.Generator().manual_seed(0)
         shift = 0.3 * torch.randn(micro.completion_mask.shape, generator=generator)
-        add_reference(policy, reference, [micro], config)
-        micro_batch_loss(policy, micro, config, 1.0)
+        add_reference_logp(policy, reference, batch, config.sampling.temperature)
+        loss_of(policy, micro, config)
         assert micro.old_logp is not None
         micro.old_logp = micro.old_logp + shift
         policy.model.zero_grad()
-        micro_batch_loss(policy, micro, config, 1.0)[0].backward()
+        loss_of(policy, micro, config)[0].backward()
         found.append(torch.cat([weight.grad.flatten() for weight in policy.model.parameters()]))
     assert (found[0] - found[1]).norm() > 1e-3 * found[0].norm()
 
@@ -557,6 +561,6 @@ def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
     config = with_settings(
         CONFIG, loss={"entropy_coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
-    optimizer = make_optimizer(policy, config)
-    found = [update(policy, optimizer, None, collate(policy, uniform, config), config, 0).entropy for _ in range(6)]
+    optimizer = make_optimizer(policy, config.optimizer, config.seed)
+    found = [one_step(policy, uniform, config, optimizer).entropy for _ in range(6)]
     assert found[-1] > found[0] + 0.01

@@ -11,9 +11,10 @@ from ..config import flatten
 from ..engine.layers import is_supported
 from ..engine.policy import count_weights
 from ..engine.sharding.weights import is_sharded
-from ..evaluate import accuracy_interval, summarise
-from ..rollout import ScoredRollout, evaluate
-from ..update import UpdateStats, learning_rate
+from ..evaluate import accuracy_interval, evaluate, summarize
+from ..optimizer import learning_rate
+from ..rollout import ScoredRollout
+from ..update import UpdateStats
 from .metrics import MetricsLogger
 from .run import Run
 from .trackers import start_tracker
@@ -81,11 +82,11 @@ def record_step(
     row = {
         "kind": "train",
         "step": step,
-        **summarise(sampled),
+        **summarize(sampled),
         "groups_sampled": len(sampled) // run.config.group_size,
         "uniform_groups": batch.uniform_groups / (len(batch_rollouts) // run.config.group_size),
         **asdict(stats),
-        "learning_rate": learning_rate(run.config, step),
+        "learning_rate": learning_rate(run.config.optimizer, step, run.config.steps),
         "tokens": tokens,
         "tokens_per_second": tokens / (end - start),
         "sample_seconds": scored - start,
@@ -93,7 +94,7 @@ def record_step(
     }
     run.metrics.write(row)
     for sampler in run.samplers:
-        sampler.learn(sampled)
+        sampler.update_rates(sampled)
     run.folder.record_samples(step, batch_rollouts[: run.config.group_size], batch.advantages)
 
 
@@ -103,9 +104,9 @@ def evaluate_if_due(run: Run, step: int) -> None:
     if not is_end and not (config.eval.every and step % config.eval.every == 0):
         return
     greedy = _evaluate_tasks(run, 0, step)
-    row: dict[str, Any] = {"kind": "eval", "step": step, **summarise(greedy)}
+    row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}
     if config.eval.samples:
-        sampled = summarise(_evaluate_tasks(run, config.eval.samples, step))
+        sampled = summarize(_evaluate_tasks(run, config.eval.samples, step))
         row |= {f"sampled_{name}": mean for name, mean in sampled.items()}
     row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
     run.metrics.write(row)

@@ -39,7 +39,7 @@ class Run:
     """Tasks and settings with the policy, optimizer and examples that they name.
 
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
-    have one entry for each task.
+    have one entry for each task. ``micro_batch_tokens`` is the setting, or less after memory ran out.
     """
 
     mixture: Mixture
@@ -52,6 +52,10 @@ class Run:
     console: RunConsole
     folder: RunFolder = field(init=False)
     metrics: MetricsLogger = field(init=False)
+    micro_batch_tokens: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.micro_batch_tokens = self.config.engine.micro_batch_tokens
 
     @classmethod
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
@@ -98,11 +102,11 @@ class Run:
 
     def keep_micro_batch_size(self, batch: Batch) -> None:
         """After running out of memory, continue with the size of micro-batches that fit."""
-        if batch.fits:
-            engine = self.config.engine.model_copy(update={"micro_batch_tokens": batch.fits})
-            self.config = self.config.model_copy(update={"engine": engine})
+        if batch.reduced_tokens:
+            self.micro_batch_tokens = batch.reduced_tokens
             self.console.print(
-                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {batch.fits}", "red"
+                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {batch.reduced_tokens}",
+                "red",
             )
 
     def save_if_due(self, step: int) -> None:

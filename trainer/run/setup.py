@@ -15,7 +15,7 @@ from ..engine.policy import Policy, load_policy
 from ..engine.sharding.deepspeed import with_deepspeed
 from ..engine.sharding.fsdp import with_fsdp
 from ..engine.stepwise_decoding import with_cuda_graphs
-from ..update import cast_to_bf16, make_optimizer
+from ..optimizer import cast_to_bf16, make_optimizer
 
 
 def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
@@ -37,5 +37,5 @@ def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
-    optimizer = make_optimizer(policy, config)
+    optimizer = make_optimizer(policy, config.optimizer, config.seed)
     return with_deepspeed(policy, optimizer, config), optimizer

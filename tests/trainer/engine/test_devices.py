@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from grpo_env.taskfile.task import load_task
-from grpo_env.trainer.batch import collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine import layers
 from grpo_env.trainer.engine.attention import install_attention
@@ -19,11 +18,13 @@ from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.stepwise_decoding import with_cuda_graphs
-from grpo_env.trainer.prompts import ask
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.update import UpdateStats, make_optimizer, update
+from grpo_env.trainer.update import UpdateStats, update
 
+from ..shortcuts import packed, roll_out
 from .fake_cuda import CUDA, FakeCuda, move_to_cuda
 from .test_forward import tiny
 
@@ -85,10 +86,12 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     config = TrainConfig.from_mapping(
         {"prompts_per_step": 4, "group_size": 4, "sampling.max_new_tokens": 24, **settings}
     )
-    prompts = ask(TASK, TASK.examples("train", 4), 0)
+    prompts = make_prompts(TASK, TASK.examples("train", 4), 0)
     rollouts = roll_out(policy, prompts, 4, max_new_tokens=24, temperature=1.0, seed="0")
-    reference = policy.snapshot() if config.kl.coef else None
-    stats = update(policy, make_optimizer(policy, config), reference, collate(policy, rollouts, config), config, 0)
+    batch = packed(policy, rollouts, config)
+    if config.kl.coef:
+        add_reference_logp(policy, policy.snapshot(), batch, config.sampling.temperature)
+    stats = update(policy, make_optimizer(policy, config.optimizer, config.seed), batch, config, 0)
     return [row.rollout.text for row in rollouts], stats
 
 
@@ -108,7 +111,7 @@ def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, sett
 
 def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_path: Path) -> None:
     """Through main memory, since a GPU that training just fits on has no room for a second copy."""
-    optimizer = make_optimizer(cuda_policy, TrainConfig())
+    optimizer = make_optimizer(cuda_policy, TrainConfig().optimizer, 0)
     folder = RunFolder(tmp_path)
     with FakeCuda():
         for weight in cuda_policy.trained.values():

@@ -12,16 +12,16 @@ import torch
 
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.mixture import Mixture
-from grpo_env.trainer.batch import collate
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.prompts import ask
-from grpo_env.trainer.rollout import roll_out
+from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.run import Run
-from grpo_env.trainer.update import add_reference, micro_batch_loss
+
+from ..shortcuts import loss_of, packed, roll_out
 
 peft = pytest.importorskip("peft")
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # in peft
@@ -85,23 +85,23 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
         weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
     options = {"max_new_tokens": 6, "seed": "0"}
     examples = task.examples("train")[:2]
-    judged = roll_out(run.policy, ask(task, examples), 4, temperature=1.0, **options)
-    batch = collate(run.policy, judged, run.config)
+    judged = roll_out(run.policy, make_prompts(task, examples), 4, temperature=1.0, **options)
+    batch = packed(run.policy, judged, run.config)
     assert run.reference is not None
-    add_reference(run.policy, run.reference, batch.micro_batches, run.config)
+    add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
 
     RunFolder(tmp_path).save_model(run.policy)
     base, _ = load_model(model_folder)
     adapted = peft.PeftModel.from_pretrained(load_model(model_folder)[0], tmp_path / "model").eval()
     for micro in batch.micro_batches:
-        micro_batch_loss(run.policy, micro, run.config, 1.0)
+        loss_of(run.policy, micro, run.config)
         rows = [ids[mask].tolist() for ids, mask in zip(micro.ids, micro.completion_mask, strict=True)]
         for model, found in ((adapted, micro.old_logp), (base, micro.ref_logp)):
             assert found is not None
             expected = torch.cat(token_logp(model, micro.prompts, rows))
             torch.testing.assert_close(found[micro.completion_mask], expected, atol=1e-5, rtol=1e-5)
     assert (micro.old_logp - micro.ref_logp).abs().max() > 0.1
-    (greedy, *_) = roll_out(run.policy, ask(task, examples), 1, temperature=0.0, **options)
+    (greedy, *_) = roll_out(run.policy, make_prompts(task, examples), 1, temperature=0.0, **options)
     prompt = torch.tensor([greedy.rollout.prompt_ids])
     plain = adapted.generate(input_ids=prompt, max_new_tokens=6, do_sample=False, pad_token_id=0)
     assert plain[0, prompt.shape[1] :].tolist() == greedy.rollout.ids

@@ -12,14 +12,17 @@ import pytest
 import torch
 
 from grpo_env.errors import RunError
-from grpo_env.trainer.batch import Batch, collate
+from grpo_env.trainer.batch import Batch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.layers import SwiGLU
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import ask
-from grpo_env.trainer.rollout import roll_out
-from grpo_env.trainer.update import make_optimizer, update
+from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.reference import add_reference_logp
+from grpo_env.trainer.update import update
+
+from ..shortcuts import packed, roll_out
 
 
 def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
@@ -31,10 +34,10 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
             layer.self_attn.attention_dropout = 0.5
         config = TrainConfig(group_size=4, engine={"gradient_checkpointing": recompute})
         options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
-        judged = roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options)
-        batch = collate(policy, judged, config)
+        judged = roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options)
+        batch = packed(policy, judged, config)
         calls = count_calls(policy.model.model.layers[0].input_layernorm)
-        norms.append(update(policy, make_optimizer(policy, config), None, batch, config, 0).grad_norm)
+        norms.append(update(policy, make_optimizer(policy, config.optimizer, config.seed), batch, config, 0).grad_norm)
         assert calls() == len(batch.micro_batches) * (1 + recompute)
     assert norms[0] == pytest.approx(norms[1], rel=1e-5)
 
@@ -58,7 +61,7 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     """The weights after an update in which these backward passes run out of memory; its batch; and its passes."""
     policy = load_policy(str(model_folder), device="cpu")
     options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
-    batch = collate(policy, roll_out(policy, ask(task, task.examples("train")[:2]), 4, **options), CONFIG)
+    batch = packed(policy, roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options), CONFIG)
     assert [len(micro.prompts) for micro in batch.micro_batches] == [4, 4]
     passes = itertools.count(1)
 
@@ -69,7 +72,8 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     policy.model.lm_head.register_full_backward_pre_hook(take_memory)
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
-    update(policy, optimizer, reference, batch, CONFIG, CONFIG.optimizer.warmup_steps)
+    add_reference_logp(policy, reference, batch, CONFIG.sampling.temperature)
+    update(policy, optimizer, batch, CONFIG, CONFIG.optimizer.warmup_steps)
     return policy.snapshot(), batch, next(passes) - 1
 
 
@@ -77,11 +81,11 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
     """The first attempt has half of the gradient when it fails; the second update fails too."""
     task = make_task()
     plain, batch, passes = updated(model_folder, task, failing=())
-    assert (batch.fits, passes) == (None, 2 + 2)
+    assert (batch.reduced_tokens, passes) == (None, 2 + 2)
     halved, batch, passes = updated(model_folder, task, failing=(2, 2 + 4 + 3))
     assert [len(micro.prompts) for micro in batch.micro_batches] == [1] * 8
     assert passes == 2 + 4 + 3 + 8
-    assert batch.fits == 8 + 6
+    assert batch.reduced_tokens == 8 + 6
     start = load_policy(str(model_folder), device="cpu").snapshot()
     for name, weight in plain.items():
         assert (weight - halved[name]).norm() < 1e-4 * (weight - start[name]).norm(), name

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.update import make_optimizer
 
 CONFIG = TrainConfig(optimizer={"name": "adamw_8bit", "learning_rate": 1e-2, "weight_decay": 0.1})
 
@@ -28,8 +28,8 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     pytest.importorskip("bitsandbytes")
     exact = load_policy(str(model_folder), device="cpu")
     optimizer, plain = (
-        make_optimizer(policy, CONFIG),
-        make_optimizer(exact, TrainConfig(optimizer={"learning_rate": 1e-2, "weight_decay": 0.1})),
+        make_optimizer(policy, CONFIG.optimizer, CONFIG.seed),
+        make_optimizer(exact, OptimizerConfig(learning_rate=1e-2, weight_decay=0.1), 0),
     )
     start = policy.snapshot()
     for seed in range(3):
@@ -43,7 +43,7 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
 
     RunFolder(tmp_path).save(policy, optimizer, None, step=3, keep=1)
     again = load_policy(str(model_folder), device="cpu")
-    restored = make_optimizer(again, CONFIG)
+    restored = make_optimizer(again, CONFIG.optimizer, CONFIG.seed)
     assert RunFolder(tmp_path).load(again, restored, None) == (3, [])
     step(policy, optimizer, 3)
     step(again, restored, 3)
@@ -53,4 +53,4 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
 def test_bitsandbytes_is_asked_for(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", None)
     with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: pip install"):
-        make_optimizer(policy, CONFIG)
+        make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)

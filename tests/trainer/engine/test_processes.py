@@ -23,7 +23,8 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
 from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.update import UpdateStats, make_optimizer, update
+from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.update import UpdateStats, update
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
 # is held out, so one of two processes has none.
@@ -226,4 +227,4 @@ def test_what_does_not_go_with_deepspeed(
         monkeypatch.setenv(name, value)
     config = TrainConfig.from_mapping(settings)
     with pytest.raises(UsageError, match=message):
-        with_deepspeed(policy, make_optimizer(policy, config), config)
+        with_deepspeed(policy, make_optimizer(policy, config.optimizer, config.seed), config)

@@ -47,7 +47,7 @@ PLACES = (
     ("RunFiles.record_samples", None),
     ("RunFolder.save_model", "model/model.safetensors"),
     ("RunFolder.save_model", None),
-    ("collate", None),
+    ("pack_batch", None),
     ("evaluate", None),
     ("RunFiles.make", None),
 )

@@ -1,0 +1,61 @@
+"""Steps of the training loop, for tests that need only some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grpo_env.trainer.advantages import token_advantages
+from grpo_env.trainer.batch import Batch, MicroBatch, pack_batch
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.logprobs import completion_logp
+from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.prompts import Prompt
+from grpo_env.trainer.reference import add_reference_logp
+from grpo_env.trainer.rollout import ScoredRollout, sample_rollouts, score_rollouts
+from grpo_env.trainer.update import LossSums, UpdateStats, micro_batch_loss, update
+
+
+def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
+    """The config with other settings: ``with_settings(config, kl={"coef": 0.1}, **{"loss.clip_low": 0.1})``."""
+    return TrainConfig.from_mapping(changes, defaults=config.model_dump())
+
+
+def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **options: Any) -> list[ScoredRollout]:
+    """Sampled and scored completions."""
+    return score_rollouts(policy, sample_rollouts(policy, prompts, group_size, **options))
+
+
+def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Batch:
+    """The batch of these rollouts."""
+    advantages = token_advantages(policy, rollouts, config)
+    return pack_batch(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+
+
+def loss_of(
+    policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
+) -> tuple[Tensor, LossSums]:
+    """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
+    logp, entropy = completion_logp(policy, micro, config.sampling.temperature, config.loss.entropy_coef != 0)
+    if micro.old_logp is None:
+        micro.old_logp = logp.detach()
+    sums = LossSums()
+    return micro_batch_loss(micro, logp, entropy, config, denominator, sums), sums
+
+
+def one_step(
+    policy: Policy,
+    rollouts: Sequence[ScoredRollout],
+    config: TrainConfig,
+    optimizer: torch.optim.Optimizer | None = None,
+    reference: Mapping[str, Tensor] | None = None,
+) -> UpdateStats:
+    """The updates of a step on these rollouts, with the config's optimizer unless one is given."""
+    batch = packed(policy, rollouts, config)
+    if reference is not None:
+        add_reference_logp(policy, reference, batch, config.sampling.temperature)
+    return update(policy, optimizer or make_optimizer(policy, config.optimizer, config.seed), batch, config, 0)

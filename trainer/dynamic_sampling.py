@@ -1,0 +1,62 @@
+"""Dynamic sampling (Yu et al. 2025, DAPO, equation 11): replaces groups without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from .config import TrainConfig
+from .rollout import ScoredRollout
+
+
+class GroupSelection:
+    """Collects the ``prompts_per_step`` groups of a step over one or more rounds of sampling.
+
+    Without ``dynamic_sampling.part`` there is one round. With it, groups whose completions all have the same value of
+    that part are replaced by groups of further prompts, in at most ``max_rounds`` more rounds. If there are still too
+    few informative groups, the first uniform ones fill the batch.
+    """
+
+    def __init__(self, config: TrainConfig, processes: int) -> None:
+        self.round = 0
+        self._config, self._processes = config, processes
+        self._informative: list[Sequence[ScoredRollout]] = []
+        self._uniform: list[Sequence[ScoredRollout]] = []
+
+    @property
+    def missing(self) -> int:
+        """Number of prompts of the next round, a multiple of the number of processes; 0: there is no next round."""
+        rounds = 1 + (self._config.dynamic_sampling.max_rounds if self._config.dynamic_sampling.part else 0)
+        if self.round == rounds:
+            return 0
+        groups = max(0, self._config.prompts_per_step - len(self._informative))
+        return -(-groups // self._processes) * self._processes
+
+    @property
+    def seed(self) -> str:
+        """Distinguishes the order of the prompts, and the random numbers, of this round from those of earlier ones."""
+        return f"/{self.round}" if self.round else ""
+
+    def add(self, rollouts: Sequence[ScoredRollout]) -> None:
+        """Add the groups of a round; a group's rows are adjacent."""
+        size, part = self._config.group_size, self._config.dynamic_sampling.part
+        for start in range(0, len(rollouts), size):
+            group = rollouts[start : start + size]
+            informative = part is None or _differ(group, part)
+            (self._informative if informative else self._uniform).append(group)
+        self.round += 1
+
+    @property
+    def sampled(self) -> list[ScoredRollout]:
+        """All rollouts of the step, informative groups first."""
+        return list(chain(*self._informative, *self._uniform))
+
+    @property
+    def selected(self) -> list[ScoredRollout]:
+        """The rollouts of the groups to train on."""
+        return self.sampled[: self._config.prompts_per_step * self._config.group_size]
+
+
+def _differ(group: Sequence[ScoredRollout], part: str) -> bool:
+    """Whether the scored completions of a group have different values of a part."""
+    return len({rollout.score.part(part).value for rollout in group if rollout.score.scored}) > 1

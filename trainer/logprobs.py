@@ -1,0 +1,65 @@
+"""Log-probabilities and entropies of completion tokens, in chunks, so that the logits of all tokens never coexist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from .batch import MicroBatch
+from .engine.forward import completion_states, logits_of
+from .engine.policy import Policy
+
+# Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
+CHUNK = 2**23
+
+
+def completion_logp(
+    policy: Policy, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
+) -> tuple[Tensor, Tensor]:
+    """(rows, T) log-probabilities of the completion tokens and entropies at their positions, 0 where no token is."""
+    shape = micro.completion_mask.shape
+    logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
+    head = partial(logits_of, policy)
+    for states, index in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
+        values = token_logp(states, head, micro.ids[index], policy.vocab_size, temperature, entropy_gradient)
+        logp, entropy = logp.index_put(index, values[0]), entropy.index_put(index, values[1])
+    return logp, entropy
+
+
+def token_logp(
+    states: Tensor,
+    head: Callable[[Tensor], Tensor],
+    ids: Tensor,
+    vocabulary: int,
+    temperature: float,
+    entropy_gradient: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Log-probabilities of ``ids`` (N,) given ``states`` (N, D) at a temperature, and entropies, both (N,).
+
+    ``head`` maps states (n, D) to logits (n, V). Logits and their float32 softmax are computed in chunks, and again in
+    the backward pass, so that only the states stay in memory. The entropy has a gradient only with
+    ``entropy_gradient``.
+    """
+    rows = max(1, CHUNK // vocabulary)
+    if len(ids) <= rows:
+        return _softmax_chunk(states, head, ids, temperature, entropy_gradient)
+    chunks = [
+        checkpoint(_softmax_chunk, part, head, targets, temperature, entropy_gradient, use_reentrant=False)
+        for part, targets in zip(torch.split(states, rows), torch.split(ids, rows), strict=True)
+    ]
+    return torch.cat([logp for logp, _ in chunks]), torch.cat([entropy for _, entropy in chunks])
+
+
+def _softmax_chunk(
+    states: Tensor, head: Callable[[Tensor], Tensor], ids: Tensor, temperature: float, entropy_gradient: bool
+) -> tuple[Tensor, Tensor]:
+    logits = head(states).float()
+    log_probs = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
+    logp = log_probs.gather(-1, ids[..., None]).squeeze(-1)
+    with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
+        entropy = -(log_probs.exp() * log_probs).nan_to_num(0.0).sum(-1)
+    return logp, entropy

@@ -1,0 +1,41 @@
+"""Retries after running out of memory: micro-batches are halved until they fit. Sampling is not covered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from accelerate.utils.memory import clear_device_cache
+
+from grpo_env.errors import RunError, memory_ran_out
+
+from .batch import Batch
+from .engine.policy import Policy
+from .engine.sharding.weights import is_sharded
+
+T = TypeVar("T")
+
+
+def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
+    """The result of ``work``, which is repeated with every micro-batch of the batch halved whenever memory runs out.
+
+    ``batch.reduced_tokens`` is then the size that fits. Raises ``RunError`` if single completions are too large, or if
+    the weights are sharded: processes must make the same number of passes, so one of them cannot halve its own.
+    """
+    while True:
+        try:
+            return work()
+        except (MemoryError, RuntimeError) as error:
+            if not memory_ran_out(error):
+                raise
+            sharded = is_sharded(policy)
+            if sharded or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
+                size = "these engine.micro_batch_tokens" if sharded else "one completion"
+                raise RunError(
+                    f"out of memory with {size} at a time; try engine.gradient_checkpointing=true, "
+                    "engine.precision=bf16 or a lower sampling.max_new_tokens"
+                ) from error
+        # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
+        clear_device_cache(garbage_collection=True)
+        batch.micro_batches = [half for micro in batch.micro_batches for half in micro.halves()]
+        batch.reduced_tokens = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)

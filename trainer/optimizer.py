@@ -1,0 +1,56 @@
+"""The optimizer, and the learning rate of every step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from grpo_env.errors import UsageError
+
+from .config import OptimizerConfig
+from .engine.bf16_adamw import StochasticRoundingAdamW
+from .engine.policy import Policy
+
+
+def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.optim.Optimizer:
+    """AdamW over the trained weights; ``update`` sets its learning rate at every step.
+
+    ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022); ``seed`` is that of stochastic rounding in
+    ``adamw_bf16``. Raises ``UsageError`` if bitsandbytes is missing.
+    """
+    options: dict[str, Any] = {
+        "lr": config.learning_rate,
+        "betas": (config.beta1, config.beta2),
+        "weight_decay": config.weight_decay,
+    }
+    if config.name == "adamw_bf16":
+        return StochasticRoundingAdamW(policy.trained.values(), seed, **options)
+    if config.name == "adamw":
+        return torch.optim.AdamW(policy.trained.values(), **options, fused=policy.device.type in ("cpu", "cuda"))
+    try:
+        from bitsandbytes.optim import AdamW8bit
+    except ImportError as error:
+        raise UsageError("optimizer.name=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
+    optimizer: torch.optim.Optimizer = AdamW8bit(policy.trained.values(), **options)
+    return optimizer
+
+
+def cast_to_bf16(policy: Policy) -> None:
+    """Keep the trained weights in bfloat16. Raises ``UsageError`` unless the policy computes in bfloat16."""
+    if policy.autocast != torch.bfloat16:
+        raise UsageError("optimizer.name=adamw_bf16 keeps weights in bfloat16 and needs engine.precision=bf16")
+    for weight in policy.trained.values():
+        weight.data = weight.data.bfloat16()
+
+
+def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:
+    """The learning rate of a step (0-based) of ``steps``: a function of its arguments, so there is no state to save."""
+    if step < config.warmup_steps:
+        return config.learning_rate * (step + 1) / (config.warmup_steps + 1)
+    if config.lr_schedule == "constant":
+        return config.learning_rate
+    progress = (step - config.warmup_steps) / max(1, steps - config.warmup_steps)
+    cosine = (1 + math.cos(math.pi * progress)) / 2
+    return config.learning_rate * (config.min_lr_ratio + (1 - config.min_lr_ratio) * cosine)

@@ -1,0 +1,24 @@
+"""The reference model of the KL penalty: the policy with other weights, without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from .batch import Batch
+from .engine.policy import Policy
+from .logprobs import completion_logp
+from .oom import with_oom_retry
+
+
+def add_reference_logp(policy: Policy, reference: Mapping[str, Tensor], batch: Batch, temperature: float) -> None:
+    """Set ``ref_logp`` of all micro-batches. ``reference``: the reference model's values of the trained weights."""
+
+    def compute() -> None:
+        with torch.no_grad(), policy.swapped_weights(reference):
+            for micro in batch.micro_batches:
+                micro.ref_logp, _ = completion_logp(policy, micro, temperature)
+
+    with_oom_retry(policy, batch, compute)
