@@ -14,8 +14,9 @@ from grpo_env.docgen.reference import page as settings_page
 from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
 from grpo_env.scoring import Fields, ScoreSummary, score_records
-from grpo_env.taskfile.mixture import parse_mixture
+from grpo_env.taskfile.mixture import MixtureSpec
 from grpo_env.taskfile.task import load_task, make_task
+from grpo_env.taskfile.validation import validate
 
 ROOT = Path(__file__).parent.parent
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
@@ -54,7 +55,7 @@ def no_shouting(tmp_path_factory):
 def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path):
     data = yaml.safe_load(block)
     if "mixture" in data:
-        parse_mixture(data, "page.yaml")
+        validate(MixtureSpec, data, "page.yaml")
         return
     if not data.keys() & BASE.keys():
         data = {"verifiers": {**BASE["verifiers"], **data}}

@@ -28,14 +28,17 @@ def tasks(context: typer.Context) -> None:
         return
     from rich.table import Table
 
-    from grpo_env.taskfile.mixture import parse_mixture
-    from grpo_env.taskfile.schema import parse_task, read_yaml
+    from grpo_env.taskfile.mixture import MixtureSpec
+    from grpo_env.taskfile.schema import TaskSpec
     from grpo_env.taskfile.task import task_files
+    from grpo_env.taskfile.validation import validate
+    from grpo_env.taskfile.yaml_file import read_yaml
 
     table = Table("task", "description", "file", box=None, header_style="bold")
     for path in task_files():
         data = read_yaml(path)
-        spec = parse_mixture(data, str(path)) if "mixture" in data else parse_task(data, str(path))
+        spec: TaskSpec | MixtureSpec
+        spec = validate(MixtureSpec, data, str(path)) if "mixture" in data else validate(TaskSpec, data, str(path))
         table.add_row(path.stem, spec.description, str(path))
     Console().print(table)
 

@@ -38,7 +38,7 @@ def train(
         loop.resume(resume)
         return
     from grpo_env.taskfile.mixture import load_mixture
-    from grpo_env.taskfile.schema import read_yaml
+    from grpo_env.taskfile.yaml_file import read_yaml
     from grpo_env.trainer.config import flatten
 
     if "=" in task:

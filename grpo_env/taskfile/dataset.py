@@ -1,4 +1,4 @@
-"""Sources of a task's rows: a hub dataset, a local file, or a generator."""
+"""Loads the rows of a task from a hub dataset, a local file or a generator."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .schema import DatasetSpec, Split
 def load_rows(
     spec: DatasetSpec, split: Split, folder: Path, source: str, limit: int | None = None
 ) -> list[Mapping[str, Any]]:
-    """The rows of one split, at most ``limit``. A local path is relative to ``folder``.
+    """The rows of one split, at most ``limit``. Local paths are relative to ``folder``.
 
-    Raises ``UsageError`` that names ``source``.
+    Raises ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
@@ -39,7 +39,7 @@ def load_rows(
 
 
 def is_local(path: str, folder: Path) -> bool:
-    """Whether a dataset path means a file here rather than a hub id."""
+    """Whether a dataset path is a local file rather than a hub id."""
     return path.endswith(SUFFIXES) or (folder / path).exists()
 
 
@@ -51,7 +51,7 @@ def _generate(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"{where} cannot be loaded ({error}); expected module:function") from error
     if split not in spec.limit:
-        raise UsageError(f"{source}: dataset.limit has no {split!r}: how many rows should be generated?")
+        raise UsageError(f"{source}: dataset.limit has no {split!r}: give the number of rows to generate")
     try:
         yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
     except (TypeError, ValueError, UsageError) as error:
@@ -59,27 +59,27 @@ def _generate(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[
 
 
 def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str, Any]]:
-    chosen = spec.split[split]
-    by_share = isinstance(chosen, float)
-    path = folder / (spec.path or "").replace("{split}", str(chosen))
-    if not by_share and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
+    source_split = spec.split[split]
+    by_hash = isinstance(source_split, float)
+    path = folder / (spec.path or "").replace("{split}", str(source_split))
+    if not by_hash and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
         raise UsageError(
-            f"{path}: one file cannot be both splits; write {{split}} into dataset.path, "
-            "or give shares: dataset.split={train: 0.9, eval: 0.1}"
+            f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
+            "or give fractions: dataset.split={train: 0.9, eval: 0.1}"
         )
     for record in read_records(path):
         if record.row is None:
             raise UsageError(f"{path}, line {record.line}: {record.problem}")
-        if not by_share or _share(record.row, spec) == split:
+        if not by_hash or _split_by_hash(record.row, spec) == split:
             yield record.row
 
 
-def _share(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:
-    """The split a row falls into by a hash of its content: the same for any order, seed or size of the file."""
+def _split_by_hash(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:
+    """The split of a row by a hash of its content, which does not depend on the order and size of the file."""
     text = json.dumps(row, sort_keys=True, default=str)
     point = int.from_bytes(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()[:8]) / 2**64
-    for split, share in spec.split.items():
-        point -= float(share)
+    for split, fraction in spec.split.items():
+        point -= float(fraction)
         if point < 0:
             return split
     return None
@@ -90,10 +90,10 @@ def _download(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[
 
     where = f"{source}: dataset {spec.path!r}"
     if isinstance(spec.split[split], float):
-        raise UsageError(f"{where}: shares in 'split' are for local files; for a hub id write slices: 'train[:90%]'")
+        raise UsageError(f"{where}: fractions in 'split' are for local files; for a hub id use slices: 'train[:90%]'")
     try:
         data = datasets.load_dataset(spec.path, spec.name, split=str(spec.split[split]))
-    except Exception as error:  # the hub client raises many kinds, all of them about this one line
+    except Exception as error:  # the hub client raises many types
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UsageError(
             f"{where} (split {spec.split[split]!r}) cannot be loaded: {reason}; "

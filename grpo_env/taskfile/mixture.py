@@ -1,4 +1,4 @@
-"""Several tasks in one training run, each with its share of the prompts."""
+"""Mixtures: several tasks in one training run, each with a weight."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from grpo_env.errors import UsageError
 
-from .schema import NAME, explain, read_yaml
+from .schema import NAME, Section
 from .task import Task, find_task_file, load_task, make_task
+from .validation import validate
+from .yaml_file import read_yaml
 
 
-class MemberSpec(BaseModel):
-    """A task by name, file or in full, and its weight."""
+class MemberSpec(Section):
+    """A task and its weight."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     use: str | dict[str, Any]
-    """A task's name, its file (from this one's folder), or a whole task in place."""
+    """The name of a task, its file (relative to this file's folder), or a whole task."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Its share of the prompts, up to a common factor."""
+    """Its fraction of the prompts, up to a common factor."""
 
 
-class MixtureSpec(BaseModel):
-    """A whole file of a mixture."""
+class MixtureSpec(Section):
+    """A whole mixture file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     version: Literal[1]
-    """Of this format."""
+    """The version of this format."""
     task: str = Field(pattern=NAME)
     """The mixture's name."""
     description: str = ""
-    """One line that says what it is."""
+    """One line for the list of tasks."""
     mixture: list[MemberSpec] = Field(min_length=1)
     """Its tasks."""
     train: dict[str, Any] = {}
@@ -43,9 +43,9 @@ class MixtureSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Mixture:
-    """Tasks with their weights: shares of the prompts of a step, up to a common factor.
+    """Tasks with their weights: fractions of the prompts of a step, up to a common factor.
 
-    ``defaults`` are recommended settings for training, ``source`` the file (for messages).
+    ``defaults`` are recommended training settings, ``source`` names the file in messages.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Mixture:
 
     @classmethod
     def of(cls, task: Task) -> Mixture:
-        """One task by itself."""
+        """A mixture of one task."""
         return cls(task.name, task.source, ((task, 1.0),), task.defaults)
 
     @property
@@ -71,40 +71,31 @@ class Mixture:
         return {"version": 1, "task": self.name, "mixture": members, "train": dict(self.defaults)}
 
 
-def parse_mixture(data: Mapping[str, Any], source: str) -> MixtureSpec:
-    """Validate a file's mapping. Raises ``UsageError`` naming ``source`` and the key path."""
-    try:
-        return MixtureSpec.model_validate(data)
-    except ValidationError as error:
-        raise explain(error, data, MixtureSpec, source) from error
-
-
 def load_mixture(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Mixture:
-    """A task (see ``load_task``), or a file whose ``mixture`` lists tasks; their files are relative to its folder.
-
-    Raises ``UsageError``.
-    """
+    """The tasks of a mixture file, or a single task (see ``load_task``). Raises ``UsageError``."""
     path = find_task_file(name)
     data = read_yaml(path)
     if "mixture" not in data:
         return Mixture.of(make_task(data, str(path), path.parent, overrides))
     for key in overrides or {}:
-        raise UsageError(f"{key}: {path} is a mixture; keys of its tasks are changed in their own files")
-    spec = parse_mixture(data, str(path))
-    members = []
-    for index, member in enumerate(spec.mixture):
-        where = f"{path}: mixture.{index}.use"
-        if isinstance(member.use, dict):
-            task = make_task(member.use, where, path.parent)
-        else:
-            beside = path.parent / member.use
-            try:
-                task = load_task(beside if beside.is_file() else member.use)
-            except UsageError as error:
-                raise UsageError(f"{where}: {error}") from error
-        members.append((task, member.weight))
-    names = [task.name for task, _ in members]
+        raise UsageError(f"{key}: {path} is a mixture; change the keys of its tasks in their own files")
+    spec = validate(MixtureSpec, data, str(path))
+    tasks = [
+        _load_member(member, path.parent, f"{path}: mixture.{index}.use") for index, member in enumerate(spec.mixture)
+    ]
+    names = [task.name for task in tasks]
     for task_name in names:
         if names.count(task_name) > 1:
-            raise UsageError(f"{path}: mixture: two tasks are called {task_name!r}; one of them needs another name")
-    return Mixture(spec.task, str(path), tuple(members), spec.train)
+            raise UsageError(f"{path}: mixture: two tasks are called {task_name!r}; rename one of them")
+    weights = [member.weight for member in spec.mixture]
+    return Mixture(spec.task, str(path), tuple(zip(tasks, weights, strict=True)), spec.train)
+
+
+def _load_member(member: MemberSpec, folder: Path, where: str) -> Task:
+    if isinstance(member.use, dict):
+        return make_task(member.use, where, folder)
+    file = folder / member.use
+    try:
+        return load_task(file if file.is_file() else member.use)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error

@@ -25,16 +25,16 @@ def _compile(template: str) -> tuple[Template, frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def _constant(template: str, format: Format) -> str:
-    """A template that looks at no column, as most system prompts are."""
+    """A template without columns, such as most system prompts."""
     return _compile(template)[0].render(format=format)
 
 
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
     """Fill a template with a row's columns.
 
-    Besides the columns a template sees ``format`` (the task's format) and ``row`` (the whole row, for columns
-    whose names are no identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError`` that begins with
-    ``where`` and names the unknown field and the nearest column.
+    Templates also see ``format`` (the task's format) and ``row`` (the whole row, for columns whose names are not
+    identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
+    the unknown field and the nearest column.
     """
     try:
         compiled, names = _compile(template)
@@ -47,12 +47,12 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
         return compiled.render(known) if names - {"format"} else _constant(template, format)
     except (UndefinedError, TemplateError) as error:
         raise UsageError(f"{where}: template {template!r}: {error}") from error
-    except Exception as error:  # whatever an expression does with an unexpected value, e.g. None.split
+    except Exception as error:  # of an expression on an unexpected value, e.g. None.split
         raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
 
 
 def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:
-    """The prompt of one row: plain text, or messages (system, worked examples, user)."""
+    """The prompt of a row: plain text, or messages (system, worked examples, user)."""
     if spec.text is not None:
         return render(spec.text, row, format, f"{where}: prompt.text")
     messages: list[Message] = []

@@ -16,7 +16,9 @@ from grpo_env.registry import find
 
 from .dataset import is_local, load_rows
 from .prompt import build_prompt, render
-from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec, build_verifier, parse_task, read_yaml
+from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
+from .validation import build_verifier, validate
+from .yaml_file import read_yaml
 
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
@@ -142,7 +144,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     """
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
-    spec = parse_task(_with_overrides(data, overrides or {}), source)
+    spec = validate(TaskSpec, _with_overrides(data, overrides or {}), source)
     parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
     verifier = build_verifier(find("weighted_sum"), {"parts": parts}, source, ["verifiers"])
     names = _part_names(spec.verifiers)

@@ -164,7 +164,7 @@ def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
         ("dataset.pth", "x", "dataset.pth: unknown key; did you mean 'path'?"),
         ("dataset.generator", "a:b", "dataset: give exactly one of"),
         ("dataset.split", {"test": "x"}, "dataset.split.test: Input should be 'train' or 'eval'"),
-        ("dataset.split", {"train": 0.9, "eval": 0.2}, "dataset: shares"),
+        ("dataset.split", {"train": 0.9, "eval": 0.2}, "dataset: fractions"),
         ("format", {"resoning": "think"}, "format.resoning: unknown key; did you mean 'reasoning'?"),
         ("prompt.text", "x", "prompt: give exactly one of"),
         ("prompt.usr", "x", "prompt.usr: unknown key; did you mean 'user'?"),
@@ -246,7 +246,7 @@ def test_a_wrong_generator_is_named(folder, generator, line):
         ("- 1\n", "expected a mapping"),
         (
             "version: 1\nverifiers:\n  accuracy: {}\n  accuracy: {}\n",
-            "line 4: key 'accuracy' stands here a second time",
+            "line 4: key 'accuracy' is given twice",
         ),
         ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
     ],

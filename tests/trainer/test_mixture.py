@@ -182,5 +182,5 @@ def test_a_wrong_file_is_one_clear_error(tmp_path: Path, change: dict, message: 
 def test_other_commands_ask_for_one_of_its_tasks(mixed) -> None:
     with pytest.raises(UsageError, match="give one of its tasks here"):
         load_task(str(mixed()))
-    with pytest.raises(UsageError, match="changed in their own files"):
+    with pytest.raises(UsageError, match="change the keys of its tasks in their own files"):
         load_mixture(str(mixed()), {"dataset.path": "x.jsonl"})

@@ -24,7 +24,7 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.files.jsonl import dump_line
 from grpo_env.files.reader import read_records
 from grpo_env.taskfile.mixture import Mixture
-from grpo_env.taskfile.schema import read_yaml
+from grpo_env.taskfile.yaml_file import read_yaml
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.figures import new_figure
-from grpo_env.taskfile.schema import read_yaml
+from grpo_env.taskfile.yaml_file import read_yaml
 
 from .curves import running_mean
 from .folder import RunFiles, read_config

@@ -1,0 +1,110 @@
+"""Validates task files: one-line errors with the file, the key path, what was expected and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from grpo_env.core import Verifier
+from grpo_env.errors import UsageError, nearest
+
+from .schema import VerifierSpec
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validate(model: type[Model], data: Mapping[str, Any], source: str) -> Model:
+    """The mapping of a file as a ``model``. Raises ``UsageError`` naming ``source`` and the key path."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _usage_error(error, data, model, source) from error
+
+
+def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str, at: Sequence[str]) -> Verifier:
+    """A verifier from YAML ``options``, each validated against the type of its field. ``at`` is its key path.
+
+    Raises ``UsageError`` naming ``source`` and the key path.
+    """
+    known = {field.name: field for field in fields(cast(Any, cls))}
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, value in options.items():
+        where = f"{source}: {'.'.join([*at, key])}"
+        if key not in known:
+            # An entry of `verifiers` has the options of its verifier next to its own keys.
+            names = {*known, *VerifierSpec.model_fields} - {"parts"}
+            raise UsageError(f"{where}: unknown key; {nearest(key, names)}")
+        if key == "parts":
+            values[key] = value
+            continue
+        try:
+            values[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as error:
+            raise _usage_error(error, value, hints[key], source, [*at, key]) from error
+    for key, field in known.items():
+        if key not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: this key is required")
+    try:
+        return cls(**values)
+    except UsageError as error:
+        raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
+
+
+def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at: Sequence[str] = ()) -> UsageError:
+    """A pydantic error as one line about one problem, the first or, of a union, the most specific one."""
+    problems = error.errors()
+    paths = [_user_path(problem, data) for problem in problems]
+    # A union has a problem for each of its members. The deepest path belongs to the member that was meant.
+    chosen = max(
+        (index for index, path in enumerate(paths) if path[: len(paths[0])] == paths[0]),
+        key=lambda index: len(paths[index]),
+    )
+    problem, path = problems[chosen], paths[chosen]
+    where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
+    elif problem["type"] == "missing":
+        text = "this key is required"
+    else:
+        text = problem["msg"].removeprefix("Value error, ")
+        if not isinstance(problem["input"], Mapping | list):
+            text += f", got {problem['input']!r}"
+    return UsageError(f"{where}: {text}")
+
+
+def _user_path(problem: Any, data: Any) -> list[str]:
+    """The key path of a problem in the user's data: pydantic's location without the names of union members."""
+    path: list[str] = []
+    for key in problem["loc"]:
+        if isinstance(data, Mapping):
+            is_user_key = key in data
+        else:
+            is_user_key = isinstance(data, list | tuple) and isinstance(key, int)
+        if is_user_key:
+            data = data[key]
+            path.append(str(key))
+    if problem["type"] == "missing":
+        path.append(str(problem["loc"][-1]))
+    return path
+
+
+def _keys(model: Any, path: Sequence[str]) -> list[str]:
+    """The keys that ``model`` has at ``path``."""
+    for key in path:
+        known = getattr(model, "model_fields", {})
+        if key in known:
+            model = _nested_model(known[key].annotation) or model
+    if is_dataclass(model):
+        return [field.name for field in fields(model)]
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _nested_model(annotation: Any) -> Any:
+    for candidate in (annotation, *get_args(annotation)):
+        if is_dataclass(candidate) or (isinstance(candidate, type) and issubclass(candidate, BaseModel)):
+            return candidate
+    return None
