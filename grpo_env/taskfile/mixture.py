@@ -37,7 +37,7 @@ class MixtureSpec(Section):
     """One line for the list of tasks."""
     mixture: list[MemberSpec] = Field(min_length=1)
     """Its tasks."""
-    train: dict[str, Any] = {}
+    train: dict[str, Any] = Field(default={})
     """Recommended training settings; those of its tasks are not used."""
 
 
