@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
@@ -137,9 +137,10 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
             seen.add(hash(group))
         data.input_rows += row.get("line") is None or row["line"] != line
         line = row.get("line")
-        total, parts = total_score(row), dict(named_parts(row))
         try:
-            members.append(_add_row(data, row, total, parts))
+            members.append(_add_row(data, row))
+        except UsageError:
+            raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise UsageError(
                 f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
@@ -166,8 +167,8 @@ def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
         )
 
 
-def _add_row(data: Gathered, row: ScoreRow, total: PartScore, parts: Mapping[str, PartScore]) -> Member:
-    index = data.completions
+def _add_row(data: Gathered, row: ScoreRow) -> Member:
+    index, total, parts = data.completions, total_score(row), dict(named_parts(row))
     data.total.add(index, total)
     data.seconds.put(index, row.get("seconds"))
     data.tokens.put(index, row.get("num_tokens"))
