@@ -1,4 +1,4 @@
-"""Files in: every kind gives the same rows, and a bad row is reported by its line."""
+"""Reading files: every file type gives the same rows, and a bad row is reported by its line."""
 
 import csv
 import datetime
@@ -51,8 +51,8 @@ def zst(data):
     return sink.getvalue().to_pybytes()
 
 
-def piped(data, monkeypatch):
-    """The records of what a real pipe delivers, a little at a time, as standard input."""
+def read_from_pipe(data, monkeypatch):
+    """The records read from standard input, a real pipe that delivers the data in small blocks."""
     reader, writer = os.pipe()
 
     def feed():
@@ -85,7 +85,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, suffix, monkeypatch):
     ):
         (tmp_path / name).write_bytes(content)
         assert list(read_records(tmp_path / name)) == records
-        assert piped(content, monkeypatch) == records
+        assert read_from_pipe(content, monkeypatch) == records
 
 
 @settings(max_examples=25)
@@ -111,7 +111,7 @@ def test_jsonl_is_the_same_plain_compressed_and_through_standard_input(tmp_path_
             assert list(read_records("-")) == expected
 
 
-def test_lines_can_be_parsed_elsewhere(tmp_path):
+def test_lines_can_be_parsed_later(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"a": 1}\n\n[2]\n')
     assert list(read_lines(path)) == [Line(1, b'{"a": 1}\n'), Line(3, b"[2]\n")]
@@ -142,7 +142,7 @@ HARD = [  # a line of JSONL, and its row or a part of the problem
 ]
 
 
-def test_hard_lines_are_rows_or_problems_of_their_own(tmp_path):
+def test_each_unusual_line_is_a_row_or_a_problem(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"\n \t\n".join(line for line, _ in HARD) + b"\n")
     records = list(read_records(path))
@@ -156,13 +156,13 @@ def test_hard_lines_are_rows_or_problems_of_their_own(tmp_path):
             assert len(record.problem) < 200
 
 
-def test_nan_is_read_for_python_writes_it(tmp_path):
+def test_nan_is_accepted(tmp_path):
     (tmp_path / "x.jsonl").write_text(json.dumps({"score": float("nan")}))
     (record,) = read_records(tmp_path / "x.jsonl")
     assert record.row["score"] != record.row["score"]
 
 
-def test_half_a_last_line_is_a_problem_that_says_so(tmp_path):
+def test_a_truncated_last_line_is_reported_as_such(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": "2')
     first, last = read_records(path)
@@ -177,10 +177,10 @@ def test_half_a_last_line_is_a_problem_that_says_so(tmp_path):
     ("compress", "damage"),
     [
         (gzip.compress, "cut"),
-        (gzip.compress, "followed by rubbish"),
+        (gzip.compress, "followed by garbage"),
         (gzip.compress, "broken"),
         (zst, "cut"),
-        (zst, "followed by rubbish"),  # a broken frame shows by its checksum, which pyarrow does not write
+        (zst, "followed by garbage"),  # a broken frame is only detected by its checksum, which pyarrow does not write
     ],
 )
 def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage):
@@ -189,16 +189,18 @@ def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage
     half = len(data) // 2
     content = {
         "cut": data[:half],
-        "followed by rubbish": data + b"rubbish",
+        "followed by garbage": data + b"garbage",
         "broken": data[:half] + bytes(200) + data[half + 200 :],
     }[damage]
     (tmp_path / "rows.jsonl").write_bytes(content)
     *good, last = read_records(tmp_path / "rows.jsonl")
-    good = [record for record in good if record.row is not None]  # a broken gzip gives some rubbish before it is seen
+    good = [
+        record for record in good if record.row is not None
+    ]  # broken gzip yields some garbage before it is detected
     if damage == "cut" and compress is gzip.compress:
         assert len(good) == zlib.decompressobj(wbits=31).decompress(content).count(b"\n")
-    # A block of Zstandard is up to 128 KiB, and is read whole or not at all.
-    least = 2900 if damage == "followed by rubbish" else 1000
+    # A Zstandard block has up to 128 KiB and is read as a whole or not at all.
+    least = 2900 if damage == "followed by garbage" else 1000
     assert len(good) > least
     assert [record.row for record in good[:1000]] == rows[:1000]
     assert last.row is None
@@ -207,7 +209,7 @@ def test_damaged_compression_keeps_the_rows_before_it(tmp_path, compress, damage
 
 
 @pytest.mark.parametrize("tail", [b"", b"xx"])
-def test_damage_at_once_keeps_the_rows_before_it(tmp_path, tail):
+def test_damage_in_the_first_block_keeps_the_rows_before_it(tmp_path, tail):
     data = gzip.compress(b'{"a": 1}\n{"a": 2}\n')
     (tmp_path / "rows.jsonl").write_bytes(data + tail if tail else data[:-8])  # gzip ends with a checksum and a length
     *good, last = read_records(tmp_path / "rows.jsonl")
@@ -215,7 +217,7 @@ def test_damage_at_once_keeps_the_rows_before_it(tmp_path, tail):
     assert (last.line, last.row) == (3, None)
 
 
-def test_a_line_longer_than_memory_is_a_problem_and_costs_none(tmp_path, monkeypatch):
+def test_a_line_that_is_too_long_is_a_problem_and_is_not_held_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "LONGEST", 1 << 18)
     bomb = b'{"a": 1}\n{"a": "' + b"x" * (1 << 24) + b'"}\n{"a": 2}\n'
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(bomb, 1))
@@ -241,7 +243,7 @@ def test_a_json_list_is_read_element_by_element(tmp_path_factory, elements, bloc
         patch.setattr(json_list, "BLOCK", block)
         path.write_text("\n " + text + " \n")
         records = list(read_records(path))
-        assert [record.row for record in records] == [one if isinstance(one, dict) else None for one in elements]
+        assert [record.row for record in records] == [item if isinstance(item, dict) else None for item in elements]
         assert [record.line for record in records] == list(range(1, len(elements) + 1))
         path.write_text(text[:-1])  # no longer closed
         assert "nothing after this row can be read" in list(read_records(path))[-1].problem
@@ -250,7 +252,7 @@ def test_a_json_list_is_read_element_by_element(tmp_path_factory, elements, bloc
 @pytest.mark.parametrize(
     "tail", ['{"a": 2} {"a": 3}]', '{"a": 2', "nonsense, 1]", '{"a": 2}] {}', "]", '{"a": 2},]', "[" * 100_000]
 )
-def test_a_json_list_keeps_the_rows_before_a_mistake(tmp_path, tail):
+def test_a_json_list_keeps_the_rows_before_an_error(tmp_path, tail):
     (tmp_path / "rows.json").write_text('[{"a": 1}, ' + tail)
     first, *_, last = read_records(tmp_path / "rows.json")
     assert first.row == {"a": 1}
@@ -258,7 +260,7 @@ def test_a_json_list_keeps_the_rows_before_a_mistake(tmp_path, tail):
     assert "not valid JSON" in last.problem
 
 
-def test_json_with_an_object_a_line_is_jsonl(tmp_path):
+def test_a_json_file_with_one_object_per_line_is_read_as_jsonl(tmp_path):
     for rows in ([{"a": 1}, {"a": 2}], [{"a": "x" * 100_000}, {"a": 2}]):
         (tmp_path / "rows.json").write_text("".join(map(dump_line, rows)))
         assert [record.row for record in read_records(tmp_path / "rows.json")] == rows
@@ -321,7 +323,7 @@ def test_a_broken_parquet_page_ends_the_file_with_a_problem(tmp_path):
         ("x.csv", b"a,a\n1,2\n", "two columns have the same name"),
     ],
 )
-def test_a_file_that_is_wrong_as_a_whole_is_a_usage_error(tmp_path, name, content, reason):
+def test_a_file_that_cannot_be_read_at_all_is_a_usage_error(tmp_path, name, content, reason):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UsageError, match=reason) as caught:
@@ -342,13 +344,13 @@ def test_standard_input_is_named_in_errors(monkeypatch):
 
 
 @given(st.text(st.characters(exclude_categories=[])))
-def test_any_text_survives_a_line_of_jsonl(text):
+def test_any_text_round_trips_through_a_line_of_jsonl(text):
     line = dump_line({"text": text})
     assert line.count("\n") == 1
     assert json.loads(line.encode().decode())["text"] == text
 
 
-def test_what_a_file_held_can_be_written_even_if_it_is_not_json(tmp_path):
+def test_a_record_that_is_not_json_can_still_be_written(tmp_path):
     row = {"when": datetime.date(2026, 1, 2), "score": float("nan"), "text": "\ud800", "n": Decimal("1.5")}
     (tmp_path / "rows.jsonl").write_text(dump_record(row))
     (record,) = read_records(tmp_path / "rows.jsonl")

@@ -26,7 +26,7 @@ WRONG = "<think>\n9*2=19\n</think>\n<answer>\n19\n</answer>"
 CHAT = [{"role": "system", "content": "Reason."}, {"role": "user", "content": "Nine times two?"}]
 
 
-def said(text, **more):
+def assistant(text, **more):
     return [{"role": "assistant", "content": text, **more}]
 
 
@@ -64,7 +64,7 @@ def accuracies(task, file_format, rows):
     ]
 
 
-def test_our_rows_stay_as_they_are(tmp_path, task):
+def test_our_own_rows_are_not_converted(tmp_path, task):
     rows = [
         {"id": "a", "answer": "… #### 18", "completion": RIGHT, "finish_reason": "stop"},
         {"id": "b", "answer": "… #### 18", "completions": [RIGHT, WRONG], "advantage": 1, "step": 2, "prompt": "?"},
@@ -80,7 +80,7 @@ def test_trl_completions(tmp_path, task, chat):
     # The lines of GRPOTrainer.log (TRL 1.16) that make the file; `extra` is what log_extra was given.
     logs = {
         "prompt": [CHAT, CHAT, CHAT[1:]] if chat else ["Nine times two?", "Nine times two?", "Two times nine?"],
-        "completion": [said(RIGHT), said(WRONG), said(RIGHT)] if chat else [RIGHT, WRONG, RIGHT],
+        "completion": [assistant(RIGHT), assistant(WRONG), assistant(RIGHT)] if chat else [RIGHT, WRONG, RIGHT],
         "rewards": {"accuracy_reward": [1.0, 0.0, None], "format_reward": [0.5, 0.5, 0.5]},
         "extra": {"answer": ["18", "18", "18"]},
         "advantages": [0.7, -0.7, 0.0],
@@ -102,12 +102,12 @@ def test_trl_completions(tmp_path, task, chat):
     assert accuracies(task, file_format, rows) == [[1], [0], [1]]
 
 
-def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
+def test_trl_completions_without_gold_answers_are_joined_by_prompt(task):
     data = [{"question": "Nine times two?", "answer": "#### 18"}, {"question": "Two times nine?", "answer": "#### 18"}]
     examples = [task.example(row, f"eval/{index}", "row") for index, row in enumerate(data)]
     # What a file makes of the messages: more columns, all of them empty.
     prompts = [[{**message._asdict(), "tool_calls": None} for message in example.prompt] for example in examples]
-    rows = [{"step": 1, "prompt": prompt, "completion": said(RIGHT), "advantage": 0.0} for prompt in prompts]
+    rows = [{"step": 1, "prompt": prompt, "completion": assistant(RIGHT), "advantage": 0.0} for prompt in prompts]
     gold = partial(task.answer, where="row")
     file_format = detect_format(rows, gold)
     assert file_format.joins
@@ -116,7 +116,7 @@ def test_trl_completions_without_a_gold_are_joined_by_their_prompt(task):
     joined = [file_format.join(file_format.convert(row), index) for row in rows]
     assert [row["id"] for row in joined] == ["eval/0", "eval/1"]
     assert accuracies(task, file_format, joined) == [[1], [1]]
-    for prompt in ([*prompts[0], *said("18")], "Nine times two?", None, [None], [1]):
+    for prompt in ([*prompts[0], *assistant("18")], "Nine times two?", None, [None], [1]):
         with pytest.raises(UsageError, match="no example of the task has the prompt of this row"):
             file_format.join({**rows[0], "prompt": prompt}, index)
     assert "log_extra" in file_format.no_match_message(index)
@@ -178,7 +178,7 @@ def batch_row(id, *choices, **more):
 
 
 def choice(text, finish="stop", **more):
-    return {"index": 0, "message": said(text, **more)[0], "logprobs": None, "finish_reason": finish}
+    return {"index": 0, "message": assistant(text, **more)[0], "logprobs": None, "finish_reason": finish}
 
 
 def test_openai_batch_and_vllm_run_batch(tmp_path, task):
@@ -236,7 +236,7 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
         ("text", None, "not a row of OpenAI batch output"),
     ],
 )
-def test_a_failed_request_says_why(response, error, reason):
+def test_a_failed_request_is_reported_with_its_reason(response, error, reason):
     rows = [batch_row("eval/0", choice(RIGHT)), {"id": "b", "custom_id": "q", "response": response, "error": error}]
     file_format = detect_format(rows)
     assert file_format.name == "OpenAI batch output"
@@ -244,7 +244,7 @@ def test_a_failed_request_says_why(response, error, reason):
         file_format.convert(rows[1])
 
 
-def test_plain_responses_and_text_completions_are_batches_too():
+def test_responses_without_envelope_and_text_completions_are_read_as_batches():
     rows = [
         {
             "custom_id": "q",
@@ -288,7 +288,7 @@ def test_lm_eval_samples(tmp_path, task):
     assert accuracies(task, file_format, converted[:2]) == [[1, 0], [1, 0]]
 
 
-def test_lm_eval_golds_are_the_template_on_the_document_else_the_target():
+def test_lm_eval_gold_answers_come_from_the_template_or_else_the_target():
     row = lm_eval_row(0, [[RIGHT]], target="a column of the document")
     file_format = detect_format([row])
     converted = file_format.convert(row)
@@ -317,7 +317,7 @@ def test_verifiers_results(tmp_path, task):
     one = {
         "example_id": 3,
         "prompt": CHAT,
-        "completion": said(RIGHT, reasoning_content="Hm."),
+        "completion": assistant(RIGHT, reasoning_content="Hm."),
         "reward": 1.0,
         "error": None,
         "timing": {"total_ms": 1.0},
@@ -330,7 +330,12 @@ def test_verifiers_results(tmp_path, task):
         "answer": "18",
         "correct": 1.0,
     }
-    tools = [*said(None), {"role": "tool", "content": "19"}, *said(WRONG), {"role": "user", "content": "Sure?"}]
+    tools = [
+        *assistant(None),
+        {"role": "tool", "content": "19"},
+        *assistant(WRONG),
+        {"role": "user", "content": "Sure?"},
+    ]
     two = {**one, "completion": tools, "is_truncated": True}
     file_format, rows = read(jsonl(tmp_path / "results.jsonl", [one, two]))
     assert file_format.name == "verifiers results"
@@ -355,7 +360,7 @@ def test_verifiers_traces(task):
         "nodes": [
             {"message": CHAT[0], "sampled": False},
             {"parent": 0, "message": CHAT[1], "sampled": False},
-            {"parent": 1, "message": said(RIGHT, reasoning_content="Hm.")[0], "sampled": True},
+            {"parent": 1, "message": assistant(RIGHT, reasoning_content="Hm.")[0], "sampled": True},
         ],
         "calls": [{"node": 2, "finish_reason": "length", "usage": {"prompt_tokens": 30, "completion_tokens": 21}}],
         "ok": True,
@@ -375,7 +380,7 @@ def test_verifiers_traces(task):
         file_format.convert({**row, "traces": [{**trace, "nodes": [], "ok": False, "errors": [{"message": "Boom"}]}]})
 
 
-def test_our_scores_can_be_scored_again(tmp_path, task):
+def test_scores_can_be_scored_again(tmp_path, task):
     parts = {"strict_format": {"gold": None}, "accuracy": {"gold": "18", "value": 0}}
     row = {
         "id": "a",
@@ -397,7 +402,7 @@ def test_our_scores_can_be_scored_again(tmp_path, task):
 
 
 def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, task):
-    """Or nothing could be compared with the first scores, where a completion is known by id and number."""
+    """Comparisons match completions by id and number."""
     several = {"id": "a", "answer": "18", "completions": [RIGHT, "no", RIGHT]}
     rows = [several, {"id": "b", "answer": "1", "completion": RIGHT}]
     found = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
@@ -441,7 +446,7 @@ def test_ambiguous_rows(row, name):
     assert detect_format([row]).name == name
 
 
-def test_all_of_the_first_rows_decide():
+def test_the_format_must_match_all_first_rows():
     trl = {"step": 1, "prompt": "p", "completion": "c", "advantage": 0}
     assert detect_format([trl, {"prompt": "p", "completion": "c"}]) is NATIVE
     assert detect_format([]) is NATIVE
@@ -453,7 +458,7 @@ def test_all_of_the_first_rows_decide():
 @pytest.mark.parametrize(
     "value", [None, 1, 0.5, True, [], [1], [[]], {}, {"role": "user"}, [{"role": "user"}], "\x00\ud800"]
 )
-def test_no_value_in_a_row_is_an_exception_of_another_kind(value):
+def test_unexpected_values_raise_only_usage_errors(value):
     nested = []
     for _ in range(2000):
         nested = [nested]
@@ -464,12 +469,12 @@ def test_no_value_in_a_row_is_an_exception_of_another_kind(value):
                 assert all(isinstance(text, str) for text in texts(row))
 
 
-def test_layouts_travel_to_other_processes():
+def test_formats_are_picklable():
     for file_format in (*FORMATS, NATIVE):
         assert pickle.loads(pickle.dumps(file_format)) == file_format
 
 
-def test_a_damaged_packed_row_is_a_problem_of_its_own():
+def test_a_damaged_packed_example_is_a_usage_error():
     with pytest.raises(UsageError, match="grpo_env: not an example of grpo_env"):
         TRL_COMPLETIONS.convert(
             {"step": 1, "prompt": "Q", "completion": "A", "advantage": 0, "grpo_env": '{"grpo_env": "a'}

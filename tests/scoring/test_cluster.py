@@ -1,4 +1,4 @@
-"""The ray engine: what a cluster of two workers writes is what this machine writes, also if one of them is killed."""
+"""The Ray engine: two workers write what the local engine writes, even if one of them is killed."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ TASK = {
     "metric": "accuracy",
 }
 
-OWN = '''
+VERIFIER = '''
 import os
 import signal
 import time
@@ -42,7 +42,7 @@ from grpo_env.registry import verifier
 @verifier("test_cluster_obeys")
 @dataclass(frozen=True)
 class Obeys(Verifier):
-    """Does to its process what the text says."""
+    """Does what the text says to its process."""
 
     def __call__(self, example, completion):
         died, waits, goes_on = (Path(FOLDER) / name for name in ("once", "waits", "goes_on"))
@@ -56,10 +56,10 @@ class Obeys(Verifier):
 '''
 
 RAY = {
-    "RAY_ADDRESS": "local",  # a cluster that happens to run here is left alone
-    "RAY_AUTH_MODE": "disabled",  # no token is left in the home of who tests
+    "RAY_ADDRESS": "local",  # not a cluster that happens to run on this machine
+    "RAY_AUTH_MODE": "disabled",  # writes no token into the home folder
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ROTATION_MAX_BYTES": "100000000",  # or a task fails that does not find a log named after its process id
+    "RAY_ROTATION_MAX_BYTES": "100000000",  # a rotated log would make a task fail
 }
 
 QUIET = Console(quiet=True)
@@ -67,7 +67,7 @@ QUIET = Console(quiet=True)
 
 @pytest.fixture
 def work(tmp_path):
-    """A folder with a task, its verifier, and rows: single, in groups, broken, and three that do harm."""
+    """A folder with a task, its verifier, and rows: single, in groups, broken, and three that affect the process."""
     texts = {70: "once", 150: "wait", 220: "always"}
     rows = [
         {"answer": "5", "completion": texts.get(n, f"#### {5 + n % 2}"), "group": "g" * (n > 300)} for n in range(400)
@@ -76,7 +76,7 @@ def work(tmp_path):
     lines[33] = "{broken"
     (tmp_path / "rows.jsonl").write_text("\n".join(lines))
     (tmp_path / "sums.yaml").write_text(json.dumps(TASK))
-    (tmp_path / "test_cluster_own.py").write_text(OWN.replace("FOLDER", repr(str(tmp_path))))
+    (tmp_path / "test_cluster_verifier.py").write_text(VERIFIER.replace("FOLDER", repr(str(tmp_path))))
     return tmp_path
 
 
@@ -85,8 +85,8 @@ def without_seconds(path):
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: the extra [ray]")
-def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work):
-    command = ["score", "sums.yaml", "rows.jsonl", "--verifiers", "test_cluster_own.py", "--out", "ray.jsonl"]
+def test_a_cluster_writes_the_same_as_the_local_engine_if_a_worker_is_killed(work):
+    command = ["score", "sums.yaml", "rows.jsonl", "--verifiers", "test_cluster_verifier.py", "--out", "ray.jsonl"]
     run = subprocess.Popen(
         [sys.executable, "-m", "grpo_env", *command, "--engine", "ray", "--workers", "2"],
         cwd=work,
@@ -96,17 +96,17 @@ def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work)
     )
     while run.poll() is None and not (work / "goes_on").exists():
         time.sleep(0.05)
-        for process in judging(work / "waits"):
-            if "_ScoringActor" in " ".join(process.cmdline()):  # Ray's worker, above the process that judges
+        for process in parents_of_waiting(work / "waits"):
+            if "_ScoringActor" in " ".join(process.cmdline()):  # Ray's worker, the parent of the scoring process
                 process.kill()
                 (work / "goes_on").touch()
                 break
-    said = run.communicate()[1]
-    assert run.returncode == 1, said
+    stderr = run.communicate()[1]
+    assert run.returncode == 1, stderr
     assert (work / "goes_on").exists(), "no worker was killed"
-    assert (work / "once").exists(), "no judging process was killed"
+    assert (work / "once").exists(), "no scoring process was killed"
 
-    load_file(work / "test_cluster_own.py")
+    load_file(work / "test_cluster_verifier.py")
     with contextlib.chdir(work):  # the name of a file is in the rejects
         score_files(load_task("sums.yaml"), [Path("rows.jsonl")], Path("here.jsonl"), workers=2, console=QUIET)
     for end in ("jsonl", "rejects.jsonl"):
@@ -118,8 +118,8 @@ def test_a_cluster_writes_what_this_machine_does_though_a_worker_is_killed(work)
     ]
 
 
-def judging(mark):
-    """The processes above the one that waits."""
+def parents_of_waiting(mark):
+    """The parents of the process that waits."""
     with contextlib.suppress(OSError, ValueError, psutil.NoSuchProcess):
         return psutil.Process(int(mark.read_text())).parents()
     return []
@@ -129,7 +129,7 @@ def judging(mark):
     ("engine", "without", "problem"),
     [("spark", "ray", "--engine spark: known: local, ray"), ("ray", "ray", r"pip install 'grpo_env\[ray\]'")],
 )
-def test_an_engine_that_is_not_there_is_said_before_anything_is_written(
+def test_an_unknown_or_missing_engine_is_reported_before_anything_is_written(
     tmp_path, monkeypatch, engine, without, problem
 ):
     monkeypatch.setitem(sys.modules, without, None)

@@ -116,3 +116,8 @@ def test_text_parts_of_a_prompt_are_joined(task):
     parts = [{"type": "text", "text": "2+"}, {"type": "text", "text": "3?"}]
     row = {"prompt": [{"role": "user", "content": parts}], "completion": "5", "answer": "5"}
     assert RowReader(task).read(Record(1, row)).example.prompt == (("user", "2+3?"),)
+
+
+def test_a_group_may_be_a_list_of_chats(task):
+    row = {"completions": [[message("#### 5"), TOOL], [message("#### 6")]], "answer": "5"}
+    assert [completion.text for completion in RowReader(task).read(Record(1, row)).completions] == ["#### 5", "#### 6"]

@@ -1,4 +1,4 @@
-"""Rows that are one group: never cut apart, judged together, and paid as GRPO pays them."""
+"""Rows that form a group: never split between chunks, scored together, with the advantages of GRPO."""
 
 import json
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def votes(rows):
     return [row["parts"]["majority"]["value"] for row in rows]
 
 
-def test_rows_with_the_same_group_are_judged_as_the_completions_of_one_row_are(task):
+def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(task):
     texts = ["#### 5", "#### 6", "#### 5"]
     apart, _ = scored(task, [row(text, group="q") for text in texts])
     together, _ = scored(task, [{"answer": "5", "completions": texts}])
@@ -67,7 +67,7 @@ def test_rows_with_the_same_group_are_judged_as_the_completions_of_one_row_are(t
     assert [(one["line"], one["completion"]) for one in apart] == [(1, 0), (2, 0), (3, 0)]
 
 
-def test_any_selector_can_tell_the_group(task):
+def test_any_selector_can_name_the_group(task):
     rows = [row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 8})]
     by_path, done = scored(task, rows, Fields(group="meta.q"))
     assert (votes(by_path), [one["group"] for one in by_path]) == ([1.0, 1.0, None], ["7", "7", "8"])
@@ -76,7 +76,7 @@ def test_any_selector_can_tell_the_group(task):
     assert [reject.problem[:22] for reject in done.rejects] == ["no field 'meta.q': 'me"]
 
 
-def test_a_row_that_cannot_be_read_does_not_tear_its_group_apart(task):
+def test_a_row_that_cannot_be_read_does_not_split_its_group(task):
     rows, done = scored(task, [row("#### 5", "q"), "{broken", row("#### 5", "q"), {"group": "q", "answer": "5"}])
     assert votes(rows) == [1.0, 1.0]
     assert [(reject.line, reject.row) for reject in done.rejects] == [
@@ -86,11 +86,13 @@ def test_a_row_that_cannot_be_read_does_not_tear_its_group_apart(task):
     assert (done.summary.rows, done.summary.bad_rows) == (4, 2)
 
 
-def test_a_group_judged_as_a_whole_has_one_gold_answer(task, tmp_path):
+def test_a_group_scored_as_a_whole_must_have_one_gold_answer(task, tmp_path):
     rows = [row("#### 5", "q"), {**row("#### 6", "q"), "answer": "6"}]
     assert all("different gold answers" in reject.problem for reject in scored(task, rows)[1].rejects)
     alone = make_task({**VOTES, "verifiers": {"accuracy": {}}}, "alone.yaml", tmp_path)
-    assert [one["total"] for one in scored(alone, rows)[0]] == [1.0, 1.0], "judged one by one, by their own golds"
+    assert [one["total"] for one in scored(alone, rows)[0]] == [1.0, 1.0], (
+        "scored one by one, with their own gold answers"
+    )
 
 
 def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch):
@@ -102,7 +104,7 @@ def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch
     job = Job(task, ("file",), (reader,))
     done = [job(chunk) for chunk in cut_file(0, lines(rows), reader.key)]
     assert [[reject.line for reject in one.rejects] for one in done] == [[1, 2, 3, 4, 5, 6], [7]]
-    assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "and another one is not"
+    assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "another group is unaffected"
     (result,) = score_records(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
     assert "4,097 completions; a group may have 4,096" in result.problem
 
@@ -132,27 +134,27 @@ def test_no_chunk_ends_inside_a_group(runs, size):
         assert home[one] == home[other] or keys[one] is None or keys[one] != keys[other]
 
 
-def test_advantages_are_those_of_grpo_by_hand(task):
+def test_advantages_match_hand_arithmetic(task):
     texts = ["2+3=5\n#### 5", "2+3=6\n2+3=5\n#### 6", "#### 5"]
     rows, _ = scored(task, [row(text, "q") for text in texts], advantages=True)
     # Totals 1 + 0.5 (majority), 0, 1.5: mean 1, sample deviation sqrt(3) / 2.
     assert [one["total"] for one in rows] == [1.5, 0.0, 1.5]
     assert [one["advantage"] for one in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
-    # Step rewards 1; 0, 1; none: mean 2/3, sample deviation 0.57735. The first of two steps is paid for both.
+    # Step rewards 1; 0, 1; none: mean 2/3, sample deviation 0.57735. The first of two steps has the sum of both.
     good, bad = (1 - 2 / 3) / 0.5773503, (0 - 2 / 3) / 0.5773503
     assert rows[0]["step_advantages"] == pytest.approx([good], abs=1e-6)
     assert rows[1]["step_advantages"] == pytest.approx([bad + good, good], abs=1e-6)
     assert rows[2]["step_advantages"] == []
 
 
-def test_an_unscored_completion_has_no_advantage_and_no_say_in_the_others(tmp_path):
+def test_an_unscored_completion_has_no_advantage(tmp_path):
     data = {**VOTES, "verifiers": {"accuracy": {}, "majority": {}}}
     alone = make_task(data, "votes.yaml", tmp_path)
     (one,), _ = scored(alone, [row("#### 5")], advantages=True)
     assert (one["total"], one["advantage"], one["step_advantages"]) == (None, None, [])
 
 
-def test_the_reasoning_that_a_server_split_off_is_judged_in_its_tags(tmp_path):
+def test_separated_reasoning_is_put_back_into_its_tags(tmp_path):
     task = make_task({**VOTES, "verifiers": {"strict_format": {}}, "metric": "strict_format"}, "x.yaml", tmp_path)
     split = row("<answer>\n5\n</answer>", reasoning_content="2+3=5")
     cut_off = row(None, reasoning_content="2+3", finish_reason="length")
@@ -162,26 +164,20 @@ def test_the_reasoning_that_a_server_split_off_is_judged_in_its_tags(tmp_path):
     assert (rows[1]["text"], rows[1]["finish_reason"], rows[1]["total"]) == ("<think>\n2+3", "length", 0.0)
     assert "reasoning_content" not in rows[2]
     again, _ = scored(task, [{"answer": "5", "completion": rows[0]["text"], "reasoning_content": "2+3=5"}])
-    assert again[0]["text"] == whole, "what is whole already is not put together again"
+    assert again[0]["text"] == whole, "reasoning that is in the text already is not repeated"
     plain = make_task({**VOTES, "format": {"reasoning": None}}, "plain.yaml", tmp_path)
     assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
 
 
 @pytest.mark.parametrize("said", [{}, {"content": None}, {"content": ""}, {"tool_calls": []}])
-def test_a_message_that_only_calls_a_tool_says_nothing(task, said):
+def test_a_message_that_only_calls_a_tool_has_no_answer(task, said):
     rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", **said}]}])
     assert [one["text"] for one in rows] == [""]
     assert rows[0]["parts"]["accuracy"]["status"] == "no_answer"
     assert not done.rejects
 
 
-def test_a_message_with_neither_content_nor_tools_is_a_reject(task):
-    rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", "contents": "#### 5"}]}])
-    assert rows == []
-    assert "has no content; its keys are role, contents" in done.rejects[0].problem
-
-
-def test_nothing_was_said_before_a_tool_was_called_in_a_prompt(task):
+def test_a_prompt_message_without_content_has_the_empty_text(task):
     chat = [
         {"role": "user", "content": "2+3?"},
         {"role": "assistant", "content": None},
@@ -194,13 +190,13 @@ def test_nothing_was_said_before_a_tool_was_called_in_a_prompt(task):
 @verifier("test_groups_nan")
 @dataclass(frozen=True)
 class NotANumber(Verifier):
-    """What a user's verifier may give by mistake."""
+    """A user's verifier that returns NaN by mistake."""
 
     def __call__(self, example, completion):
         return Score(float(completion.text))
 
 
-def test_what_cannot_be_written_as_json_is_a_reject(tmp_path):
+def test_a_score_that_cannot_be_written_as_json_is_a_reject(tmp_path):
     data = {**VOTES, "verifiers": {"nan": {"use": "test_groups_nan"}}, "metric": "nan"}
     rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("nan"), row("1.5")])
     assert [one["total"] for one in rows] == [1.5]
@@ -208,7 +204,7 @@ def test_what_cannot_be_written_as_json_is_a_reject(tmp_path):
     assert (done.summary.bad_rows, done.summary.completions) == (1, 1)
 
 
-def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_groups(task):
+def test_only_the_rows_that_kill_the_process_become_rejects(task):
     rows = [
         row("#### 5", "q"),
         row("boom", "q"),
@@ -231,7 +227,7 @@ def test_the_guilty_row_of_a_chunk_is_found_and_the_others_are_judged_as_their_g
     assert (done.summary.rows, done.summary.bad_rows, done.summary.completions) == (6, 3, 3)
 
 
-def test_a_summary_is_the_same_in_one_piece_in_many_and_after_json(task):
+def test_summaries_merge_and_round_trip_through_json(task):
     rows = [row("2+3=5\n#### 5", y=True), row("#### 6", y=True), "{broken", row("#### 5", y=False)]
     job = Job(task, ("file",), (RowReader(task, Fields(label=("y",))),))
     pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).summary

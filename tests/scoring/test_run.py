@@ -1,4 +1,4 @@
-"""Files in, scores out, as the command does it: kinds of files, dying processes, runs that are killed and go on."""
+"""``score_files``: types of files, processes that die, runs that are killed and resumed."""
 
 import contextlib
 import gzip
@@ -54,7 +54,7 @@ from grpo_env.registry import verifier
 @verifier("test_run_obeys")
 @dataclass(frozen=True)
 class Obeys(Verifier):
-    """Does to its process what the text says."""
+    """Does what the text says to its process."""
 
     def __call__(self, example, completion):
         if "leave" in completion.text:
@@ -74,7 +74,7 @@ def task(tmp_path):
 @pytest.fixture
 def own(tmp_path):
     """A file with a verifier, and a task that uses it."""
-    path = tmp_path / "test_run_own.py"
+    path = tmp_path / "test_run_verifier.py"
     path.write_text(OWN)
     return path
 
@@ -99,9 +99,9 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
     with gzip.open(tmp_path / "b.csv.gz", "wt") as file:
         pandas.DataFrame(rows(1)).to_csv(file, index=False)
-    said = Console(file=io.StringIO(), width=200)
+    console = Console(file=io.StringIO(), width=200)
     out = tmp_path / "out.parquet"
-    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=said)
+    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=console)
     assert (tally.completions, tally.bad_rows) == (3, 1)
     found = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
@@ -116,7 +116,7 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     (reject,) = read_records(tmp_path / "out.rejects.jsonl")
     assert {**reject.row, "problem": ""} == {"file": a, "line": 3, "problem": "", "row": "{broken"}
     for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "1 rows could not be scored"):
-        assert line in said.file.getvalue()
+        assert line in console.file.getvalue()
 
 
 def test_parquet_holds_what_jsonl_does(task, tmp_path):
@@ -154,7 +154,7 @@ def test_chats_stay_chats_in_parquet(task, tmp_path):
     assert table["prompt"].to_pylist() == [[{"role": "user", "content": "0+0?"}]]
 
 
-def test_completions_alone_are_joined_to_the_tasks_data(tmp_path):
+def test_completions_without_questions_are_joined_with_the_tasks_examples(tmp_path):
     write(tmp_path / "data.jsonl", rows(3))
     data = {
         **SUMS,
@@ -199,7 +199,7 @@ def test_completions_alone_are_joined_to_the_tasks_data(tmp_path):
         (["."], None, "a folder, not a file"),
     ],
 )
-def test_wrong_usage_is_said_before_anything_is_written(task, tmp_path, files, out, problem):
+def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, files, out, problem):
     write(tmp_path / "a.jsonl", rows(1))
     before = sorted(tmp_path.iterdir())
     with contextlib.chdir(tmp_path), pytest.raises(UsageError, match=problem):
@@ -209,7 +209,7 @@ def test_wrong_usage_is_said_before_anything_is_written(task, tmp_path, files, o
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_process_that_dies_costs_the_row_that_it_died_of(own, tmp_path):
+def test_a_process_that_dies_costs_only_the_row_that_killed_it(own, tmp_path):
     load_file(own)
     data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
     given = rows(70)
@@ -224,7 +224,7 @@ def test_a_process_that_dies_costs_the_row_that_it_died_of(own, tmp_path):
     ]
 
 
-def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
+def test_a_killed_run_resumes_without_losing_or_repeating_rows(own, tmp_path):
     write(tmp_path / "rows.jsonl", [*rows(600), "{broken", *rows(600, group="g")])
     task = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
     (tmp_path / "sums.yaml").write_text(json.dumps(task))
@@ -253,9 +253,9 @@ def test_a_killed_run_goes_on_and_loses_and_doubles_nothing(own, tmp_path):
         earlier = rows_done(tmp_path / ".out.jsonl.part.json")
         assert not (tmp_path / "out.jsonl").exists()
     last = start("out.jsonl")
-    _, said = last.communicate()
+    _, stderr = last.communicate()
     assert last.returncode == 1
-    assert f"resuming after {earlier:,} rows" in said
+    assert f"resuming after {earlier:,} rows" in stderr
     found = list(read_scores(tmp_path / "out.jsonl"))
     assert [row["line"] for row in found] == [n for n in range(1, 1202) if n != 601]
     assert all(row["total"] == 1.0 for row in found)

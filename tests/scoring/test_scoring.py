@@ -1,4 +1,4 @@
-"""Scoring files: the same verdicts for one and many processes, bad rows reported and never fatal."""
+"""Scoring rows: columns and selectors, bad rows, and the same scores from any number of processes."""
 
 import json
 from ast import literal_eval
@@ -41,16 +41,10 @@ def test_one_completion_and_a_group(task):
     assert (group.id, [score.value for score in group.scores]) == ("7", [2.0, 0.0])
 
 
-def test_chat_completions_use_the_last_message(task):
-    chat = [{"role": "assistant", "content": "#### 6"}, {"role": "assistant", "content": "#### 5"}]
-    assert one(task, {"answer": "5", "completion": chat}).scores[0].value == 2.0
-    assert [s.value for s in one(task, {"answer": "5", "completions": [chat, chat[:1]]}).scores] == [2.0, 0.0]
-
-
 @verifier("test_sees")
 @dataclass(frozen=True)
 class Sees(Verifier):
-    """Tells what the engine hands over."""
+    """Puts what it was called with into its explanation."""
 
     needs_prompt = True
 
@@ -78,7 +72,7 @@ def seen(task, row):
     return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
 
 
-def test_the_row_says_how_long_each_completion_is_and_how_it_ended(seeing):
+def test_finish_reason_and_num_tokens_are_read_for_each_completion(seeing):
     row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
     assert seen(seeing, row) == [("p", "length", 3), ("p", "unknown", 1)]
     assert seen(seeing, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
@@ -87,13 +81,13 @@ def test_the_row_says_how_long_each_completion_is_and_how_it_ended(seeing):
 
 
 @pytest.mark.parametrize("text", ["9\n</think>\n<answer>5</answer>", "<think>9\n</think>\n<answer>5</answer>"])
-def test_a_prefill_counts_once_whether_the_file_kept_it_or_not(tmp_path, text):
+def test_the_prefill_counts_once_whether_or_not_the_text_repeats_it(tmp_path, text):
     data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
     task = make_task(data, "sums.yaml", tmp_path)
     assert one(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
 
 
-def test_token_ids_come_with_each_completion(seeing):
+def test_token_ids_are_read_for_each_completion(seeing):
     row = {"prompt": "p", "completions": ["a", "b"]}
     assert seen(seeing, {**row, "token_ids": [[5, 6, 7], [8]]}) == [("p", "unknown", 3), ("p", "unknown", 1)]
     assert seen(seeing, {"prompt": "p", "completion": "a", "token_ids": [5, 6]}) == [("p", "unknown", 2)]
@@ -134,21 +128,13 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         ({"answer": "5", "a": [{"b": 1}]}, Fields(completion=("a.1.b",)), "the value there is a list"),
     ],
 )
-def test_a_row_that_cannot_be_scored_says_why(task, row, fields, problem):
+def test_a_row_that_cannot_be_scored_has_a_problem(task, row, fields, problem):
     result = one(task, row, fields)
     assert problem in result.problem
     assert result.scores == ()
 
 
-def test_the_prefill_counts_unless_the_text_repeats_it(tmp_path):
-    data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
-    task = make_task(data, "x.yaml", tmp_path)
-    rest = "2+3=5\n</think>\n<answer>\n5\n</answer>"
-    assert one(task, {"answer": "5", "completion": rest}).scores[0].value == 1.0
-    assert one(task, {"answer": "5", "completion": "<think>\n" + rest}).scores[0].value == 1.0
-
-
-def test_the_finish_reason_is_carried_through(tmp_path):
+def test_verifiers_see_the_finish_reason(tmp_path):
     @verifier("test_scoring_finish")
     @dataclass(frozen=True)
     class WasCut(Verifier):
@@ -184,14 +170,14 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
     assert [row["total"] for row in alone[:4]] == [0.0, 2.0, 2.0, 0.0]
 
 
-def test_the_python_of_the_page_prints_what_it_shows(capsys):
+def test_the_python_example_of_the_page_prints_the_output_shown(capsys):
     page = (Path(__file__).parents[2] / "docs/scoring.md").read_text()
     code = page.partition("```python\n")[2].partition("```")[0]
     exec(compile(code, "scoring.md", "exec"), {})
     assert f"\n    {capsys.readouterr().out}" in page
 
 
-def test_an_output_row_holds_everything_needed_to_weigh_again(task):
+def test_a_score_row_has_everything_needed_to_recompute_the_total(task):
     text = "2+2=4\n2+3=6\n#### 5"
     row = score_row(task, one(task, {"answer": "5", "completion": text}), 0)
     assert json.loads(json.dumps(row)) == row
@@ -219,7 +205,7 @@ def test_select_prefers_a_whole_column_name_over_a_path(task):
         select({"a": 1}, "a.b", task)
 
 
-def test_gsm8k_worked_solutions_are_their_own_gold():
+def test_a_gsm8k_solution_scores_1_against_itself():
     task = load_task("gsm8k")
     solution = "He has 48/2=<<48/2=24>>24.\nTogether 48+24=<<48+24=72>>72.\n#### 72"
     result = one(task, {"answer": solution, "completion": solution, "question": "?"})

@@ -1,4 +1,4 @@
-"""Task files: what they build, and one clear line for each way they can be wrong."""
+"""Task files: the tasks they define, and a one-line message for each kind of error."""
 
 import json
 import pickle
@@ -59,7 +59,7 @@ def test_a_task_builds_examples_with_prompt_answer_and_columns(file):
     assert example.info == {"question": "11+1?", "result": 12}
 
 
-def test_worked_examples_stand_before_the_question(folder):
+def test_worked_examples_come_before_the_question(folder):
     shots = [{"user": "1+1?", "assistant": "<{{ format.answer }}>2</{{ format.answer }}>"}]
     task = make_task(changed("prompt.shots", shots), "x.yaml", folder)
     roles = [message.role for message in task.examples("train")[0].prompt]
@@ -72,7 +72,7 @@ def test_a_plain_text_prompt_is_a_string(folder):
     assert task.examples("train")[0].prompt == "Q: 1+1?\nA:"
 
 
-def test_the_reward_is_the_weighted_sum_and_weight_zero_is_watched(file):
+def test_the_reward_is_the_weighted_sum_and_parts_of_weight_zero_are_reported(file):
     score = load_task(file).score(RIGHT, answer="5")
     assert score.value == 2.5
     assert {part.name: part.value for part in score.parts} == {"accuracy": 1, "strict_format": 1, "tag_count": 1}
@@ -100,7 +100,7 @@ def test_composites_nest(folder):
     assert task.score(RIGHT, answer="6").part("tidy").value == 1
 
 
-def test_the_format_reaches_the_verifiers_unless_one_sets_its_own(folder):
+def test_verifiers_get_the_tasks_format_unless_they_set_their_own(folder):
     data = changed("format", {"reasoning": "r", "answer": "a"})
     text = "<r>\n2+3=5\n</r>\n<a>\n5\n</a>"
     assert make_task(data, "x.yaml", folder).score(text, answer="5").value == 2.5
@@ -118,7 +118,7 @@ def test_a_task_pickles_and_its_resolved_form_loads_to_the_same_task(file, tmp_p
     assert load_task(again).verifier == task.verifier
 
 
-def test_shares_of_one_file_are_disjoint_complete_and_ignore_the_order(folder):
+def test_fractions_of_one_file_are_disjoint_and_complete_and_ignore_the_order(folder):
     rows = [{"question": str(n), "result": n} for n in range(400)]
     data = changed("dataset.path", "all.jsonl")
     data["dataset"]["split"] = {"train": 0.75, "eval": 0.25}
@@ -148,7 +148,7 @@ def test_limits_are_kept(file):
     assert len(load_task(file, {"dataset.limit": {"train": 2}}).examples("train", limit=9)) == 2
 
 
-def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
+def test_bad_gold_answers_are_errors_or_skipped(file, folder):
     (folder / "rows_a.jsonl").write_text('{"question": "q", "result": ""}\n{"question": "q", "result": 5}\n')
     with pytest.raises(UsageError, match=r"train row 1: accuracy.*bad_gold=skip"):
         load_task(file).examples("train")
@@ -185,7 +185,7 @@ def test_bad_golds_stop_or_are_skipped_as_the_task_says(file, folder):
         ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
     ],
 )
-def test_a_wrong_task_file_is_one_line_with_file_key_and_help(folder, key, value, line):
+def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, value, line):
     with pytest.raises(UsageError) as caught:
         make_task(changed(key, value), "my/file.yaml", folder)
     message = str(caught.value)
@@ -207,7 +207,7 @@ def test_a_wrong_task_file_is_one_line_with_file_key_and_help(folder, key, value
         ("dataset.path", "rows_a.jsonl", "one file cannot be both splits"),
     ],
 )
-def test_wrong_data_is_one_line_with_file_row_and_help(folder, key, value, line):
+def test_invalid_data_is_one_line_with_file_row_and_hint(folder, key, value, line):
     task = make_task(changed(key, value), "my/file.yaml", folder)
     with pytest.raises(UsageError) as caught:
         task.examples("train")
@@ -233,7 +233,7 @@ def test_empty_data_and_a_bad_line_are_named(folder):
         ("nocolon", "cannot be loaded"),
     ],
 )
-def test_a_wrong_generator_is_named(folder, generator, line):
+def test_an_invalid_generator_is_named(folder, generator, line):
     data = changed("dataset", {"generator": generator, "limit": {"train": 3, "eval": 3}})
     with pytest.raises(UsageError, match=line):
         make_task(data, "x.yaml", folder).examples("train")
@@ -251,7 +251,7 @@ def test_a_wrong_generator_is_named(folder, generator, line):
         ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
     ],
 )
-def test_bad_yaml_is_named_by_line(tmp_path, text, line):
+def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
@@ -278,7 +278,7 @@ def test_tasks_are_found_by_name_by_path_and_in_named_folders(file, monkeypatch)
         task_files()
 
 
-def test_what_names_a_task_on_a_command_line_leads_to_it(file, monkeypatch):
+def test_the_command_line_name_of_a_task_finds_its_file(file, monkeypatch):
     assert load_task("gsm8k").command_line_name == "gsm8k"
     assert load_task(file).command_line_name == str(file)
     monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
@@ -298,14 +298,14 @@ def test_overrides_of_unknown_keys_are_errors(file):
 
 
 @pytest.mark.parametrize("path", task_files(), ids=lambda path: path.stem)
-def test_the_cases_of_every_bundled_task_hold(path):
+def test_the_cases_of_every_bundled_task_pass(path):
     task = load_task(path)
     assert task.spec.description
     assert len(task.spec.cases) >= 3
     assert list(failed_cases(task)) == []
 
 
-def test_a_case_that_does_not_hold_is_named(folder):
+def test_a_failed_case_is_named(folder):
     cases = [
         {"answer": "5", "completion": RIGHT, "accuracy": 1, "total": 2.5},
         {"answer": "6", "completion": RIGHT, "accuracy": 1, "total": 0.5, "why": "a slip"},

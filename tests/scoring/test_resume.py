@@ -1,4 +1,4 @@
-"""Unfinished output: whatever moment it is left at, what is done is done once; and nothing is overwritten."""
+"""Interrupted runs: whenever a run ends, each row is written once; and nothing is overwritten."""
 
 import json
 
@@ -15,7 +15,7 @@ TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "i
 
 
 def chunk(number):
-    """The output of a chunk that holds a good row and a bad one."""
+    """The output of a chunk with a good and a bad row."""
     reject = Reject("a.jsonl", number, "broken", None)
     return ChunkResult(f'{{"row": {number}}}\n'.encode(), (reject,), ScoreSummary(rows=2, bad_rows=1, completions=1))
 
@@ -25,7 +25,7 @@ def contents(folder):
 
 
 def complete(out, count, identity=TASK, **options):
-    """Go on until ``count`` chunks are done; the summary, and how many were done before."""
+    """Continue until ``count`` chunks are done. Returns the summary, and how many chunks were done before."""
     with ResumableOutput(out, identity, **options) as output:
         earlier = output.chunks
         for number in range(earlier, count):
@@ -35,7 +35,7 @@ def complete(out, count, identity=TASK, **options):
 
 
 def leave(out, count, torn=b"", saved=True, identity=TASK):
-    """As a run does that is killed when ``count`` chunks are done, with or without a moment to save."""
+    """Leave files like a run that was killed after ``count`` chunks, with or without having saved its state."""
     output = ResumableOutput(out, identity).__enter__()
     for number in range(output.chunks, count):
         output.add(chunk(number))
@@ -56,7 +56,7 @@ def fail(out, count, identity=TASK):
 
 @settings(max_examples=25)
 @given(stops=st.lists(st.integers(0, 6), max_size=4), torn=st.binary(max_size=20), saved=st.booleans())
-def test_no_row_is_lost_or_doubled_wherever_runs_end(tmp_path_factory, stops, torn, saved):
+def test_no_row_is_lost_or_repeated_whenever_a_run_ends(tmp_path_factory, stops, torn, saved):
     folder = tmp_path_factory.mktemp("runs")
     expected, _ = complete(folder / "whole.jsonl", 7)
     for stop in stops:
@@ -70,7 +70,7 @@ def test_no_row_is_lost_or_doubled_wherever_runs_end(tmp_path_factory, stops, to
     assert len(found) == 4, "nothing else is left"
 
 
-def test_an_error_keeps_the_work_and_one_before_any_work_leaves_nothing(tmp_path):
+def test_an_error_keeps_finished_chunks_and_no_files_without_any(tmp_path):
     out = tmp_path / "out.jsonl"
     fail(out, 0)
     assert contents(tmp_path) == {}
@@ -80,7 +80,7 @@ def test_an_error_keeps_the_work_and_one_before_any_work_leaves_nothing(tmp_path
 
 
 class Full:
-    """A file on a full disk, which takes a part of what is written."""
+    """A file on a full disk, which writes only a part."""
 
     def __init__(self, file):
         self._file = file
@@ -94,7 +94,7 @@ class Full:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_chunk_that_was_written_in_part_does_not_count(tmp_path, which):
+def test_a_partly_written_chunk_does_not_count(tmp_path, which):
     expected, _ = complete(tmp_path / "whole.jsonl", 3)
     output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
     output.add(chunk(0))
@@ -109,7 +109,7 @@ def test_a_chunk_that_was_written_in_part_does_not_count(tmp_path, which):
 
 
 @pytest.mark.parametrize("made", [".out.jsonl.part", ".out.jsonl.part.converted"])
-def test_a_run_that_was_killed_when_all_was_done_leaves_nothing_for_long(tmp_path, made):
+def test_files_of_a_run_killed_after_it_finished_are_removed(tmp_path, made):
     out = tmp_path / "out.jsonl"
     leave(out, 2)
     (tmp_path / made).touch()
@@ -119,7 +119,7 @@ def test_a_run_that_was_killed_when_all_was_done_leaves_nothing_for_long(tmp_pat
     assert list(contents(tmp_path)) == ["out.jsonl"]
 
 
-def test_other_work_is_not_mixed_in_and_the_error_says_what_differs(tmp_path):
+def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tmp_path):
     out = tmp_path / "out.jsonl"
     leave(out, 3)
     before = contents(tmp_path)
@@ -154,7 +154,7 @@ def test_nothing_is_overwritten(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
-def test_a_name_that_somebody_takes_in_the_meantime_is_theirs_and_the_work_is_kept(tmp_path, name):
+def test_a_file_created_in_the_meantime_is_not_overwritten_and_the_work_is_kept(tmp_path, name):
     output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
     output.add(chunk(0))
     (tmp_path / name).write_text("theirs")
@@ -166,20 +166,20 @@ def test_a_name_that_somebody_takes_in_the_meantime_is_theirs_and_the_work_is_ke
     assert complete(tmp_path / "out.jsonl", 1)[1] == 1
 
 
-def test_rejects_are_a_file_only_if_there_are_any(tmp_path):
+def test_there_is_no_rejects_file_without_rejects(tmp_path):
     with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
         output.add(chunk(0)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
         assert output.finish() is None
     assert contents(tmp_path) == {"out.jsonl": b'{"row": 0}\n'}
 
 
-def test_work_on_standard_input_cannot_be_gone_on_with(tmp_path):
+def test_work_on_standard_input_is_not_kept(tmp_path):
     fail(tmp_path / "out.jsonl", 1, identity=None)
     assert contents(tmp_path) == {}
 
 
 @pytest.mark.parametrize("damage", [b"{", b"{}", b'{"chunks": 1}'])
-def test_a_damaged_record_of_the_work_is_said_and_restart_helps(tmp_path, damage):
+def test_a_damaged_state_file_is_reported_and_restart_ignores_it(tmp_path, damage):
     out = tmp_path / "out.jsonl"
     leave(out, 2)
     (tmp_path / ".out.jsonl.part.json").write_bytes(damage)
@@ -188,7 +188,7 @@ def test_a_damaged_record_of_the_work_is_said_and_restart_helps(tmp_path, damage
     assert complete(out, 2, restart=True)[1] == 0
 
 
-def test_rows_that_vanished_are_noticed(tmp_path):
+def test_missing_rows_are_noticed(tmp_path):
     leave(tmp_path / "out.jsonl", 2)
     (tmp_path / ".out.jsonl.part").write_bytes(b"")
     with pytest.raises(UsageError, match="has lost rows"):
