@@ -65,7 +65,7 @@ _TABLE = (
     Hack("plus_minus", "shotgun", "The correct number, plus or minus one.",
          answer(r"$gold \pm 1", when=is_number)),
 
-    Hack("could_be", "hedges", "The correct answer and a wrong one, without choosing between them.",
+    Hack("could_be", "hedges", "The correct answer and a wrong one, neither of them chosen.",
          answer("It could be $gold, but it could also be $wrong.")),
     Hack("taken_back", "hedges", "The correct answer, taken back for a wrong one.",
          answer("$gold. Wait, no: it is $wrong.")),

@@ -16,7 +16,7 @@ from .findings import Finding, error, warning
 from .gold_completion import prompt_text
 from .overlap import NEAR, overlaps, words
 
-SHOWN_COLUMNS = 20
+MAX_COLUMNS = 20
 
 
 def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
@@ -31,9 +31,9 @@ def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tu
         for name in used
         if name in row and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
     ]
-    shown = [f"{name}*" if name in used else name for name in names[:SHOWN_COLUMNS]]
-    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    return f"{', '.join(shown)}{more} (* used)", findings
+    listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
+    more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
+    return f"{', '.join(listed)}{more} (* used)", findings
 
 
 def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str,
 
 
 def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple[str, list[Finding]]:
-    """How long prompts are, in tokens of ``model`` beside its positions, else in characters.
+    """Prompt lengths, in tokens of ``model`` compared with its positions, or in characters without a model.
 
     Raises ``UsageError`` for a model that does not load.
     """
@@ -94,23 +94,23 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
         return f"prompts {_spread(counts)} characters (tokens with --model)", []
     from grpo_env.trainer.config import TrainConfig
 
-    tokenizer, most = _tokenizer(model)
+    tokenizer, positions = _tokenizer(model)
     counts = [len(prompt_ids(tokenizer, example, task.format, model)) for example in examples]
     new = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").sampling.max_new_tokens
     fact = f"prompts {_spread(counts)} tokens of {model}, and sampling.max_new_tokens {new:,}"
-    if most is None:
-        return f"{fact}; the model has no limit of positions", []
+    if positions is None:
+        return f"{fact}; the model has no position limit", []
+    fix = "shorten the prompt, or set a smaller train.sampling.max_new_tokens"
     findings = [
-        error("lengths", example.id, f"{count:,} tokens and {new:,} new ones exceed the {most:,} positions of {model}",
-              "shorten the prompt, or set a smaller train.sampling.max_new_tokens")
+        error("lengths", example.id, f"{count:,} + {new:,} tokens exceed the {positions:,} positions of {model}", fix)
         for example, count in zip(examples, counts, strict=True)
-        if count + new > most
-    ]  # fmt: skip
-    return f"{fact}, of {most:,} positions", findings
+        if count + new > positions
+    ]
+    return f"{fact}, of {positions:,} positions", findings
 
 
 def _tokenizer(model: str) -> tuple[Any, int | None]:
-    """The model's tokenizer and its limit of positions; no weights are loaded."""
+    """The model's tokenizer and its number of positions (``None``: unlimited); no weights are loaded."""
     from transformers import AutoConfig, AutoTokenizer
 
     from grpo_env.trainer.engine.bundled import BUNDLED
@@ -127,4 +127,4 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
 
 def _spread(counts: Sequence[int]) -> str:
     ordered = sorted(counts)
-    return f"{ordered[0]:,} to {ordered[-1]:,} (half of them to {ordered[len(ordered) // 2]:,})"
+    return f"{ordered[0]:,} to {ordered[-1]:,} (median {ordered[len(ordered) // 2]:,})"
