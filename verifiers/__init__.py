@@ -1,6 +1,6 @@
-"""The verifiers: one idea a file, each a frozen dataclass whose fields are its YAML options.
+"""The verifiers, one topic per file. Each is a frozen dataclass whose fields are its YAML options.
 
-What ``accuracy`` is made of is in ``answers``, what ``python_tests`` runs programs in is in ``sandbox``.
+``answers`` extracts and compares answers for ``accuracy``; ``sandbox`` runs programs for ``python_tests``.
 """
 
 if __name__ != "grpo_env.verifiers":

@@ -22,7 +22,7 @@ from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
 from .answers.parsed import Group, ParsedAnswer
 
 Golds = Literal["one", "any", "all"]
-Unevaluated = Literal["wrong", "right"]
+Unevaluated = Literal["wrong", "correct"]
 
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
@@ -57,7 +57,7 @@ class Accuracy(Verifier):
     ignore_case: bool = True
     """Whether upper and lower case are the same in answers in words and in choice letters."""
     unevaluated: Unevaluated = "wrong"
-    """Whether 2+2, a sum, integral, limit or gcd is ``right`` or ``wrong`` where the gold answer is its value."""
+    """Whether 2+2, a sum, integral, limit or gcd is ``wrong`` or ``correct`` where the gold answer is its value."""
     golds: Golds = "one"
     """``any`` or ``all`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
     sources: tuple[Source, ...] = SOURCES

@@ -1,4 +1,4 @@
-"""Checks equations between numbers as people write them: ``$9 * 2 eggs = $18``. Exact, bounded, no ``eval``."""
+"""Checks equations between numbers as people write them, ``$9 * 2 eggs = $18``, exactly and without ``eval``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 )
 _NUMBER_NEXT = re.compile(r"\s{0,9}[$€£(]?\.?\d")
 _OPERATOR_NEXT = re.compile(r"\s{0,9}[-+*/^]")
-# After a number, words were its unit if behind at most two more the arithmetic goes on or the line ends.
+# Words after a number are its unit if the arithmetic goes on, or the line ends, after at most two more words.
 _UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001
 _OPERATORS = frozenset("+-*/")
 
@@ -32,16 +32,16 @@ Rational: TypeAlias = Fraction | int
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation: characters ``[start, end)`` of the text it was found in, and whether it is true."""
+    """An equation at characters ``[start, end)`` of a text, and whether it is true."""
 
     start: int
     end: int
-    right: bool
-    why: str
+    correct: bool
+    explanation: str
 
 
 class _NoExpressionError(Exception):
-    """These tokens are no arithmetic."""
+    """The tokens are not an arithmetic expression."""
 
 
 @dataclass(frozen=True)
@@ -52,63 +52,87 @@ class _Token:
 
 
 def equations(text: str) -> list[Equation]:
-    """The equations between numbers in one line of text. At least one side must be a calculation."""
+    """The equations between numbers in a line of text. At least one side must be a calculation."""
     if "=" not in text:
         return []
     return [equation for segment in _segments(text) if (equation := _equation(segment)) is not None]
 
 
 def _segments(text: str) -> Iterator[list[_Token]]:
-    """Runs of arithmetic, without the units in them, divided by words and punctuation.
+    """Runs of arithmetic, separated by words and punctuation. Units are left out.
 
-    What cannot be understood as a number, a variable say, spoils the arithmetic around it, up to the next punctuation.
+    A token that is not arithmetic between numbers, such as a variable, discards everything up to the next punctuation.
     """
     run: list[_Token] = []
-    spoiled = False
+    discarding = False
     for match in _TOKEN.finditer(text):
-        kind, token = match.lastgroup or "", match.group()
-        operand = bool(run) and run[-1].kind[-1] in "0123456789)%"
-        if kind == "word" and operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
-            kind = "*"
-        elif kind == "other" and token in "()+=%":
-            kind = token
-        kind = {"times": "*", "over": "/", "minus": "-"}.get(kind, kind)
-        if kind == "skip":
+        if match.lastgroup == "end":
+            if not discarding:
+                yield run
+            run, discarding = [], False
+        elif discarding or match.lastgroup == "skip":
             continue
-        if kind == "end":
-            if not spoiled:
-                yield run
-            run, spoiled = [], False
-        elif spoiled:
-            continue
-        elif kind == "unknown" or (kind == "other" and token.isnumeric()):
-            spoiled = True
-        elif kind == "word":
-            spaced = text[match.start() - 1].isspace()
-            if operand and token != "of" and _UNIT_ENDS.match(text, match.end()) and may_be_unit(token, token, spaced):
-                continue
-            variable = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
-            spoiled = variable or token == "of" or (bool(run) and not (operand and spaced))
-            if not spoiled:
-                yield run
-            run = []
-        elif (
-            kind == "other"
-            or (kind == "number" and operand)
-            or (kind == "(" and operand and text[match.start() - 1] == " ")
-        ):
-            if "=" in _kinds(run):
-                yield run
-            spoiled = bool(run) and "=" not in _kinds(run)
-            run = [] if kind == "other" else [_Token(token, match.start(), match.end())]
         else:
-            run.append(_Token(token if kind == "number" else kind, match.start(), match.end()))
-    if not spoiled:
+            kind = _kind(text, match, run)
+            token = _Token(match.group() if kind == "number" else kind, match.start(), match.end())
+            if kind == "unknown":
+                discarding = True
+            elif kind == "word":
+                yield run
+                run = []
+            elif kind == "other" or _begins_run(text, kind, match.start(), run):
+                is_equation = "=" in _kinds(run)
+                if is_equation:
+                    yield run
+                discarding = bool(run) and not is_equation
+                run = [] if kind == "other" else [token]
+            elif kind != "unit":
+                run.append(token)
+    if not discarding:
         yield run
 
 
+def _kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
+    """What a token after ``run`` is: an operator, a bracket, "=", "%", or the name of its kind.
+
+    Tokens of kind "unknown" make arithmetic unreadable, those of kind "word" and "other" end it.
+    """
+    kind, token = match.lastgroup or "", match.group()
+    if kind == "word":
+        return _word_kind(text, match, run)
+    if kind == "other" and token in "()+=%":
+        return token
+    if kind == "other" and token.isnumeric():
+        return "unknown"
+    return {"times": "*", "over": "/", "minus": "-"}.get(kind, kind)
+
+
+def _word_kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
+    token = match.group()
+    after_operand = _ends_with_operand(run)
+    if after_operand and token in ("x", "X", "of") and _NUMBER_NEXT.match(text, match.end()):
+        return "*"
+    after_space = text[match.start() - 1].isspace()
+    is_followed = after_operand and token != "of" and _UNIT_ENDS.match(text, match.end())
+    if is_followed and may_be_unit(token, token, after_space):
+        return "unit"
+    is_variable = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+    if is_variable or token == "of" or (run and not (after_operand and after_space)):
+        return "unknown"
+    return "word"
+
+
+def _begins_run(text: str, kind: str, start: int, run: list[_Token]) -> bool:
+    """Whether a token cannot continue ``run``: a number after a number, or a bracket after a number and a space."""
+    return _ends_with_operand(run) and (kind == "number" or (kind == "(" and text[start - 1] == " "))
+
+
+def _ends_with_operand(run: list[_Token]) -> bool:
+    return bool(run) and run[-1].kind[-1] in "0123456789)%"
+
+
 def _kinds(run: list[_Token]) -> list[str]:
-    """The kinds of a run's tokens, without the ``=`` that a name before it left over."""
+    """The kinds of a run's tokens, without a leading ``=`` (of ``x = 3 + 4``)."""
     kinds = [token.kind for token in run]
     return kinds[1:] if kinds[:1] == ["="] else kinds
 
@@ -132,33 +156,33 @@ def _equation(tokens: list[_Token]) -> Equation | None:
         return None
     start, end = sides[0][0].start if sides[0] else tokens[0].start, tokens[-1].end
     if len(tokens) > MAX_TOKENS or any(len(token.kind) > MAX_DIGITS for token in tokens):
-        return Equation(start, end, False, "too long to be checked")
+        return Equation(start, end, False, "too long to check")
     try:
         values = [_Parser(side, percent=Fraction(1, 100)).value() for side in sides]
-        # 18 / 450 * 100 = 4 %: the sign may be there or not.
-        signs = any(token.kind == "%" for token in tokens)
-        plain = [_Parser(side, percent=1).value() for side in sides] if signs else values
+        # 18 / 450 * 100 = 4 %: the percent sign is optional.
+        has_percent = any(token.kind == "%" for token in tokens)
+        without_percent = [_Parser(side, percent=1).value() for side in sides] if has_percent else values
     except _NoExpressionError:
         return None
     except ZeroDivisionError:
         return Equation(start, end, False, "division by zero")
-    right = len(set(values)) == 1 or len(set(plain)) == 1
-    return Equation(start, end, right, "right" if right else f"it is {_shown(values[0])}")
+    correct = len(set(values)) == 1 or len(set(without_percent)) == 1
+    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}")
 
 
 def _is_calculation(side: list[_Token]) -> bool:
     return any(token.kind in _OPERATORS for token in side[1:]) or any(token.kind == "(" for token in side)
 
 
-def _shown(value: Rational) -> str:
-    if max(abs(value.numerator), value.denominator) >> 200:  # Python refuses to write out the very largest numbers
+def _format(value: Rational) -> str:
+    if max(abs(value.numerator), value.denominator) >> 200:  # Python refuses to convert very large numbers to text
         return "another number"
     text = str(value)
     return text if len(text) <= 30 else f"{text[:27]}..."
 
 
 class _Parser:
-    """Recursive descent: sum of products of signed factors. Whole numbers stay ``int``, which is much faster."""
+    """Recursive descent: sum of products of signed factors. Integers stay ``int``, which is much faster."""
 
     def __init__(self, tokens: list[_Token], percent: Rational) -> None:
         self._percent = percent

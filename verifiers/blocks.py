@@ -1,4 +1,4 @@
-"""Where the tagged blocks of a completion are. Every verifier that looks at tags looks through here."""
+"""Finds the tagged blocks of a completion, for every verifier that needs them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from grpo_env.core import Completion, Format
 
 Where: TypeAlias = Literal["reasoning", "answer", "all"]
 
-_LOOKS_LIKE_SPACE = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that print nothing
+_LOOKS_LIKE_SPACE = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols without a visible glyph
 
 
 class Tag(NamedTuple):
-    """One tag in a text: characters ``[start, end)``."""
+    """A tag at characters ``[start, end)`` of a text."""
 
     name: str
     closing: bool
@@ -26,7 +26,7 @@ class Tag(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The inside of a tagged block: characters ``[start, end)``, and where its closing tag ends if there is one."""
+    """The content of a tagged block, characters ``[start, end)``, and the end of its closing tag if there is one."""
 
     start: int
     end: int
@@ -34,10 +34,10 @@ class Block(NamedTuple):
 
 
 def whole_turn(format: Format, completion: Completion) -> tuple[str, int]:
-    """The model's whole turn, prefill included, and the length of the prefill in front of ``completion.text``.
+    """The model's whole turn, including the prefill, and the length of the prefill before ``completion.text``.
 
-    A completion that knows its own prefill is believed. Else the format's prefill counts as written, unless the
-    text starts with it already, as in files that keep the whole turn.
+    A completion's own prefill takes precedence. Otherwise the format's prefill is prepended, unless the text already
+    starts with it, as in files that contain the whole turn.
     """
     prefill = completion.prefill
     if not prefill and format.prefill and not completion.text.startswith(format.prefill.rstrip()):
@@ -51,24 +51,24 @@ def tag_names(format: Format) -> tuple[str, ...]:
 
 
 def find_tags(text: str, *names: str) -> list[Tag]:
-    """All tags with these names, in order of appearance. Only ``<name>`` and ``</name>`` exactly are tags."""
-    found = _tags_named(names).finditer(text) if names else ()
-    return [Tag(match[2], bool(match[1]), match.start(), match.end()) for match in found]
+    """All tags with these names, in order. Tags are exactly ``<name>`` and ``</name>``."""
+    matches = _tag_pattern(names).finditer(text) if names else ()
+    return [Tag(match[2], bool(match[1]), match.start(), match.end()) for match in matches]
 
 
 @lru_cache
-def _tags_named(names: tuple[str, ...]) -> re.Pattern[str]:
+def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("<(/?)(" + "|".join(map(re.escape, names)) + ")>")
 
 
 def reasoning_span(text: str, format: Format) -> tuple[int, int] | None:
-    """Characters ``[start, end)`` inside the first reasoning block, to the end of the text if it is not closed."""
+    """Characters ``[start, end)`` in the first reasoning block, up to the end of the text if it is not closed."""
     block = first_block(text, format.reasoning) if format.reasoning else None
     return block and (block.start, block.end)
 
 
 def first_block(text: str, name: str) -> Block | None:
-    """The first block with this tag, to the end of the text if it is not closed; ``None`` if none is opened."""
+    """The first block with this tag, up to the end of the text if it is not closed; ``None`` if there is none."""
     tags = find_tags(text, name)
     opening = next((tag for tag in tags if not tag.closing), None)
     if opening is None:
@@ -78,10 +78,10 @@ def first_block(text: str, name: str) -> Block | None:
 
 
 def passage(where: Where, format: Format, completion: Completion) -> str | None:
-    """What the model wrote ``where``, or ``None`` if the format asks for that block and the text has none.
+    """The text of a block, or ``None`` if the format has that block and the completion does not.
 
-    A block is the first of its name, to the end of the text if it is not closed. Where the format names no tag for
-    it, and for ``all``, this is the whole text without its tags. A prefill is left out: the model did not write it.
+    This is the first block of its name, up to the end of the text if it is not closed. If the format has no tag for
+    it, and for ``all``, it is the whole text without tags. It excludes the prefill, which the model did not write.
     """
     text, written = whole_turn(format, completion)
     name = {"reasoning": format.reasoning, "answer": format.answer, "all": None}[where]
@@ -96,5 +96,5 @@ def passage(where: Where, format: Format, completion: Completion) -> str | None:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing in a text can be seen: spaces, zero-width characters and their like."""
-    return not any(one.isprintable() and not one.isspace() and one not in _LOOKS_LIKE_SPACE for one in text)
+    """Whether a text has no visible characters, only spaces, zero-width characters and the like."""
+    return not any(char.isprintable() and not char.isspace() and char not in _LOOKS_LIKE_SPACE for char in text)

@@ -1,4 +1,4 @@
-"""Asks an OpenAI-compatible chat endpoint many things at once: patient with a busy server, brief with a dead one."""
+"""Sends concurrent requests to an OpenAI-compatible chat endpoint, with retries, rate limits and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
     import httpx2
 
-LONGEST_WAIT = 60.0  # seconds; a server that asks for more has given up on us for now
-REST = 30.0  # seconds in which an endpoint that is down is left alone
-LONGEST_DETAIL = 200  # characters of an error page that a reason keeps
+LONGEST_WAIT = 60.0  # seconds; a request that a server wants to delay for longer fails
+PAUSE = 30.0  # seconds without requests to an endpoint that is down
+LONGEST_DETAIL = 200  # characters of an error page in a reason
 
-_AGAIN = {408, 409, 425, 429}  # and every 5xx: the same request may succeed later
-_ITS_OWN_FAULT = {400, 413, 422}  # these speak of one request, all other failures of the endpoint
+_RETRIABLE = {408, 409, 425, 429}  # and every 5xx: the same request may succeed later
+_BAD_REQUEST = {400, 413, 422}  # the fault of one request; all other failures are the fault of the endpoint
 
 
 class Reply(NamedTuple):
-    """What the model answered. ``whole`` is false if a token limit cut it."""
+    """A reply of the model. ``whole`` is false if it was truncated at a token limit."""
 
     text: str
     whole: bool
 
 
 class Failure(NamedTuple):
-    """Why there is no reply, on one line."""
+    """The reason why there is no reply, on one line."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to ask, and how hard to try. All limits hold for one process.
+    """An endpoint with its timeouts and limits, all of them per process.
 
-    ``timeout`` (seconds) bounds one try from connecting to the last byte. A failed try is repeated up to ``retries``
-    times after ``backoff`` seconds, doubled each time and spread at random, or after what ``Retry-After`` says. When
-    ``concurrency`` requests in a row have failed for good, the endpoint is down: it is left alone for ``REST``
-    seconds, and everything asked of it meanwhile fails at once.
+    ``timeout`` (seconds) bounds an attempt from connecting to the last byte. A failed attempt is repeated up to
+    ``retries`` times, after ``backoff`` seconds (doubled each time, with jitter) or as ``Retry-After`` says. After
+    ``concurrency`` consecutive requests failed for good the endpoint counts as down: for ``PAUSE`` seconds all
+    requests fail at once.
     """
 
     base_url: str
@@ -60,38 +60,38 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """The address of chat completions."""
+        """The URL of chat completions."""
         return self.base_url.rstrip("/") + "/chat/completions"
 
 
 def ask(
-    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], keep: Callable[[int, Reply], None] | None = None
+    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], on_reply: Callable[[int, Reply], None] | None = None
 ) -> list[Reply | Failure]:
-    """The reply to each request body, in order. Raises nothing for what the server does.
+    """The reply to each request body, in order. Failures of the server are returned, not raised.
 
-    ``keep`` is called with the index of a body and its reply as soon as that is there, in whatever order they come.
+    ``on_reply`` is called with the index of a body and its reply as soon as it arrives, in any order.
     """
     if not bodies:
         return []
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_ask_all(endpoint, bodies, keep))
-    with ThreadPoolExecutor(1) as pool:  # a notebook's thread has a loop already
-        return pool.submit(asyncio.run, _ask_all(endpoint, bodies, keep)).result()
+        return asyncio.run(_ask_all(endpoint, bodies, on_reply))
+    with ThreadPoolExecutor(1) as pool:  # a notebook's thread already runs a loop
+        return pool.submit(asyncio.run, _ask_all(endpoint, bodies, on_reply)).result()
 
 
-class _Try(NamedTuple):
-    """A try that failed: whether the same request may succeed later, and after how many seconds if that was said."""
+class _FailedAttempt(NamedTuple):
+    """A failed attempt; ``wait`` are the seconds until the next one, if the server asks for a delay."""
 
     reason: str
-    again: bool = True
+    retriable: bool = True
     wait: float | None = None
-    down: bool = True
+    endpoint_fault: bool = True
 
 
-class _Line:
-    """What this process knows about an endpoint: when the next request may start, and whether it is down."""
+class _EndpointState:
+    """When the next request of this process to an endpoint may start, and whether the endpoint is down."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -100,8 +100,8 @@ class _Line:
         self.down_until = 0.0
         self.reason = ""
 
-    def book(self, requests_per_minute: float | None) -> float:
-        """Seconds to wait before the request that is booked herewith."""
+    def reserve(self, requests_per_minute: float | None) -> float:
+        """Reserve the start of a request and return the seconds until then."""
         with self.lock:
             now = time.monotonic()
             start = max(now, self.next_start)
@@ -109,8 +109,8 @@ class _Line:
                 self.next_start = start + 60 / requests_per_minute
             return start - now
 
-    def hold(self, seconds: float) -> None:
-        """No request may start for so long: the server asked for it."""
+    def delay(self, seconds: float) -> None:
+        """Start no request for this long, as the server asked."""
         with self.lock:
             self.next_start = max(self.next_start, time.monotonic() + seconds)
 
@@ -118,11 +118,11 @@ class _Line:
         with self.lock:
             self.failures, self.down_until = 0, 0.0
 
-    def failed(self, reason: str, most: int) -> None:
+    def failed(self, reason: str, limit: int) -> None:
         with self.lock:
             self.failures += 1
-            if self.failures >= most:
-                self.reason, self.down_until = reason, time.monotonic() + REST
+            if self.failures >= limit:
+                self.reason, self.down_until = reason, time.monotonic() + PAUSE
 
     def down(self) -> str | None:
         with self.lock:
@@ -130,19 +130,19 @@ class _Line:
 
 
 @lru_cache(maxsize=64)
-def _line(endpoint: Endpoint) -> _Line:
-    return _Line()
+def _state(endpoint: Endpoint) -> _EndpointState:
+    return _EndpointState()
 
 
 @lru_cache(maxsize=1)
 def _certificates() -> ssl.SSLContext:
     import httpx2
 
-    return httpx2.create_ssl_context()  # takes 30 ms, as long as many a request
+    return httpx2.create_ssl_context()  # takes 30 ms, as long as a short request
 
 
 async def _ask_all(
-    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], keep: Callable[[int, Reply], None] | None
+    endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], on_reply: Callable[[int, Reply], None] | None
 ) -> list[Reply | Failure]:
     import httpx2
 
@@ -150,54 +150,54 @@ async def _ask_all(
     if endpoint.key is not None:
         headers["Authorization"] = f"Bearer {endpoint.key}"
     limits = httpx2.Limits(max_connections=endpoint.concurrency)
-    room = asyncio.Semaphore(endpoint.concurrency)
-    # Each try has a deadline of its own; the client's would bound single reads, and a trickle would last for ever.
+    slots = asyncio.Semaphore(endpoint.concurrency)
+    # Attempts have their own deadline: the client's timeout is per read, so a slow stream of bytes could last forever.
     async with httpx2.AsyncClient(headers=headers, timeout=None, limits=limits, verify=_certificates()) as client:
 
-        async def one(index: int, body: Mapping[str, Any]) -> Reply | Failure:
-            async with room:
-                found = await _ask_one(client, endpoint, body)
-            if keep is not None and isinstance(found, Reply):
-                keep(index, found)
-            return found
+        async def request(index: int, body: Mapping[str, Any]) -> Reply | Failure:
+            async with slots:
+                result = await _ask_one(client, endpoint, body)
+            if on_reply is not None and isinstance(result, Reply):
+                on_reply(index, result)
+            return result
 
-        return await asyncio.gather(*(one(index, body) for index, body in enumerate(bodies)))
+        return await asyncio.gather(*(request(index, body) for index, body in enumerate(bodies)))
 
 
 async def _ask_one(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | Failure:
-    line = _line(endpoint)
-    tries = 0
+    state = _state(endpoint)
+    attempts = 0
     while True:
-        if (reason := line.down()) is not None:
+        if (reason := state.down()) is not None:
             return Failure(f"not asked, the endpoint is down: {reason}")
-        await asyncio.sleep(line.book(endpoint.requests_per_minute))
-        found = await _try(client, endpoint, body)
-        if isinstance(found, Reply):
-            line.answered()
-            return found
-        tries += 1
-        if not found.again or tries > endpoint.retries:
+        await asyncio.sleep(state.reserve(endpoint.requests_per_minute))
+        result = await _attempt(client, endpoint, body)
+        if isinstance(result, Reply):
+            state.answered()
+            return result
+        attempts += 1
+        if not result.retriable or attempts > endpoint.retries:
             break
-        if found.wait is not None:
-            line.hold(found.wait)
+        if result.wait is not None:
+            state.delay(result.wait)
         else:
-            await asyncio.sleep(endpoint.backoff * 2 ** (tries - 1) * random.uniform(0.5, 1.5))
-    reason = f"{endpoint.url}: {found.reason}" + (f" ({tries} tries)" if tries > 1 else "")
-    if found.down:
-        line.failed(reason, endpoint.concurrency)
+            await asyncio.sleep(endpoint.backoff * 2 ** (attempts - 1) * random.uniform(0.5, 1.5))
+    reason = f"{endpoint.url}: {result.reason}" + (f" ({attempts} attempts)" if attempts > 1 else "")
+    if result.endpoint_fault:
+        state.failed(reason, endpoint.concurrency)
     return Failure(reason)
 
 
-async def _try(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | _Try:
+async def _attempt(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | _FailedAttempt:
     import httpx2
 
     try:
         async with asyncio.timeout(endpoint.timeout):
             response = await client.post(endpoint.url, content=json.dumps(body).encode())
     except TimeoutError:
-        return _Try(f"no reply within {endpoint.timeout:g} s")
+        return _FailedAttempt(f"no reply within {endpoint.timeout:g} s")
     except httpx2.RequestError as error:
-        return _Try(_one_line(f"{type(error).__name__}: {error}", endpoint))
+        return _FailedAttempt(_one_line(f"{type(error).__name__}: {error}", endpoint))
     if response.status_code != 200:
         return _refusal(response, endpoint)
     try:
@@ -205,24 +205,24 @@ async def _try(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str
         text = choice["message"]["content"]
         if not isinstance(text, str | None):
             raise TypeError
-        text = (text or "").encode(errors="replace").decode()  # lone surrogates can be neither sent nor kept
+        text = (text or "").encode(errors="replace").decode()  # lone surrogates cannot be encoded
         return Reply(text, choice.get("finish_reason") != "length")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        return _Try(_one_line(f"the reply is no chat completion: {response.text}", endpoint))
+        return _FailedAttempt(_one_line(f"the reply is not a chat completion: {response.text}", endpoint))
 
 
-def _refusal(response: httpx2.Response, endpoint: Endpoint) -> _Try:
+def _refusal(response: httpx2.Response, endpoint: Endpoint) -> _FailedAttempt:
     status = response.status_code
     reason = _one_line(f"status {status}: {response.text}", endpoint)
-    again = status in _AGAIN or status >= 500
-    wait = _retry_after(response.headers.get("retry-after", "")) if again else None
+    retriable = status in _RETRIABLE or status >= 500
+    wait = _retry_after(response.headers.get("retry-after", "")) if retriable else None
     if wait is not None and wait > LONGEST_WAIT:
-        return _Try(f"{reason} (asks to wait {wait:.0f} s)", again=False)
-    return _Try(reason, again, wait, down=status not in _ITS_OWN_FAULT)
+        return _FailedAttempt(f"{reason} (asks to wait {wait:.0f} s)", retriable=False)
+    return _FailedAttempt(reason, retriable, wait, endpoint_fault=status not in _BAD_REQUEST)
 
 
 def _retry_after(header: str) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for: RFC 9110, 10.2.3, a number or a date."""
+    """The seconds in a ``Retry-After`` header, a number or a date (RFC 9110, 10.2.3)."""
     if header.replace(".", "", 1).isdecimal():
         return float(header)
     try:

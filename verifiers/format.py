@@ -1,4 +1,4 @@
-"""Does the completion have the form that the task asks for? A strict yes or no, and a graded version."""
+"""Checks that a completion has the task's output format, strictly or with partial credit."""
 
 from __future__ import annotations
 
@@ -14,26 +14,33 @@ from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
 @verifier("strict_format")
 @dataclass(frozen=True)
 class StrictFormat(Verifier):
-    """1 if the whole turn is exactly the format's blocks, each once, in order, not empty; else 0 and the reason.
+    """1 if the turn consists of exactly the format's blocks, each once, in order and not empty; else 0.
 
-    White space around the blocks is allowed, any other text is not: none before, between or after them. Tags are
-    exact (``<think>``, not ``<Think>``), never nested. A block is empty if nothing in it can be seen. With ``newlines:
-    required`` every tag must also stand on a line of its own. CRLF line ends count, and so does a prefill.
+    White space around the blocks is allowed, other text before, between or after them is not. Tags must match exactly
+    (``<think>``, not ``<Think>``) and must not be nested. A block without visible characters is empty. With
+    ``newlines: required`` every tag must be on its own line. CRLF line endings are accepted. A prefill counts as part
+    of the turn.
 
-    Source: the format rewards of the R1 tutorials and of open-r1. There: without DOTALL reasoning of two lines was
-    worth 0; with MULTILINE ``$`` held at any line end, so that trailing text, a second answer and answer tags inside
-    the reasoning were paid in full; empty blocks were; a turn whose ``<think>`` the template had written was not.
+    Source: the format rewards of the R1 tutorials and of open-r1. Their regular expressions lack DOTALL, so that
+    reasoning of two lines scores 0, or use MULTILINE, so that ``$`` matches at any line end and trailing text, a
+    second answer and answer tags inside the reasoning get full credit. Empty blocks get full credit too, and a turn
+    whose ``<think>`` was written by the template does not.
     """
 
     format: Format = field(default_factory=Format)
     newlines: Literal["required", "allowed"] = "allowed"
-    """Whether every tag must stand on a line of its own."""
+    """Whether every tag must be on its own line."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", 1.0, "the blocks and nothing else"),
         Case("<think>3*3=9\nso 9*2=18</think> <answer>18</answer>\n", 1.0, "two lines of reasoning"),
-        Case(Completion("9*2=18</think><answer>18</answer>", prefill="<think>\n"), 1.0, "a prefill counts as written"),
-        Case("<think>9*2=18</think><answer>18</answer>", 0.0, "tags inside lines", options={"newlines": "required"}),
+        Case(Completion("9*2=18</think><answer>18</answer>", prefill="<think>\n"), 1.0, "the prefill counts"),
+        Case(
+            "<think>9*2=18</think><answer>18</answer>",
+            0.0,
+            "tags inside lines",
+            options={"newlines": "required"},
+        ),
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>\nGood luck!", 0.0, "text after the answer"),
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.0, "a second answer"),
         Case("<think>it is <answer>18</answer></think><answer>19</answer>", 0.0, "an answer inside the reasoning"),
@@ -50,11 +57,11 @@ class StrictFormat(Verifier):
         names = tag_names(self.format)
         expected = [bracket.format(name) for name in names for bracket in ("<{}>", "</{}>")]
         tags = find_tags(text, *names)
-        for number, wanted in enumerate(expected):
+        for number, tag in enumerate(expected):
             if number >= len(tags):
-                return f"{wanted} is missing"
-            if str(tags[number]) != wanted:
-                return f"{tags[number]} where {wanted} was expected"
+                return f"{tag} is missing"
+            if str(tags[number]) != tag:
+                return f"{tags[number]} where {tag} was expected"
         if len(tags) > len(expected):
             return f"{tags[len(expected)]} after the last block"
         ends = [0, *(tag.end for tag in tags)]
@@ -74,15 +81,16 @@ class StrictFormat(Verifier):
 @verifier("soft_format")
 @dataclass(frozen=True)
 class SoftFormat(Verifier):
-    """A graded format: 0.8 shared by the blocks, 0.2 for their order. Other text is allowed anywhere.
+    """Partial credit for the format: 0.8 divided among the blocks, 0.2 for their order. Other text is allowed.
 
-    A block earns its share (0.4 of two, 0.8 of one) if it is opened, then closed, and something can be seen in it;
-    half of it if one of its tags occurs more than once. The order is right when every block is there and begins after
-    the one before it ended. So 1.0 means: each block exactly once, in order, not nested. A prefill counts as written.
+    A block gets its part of the 0.8 (0.4 of two blocks, 0.8 of one) if it is opened, closed and has visible content;
+    half of that if one of its tags is repeated. The order is correct if every block is present and begins after the
+    previous one ended. So 1.0 means each block exactly once, in order, not nested. A prefill counts as part of the
+    turn.
 
-    Source: the soft format rewards of the R1 tutorials (0.5 or nothing). There: they looked at the start of the text
-    only, and without DOTALL; or took any capital A to D in the answer, so that "Beats me" was paid. Here: graded, and
-    silent about what the answer is.
+    Source: the soft format rewards of the R1 tutorials (0.5 or 0). They match only the start of the text, without
+    DOTALL; or accept any capital A to D in the answer, so that "Beats me" gets full credit. Here credit is partial
+    and independent of what the answer is.
     """
 
     format: Format = field(default_factory=Format)
@@ -128,7 +136,7 @@ def _place(number: int, gaps: int) -> str:
 
 
 def _own_lines(between: str, number: int, gaps: int) -> bool:
-    """Whether the tags on both sides of this stretch are cut off from it by line ends."""
+    """Whether line ends separate this text from the tags on both sides of it."""
     lines = between.replace("\r\n", "\n").split("\n")
     if number in (0, gaps - 1):
         return True

@@ -1,4 +1,4 @@
-"""In which language does the model think? Formulas and code have none; the rest is judged piece by piece."""
+"""The language of the reasoning, piece by piece, without formulas and code."""
 
 from __future__ import annotations
 
@@ -21,22 +21,20 @@ from .words import MARKS, words
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-ENOUGH = (
-    40  # letters that tell a language: of English pieces of 20 to 30 letters 96 % are recognised, of 40 and more 99.8 %
-)
-LONG = 200  # words after which a sentence without an end is cut
-MOST = 1000  # pieces of a longer text that are judged
+ENOUGH = 40  # letters: 96 % of English pieces of 20 to 30 letters are recognized, 99.8 % of those with 40 and more
+LONG = 200  # words after which an unending sentence is split
+MOST = 1000  # pieces that are classified in a longer text
 
-# The languages that most of the web is written in. Looking for a hundred finds Latin and Breton in lists of names.
+# The most common languages of the web. With all hundred, lists of names are taken for Latin and Breton.
 _WEB = (
     "ar bg bn cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk "
     "ur vi zh"
 )
 _COMMON = frozenset(_WEB.split())
-# What no sentence can tell apart counts as one.
+# Languages that cannot be told apart by a sentence count as one.
 _SAME = ({"bs", "hr", "sr"}, {"no", "nn"}, {"id", "ms"})
 
-# Who writes in these scripts; any other language is looked for in every script but these.
+# The languages of these scripts; any other language may be in every other script.
 _WRITTEN_IN = {
     "CJK": frozenset(("zh", "ja")),
     "HANGUL": frozenset(("ko",)),
@@ -57,7 +55,7 @@ _FORMULA = re.compile(
     r"\$\$[^$]*+\$\$|\$[^$\n]*+\$|\\\((?:[^\\]|\\(?![()]))*+\\\)|\\\[(?:[^\\]|\\(?![\[\]]))*+\\\]|<<[^<>\n]*+>>"
 )
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^{}\n]{0,30}\}|\\[A-Za-z]++")
-# So many words in a row are prose, wherever they stand: "$5 for the apples and $7" is no formula, nor can essays hide.
+# This many words in a row are prose anywhere: "$5 for the apples and $7" is no formula, and text cannot hide in one.
 _WORD = rf"[^\W\d_][\w{MARKS}]++"
 _PROSE_IN_FORMULA, _PROSE_IN_CODE = (
     re.compile(rf"(?<![\w{MARKS}]){_WORD}(?:[ ,;:.'-][ ]?{_WORD}){{{more},}}+|[\u3041-\u30ff\u3400-\u9fff]{{4,}}+")
@@ -68,26 +66,26 @@ _PROSE_IN_FORMULA, _PROSE_IN_CODE = (
 @verifier("language_consistency")
 @dataclass(frozen=True)
 class LanguageConsistency(Verifier):
-    """The share of the words that are in the ``language`` asked for, from 0 to 1.
+    """The fraction of words that are in the target ``language``, from 0 to 1.
 
-    Numbers, single letters, formulas, code and addresses are left out, but for three words in a row in a formula and
-    five in code. The rest is cut into sentences and these by script. py3langid says which languages there are, of 41
-    common ones and the one asked for, from pieces long enough to tell (short sentences are joined), and then which of
-    these each sentence is in; its words count for it, in Chinese, Japanese and Thai its characters. Of more than 1,000
-    sentences 1,000 are judged, evenly spread. A few words of another language inside a sentence, in the same script,
-    are not noticed, and what is too short to tell is taken for the language asked for if that is written so. With
-    fewer than 40 letters (14 Chinese ones) nothing is said (``not_applicable``); without a reasoning block the value
-    is 0 (``no_answer``).
+    Numbers, single letters, formulas, code and URLs are ignored, except for three words in a row in a formula and five
+    in code. The rest is split into sentences, and these by script. py3langid first finds the languages of the text,
+    out of 41 common ones and the target, from pieces that are long enough (short sentences are joined), and then
+    assigns one of these to each sentence and its words (characters in Chinese, Japanese and Thai). Of more than 1,000
+    sentences, 1,000 evenly spaced ones are used. A few words of another language in the same script inside a sentence
+    go unnoticed, and pieces that are too short to classify count as the target language if the script fits. A text
+    with fewer than 40 letters (14 Chinese ones) is unscored (``not_applicable``); one without a reasoning block scores
+    0 (``no_answer``).
 
-    Source: DeepSeek-R1 (2025), section 2.3.2: the share of target-language words in the reasoning, added to the
-    accuracy reward. Elsewhere lists of marker words stand in for it, and any text without them scores 0.
+    Source: DeepSeek-R1 (2025), section 2.3.2: the proportion of target-language words in the reasoning, added to the
+    accuracy reward. Other implementations look for a list of marker words, so that any text without them scores 0.
     """
 
     format: Format = field(default_factory=Format)
     language: str = "en"
     """The ISO 639-1 code of the language: en, zh, de, ..."""
     where: Literal["reasoning", "all"] = "reasoning"
-    """The text that is judged: the ``reasoning`` block (all, if the format names none), or ``all`` of it."""
+    """The text to use: the ``reasoning`` block (all of it, if the format names none), or ``all``."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>First we count the eggs that are left, then we sell them.</think>", 1.0, "English"),
@@ -126,7 +124,7 @@ class LanguageConsistency(Verifier):
             return Score(0.0, "no_answer", explanation="no reasoning block")
         pieces = _pieces(_prose(text))
         if sum(piece.letters for piece in pieces) < ENOUGH:
-            return Score(None, "not_applicable", explanation="too few words to tell their language")
+            return Score(None, "not_applicable", explanation="too few words to identify the language")
         pieces = pieces[:: -(-len(pieces) // MOST)]
         known = _COMMON | {self.language}
         present = frozenset({self.language, *(_name(piece, known) for piece in _joined(pieces))})
@@ -134,9 +132,9 @@ class LanguageConsistency(Verifier):
         for piece in pieces:
             counts[_name(piece, present)] += len(piece.words)
         accepted = next((same for same in _SAME if self.language in same), {self.language})
-        share = sum(counts[code] for code in accepted) / counts.total()
-        shown = ", ".join(f"{code} {count}" for code, count in counts.most_common(4))
-        return Score(share, explanation=f"{share:.0%} {self.language}; words by language: {shown}")
+        fraction = sum(counts[code] for code in accepted) / counts.total()
+        most_common = ", ".join(f"{code} {count}" for code, count in counts.most_common(4))
+        return Score(fraction, explanation=f"{fraction:.0%} {self.language}; words by language: {most_common}")
 
 
 class _Piece(NamedTuple):
@@ -145,18 +143,18 @@ class _Piece(NamedTuple):
 
     @property
     def letters(self) -> int:
-        """Letters and the spaces between words; a Chinese character tells as much as three."""
+        """The number of letters and of spaces between words; a Chinese character counts as three."""
         return sum(len(word) + 1 if word.isascii() or len(word) > 1 else 3 for word in self.words)
 
 
 def _prose(text: str) -> str:
-    """The text without what has no language."""
-    text = _CODE.sub(lambda match: _kept(_PROSE_IN_CODE, match.group()), text)
-    text = _FORMULA.sub(lambda match: _kept(_PROSE_IN_FORMULA, _COMMAND.sub("", match.group())), text)
+    """The text without code, formulas and commands."""
+    text = _CODE.sub(lambda match: _prose_in(_PROSE_IN_CODE, match.group()), text)
+    text = _FORMULA.sub(lambda match: _prose_in(_PROSE_IN_FORMULA, _COMMAND.sub("", match.group())), text)
     return _COMMAND.sub(" ", text)
 
 
-def _kept(prose: re.Pattern[str], text: str) -> str:
+def _prose_in(prose: re.Pattern[str], text: str) -> str:
     return f" {' '.join(prose.findall(text))} "
 
 
@@ -169,18 +167,19 @@ def _pieces(text: str) -> list[_Piece]:
             script = _script(word[0])
             if script and (len(word) > 1 or not word.isascii()):
                 by_script.setdefault(script, []).append(word)
-        for script, found in by_script.items():
-            pieces += [_Piece(script, found[first : first + LONG]) for first in range(0, len(found), LONG)]
+        for script, script_words in by_script.items():
+            starts = range(0, len(script_words), LONG)
+            pieces += [_Piece(script, script_words[first : first + LONG]) for first in starts]
     return pieces
 
 
 def _joined(pieces: list[_Piece]) -> list[_Piece]:
-    """Pieces of one script joined until their language can be told, without the rest for which it cannot."""
+    """Pieces of one script joined until they are long enough to classify; a rest that is too short is dropped."""
     joined: list[_Piece] = []
     waiting: dict[str, _Piece] = {}
-    for script, found in pieces:
+    for script, piece_words in pieces:
         piece = waiting.setdefault(script, _Piece(script, []))
-        piece.words.extend(found)
+        piece.words.extend(piece_words)
         if piece.letters >= ENOUGH:
             joined.append(waiting.pop(script))
     return joined
@@ -188,13 +187,13 @@ def _joined(pieces: list[_Piece]) -> list[_Piece]:
 
 @lru_cache(maxsize=4096)
 def _script(letter: str) -> str:
-    """The script of a letter as in its Unicode name, Chinese and Japanese as one; empty for a digit."""
+    """The script in a letter's Unicode name, the same for Chinese and Japanese; empty for a digit."""
     name = unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""
     return "CJK" if name in _CHINESE_OR_JAPANESE else name
 
 
 def _name(piece: _Piece, languages: frozenset[str]) -> str:
-    """The one of the languages that a piece is in; its script, where none of them is written in that."""
+    """The language of a piece, out of ``languages``; the name of its script if none of them uses it."""
     possible = languages & _WRITTEN_IN.get(piece.script, languages - _NOT_LATIN)
     if len(possible) < 2:
         return next(iter(possible), piece.script)
@@ -210,7 +209,7 @@ def _narrowed(languages: frozenset[str]) -> LanguageIdentifier:
 
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
-    """py3langid with the model that it brings along."""
+    """py3langid with its bundled model."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:

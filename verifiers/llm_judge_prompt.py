@@ -1,9 +1,9 @@
-"""What a judge is asked, and how its verdict is read, so that nothing in a completion can pass for either.
+"""Prompts for the judge, and parsing of its verdicts, safe against prompt injection by a completion.
 
-The texts to judge travel as one JSON object: no text can end its string, begin a line, or spell a control token of a
-chat template (``<|im_end|>``, ``[INST]``), because the characters that would are written as JSON escapes. The verdict
-counts only on the last line and only behind a mark, a hash of the texts, which no text knows: a judge that merely
-repeats what a text tells it to say gives no verdict.
+The texts are sent as one JSON object: no text can end its string, begin a line, or contain a control token of a chat
+template (``<|im_end|>``, ``[INST]``), because the necessary characters are written as JSON escapes. The verdict must be
+on the last line, after a mark, a hash of the texts that no text can contain: a judge that merely repeats what a text
+tells it to say gives no verdict.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Think in a few sentences if you need to."""
 _LAST_LINE = "End your reply with a line of its own that is {lines}."
 _REMINDER = "Your reply did not end as asked for. Reply with one line only, which is {lines}."
 
-# "<" and "[" where a control token may begin; what is not seen on the screen but read by a model.
+# "<" and "[" where a control token may begin, and characters that are invisible to people but not to models.
 _ESCAPED = re.compile(
     r"<(?![ 0-9=])|\[(?=/?[A-Za-z_]{3})|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
@@ -57,7 +57,7 @@ _LONGEST_ECHO = 2000
 
 
 class Question(NamedTuple):
-    """A chat for the judge, a hash of what it asks, and the lines that the reply may end with."""
+    """A chat for the judge, a hash of its texts, and the allowed last lines of the reply."""
 
     messages: list[dict[str, str]]
     hash: str
@@ -65,51 +65,51 @@ class Question(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What the verdict must stand behind: short enough for a model to copy."""
+        """The code before the verdict, short enough for a model to copy."""
         return self.hash[:6]
 
 
 def equality_question(texts: Mapping[str, str]) -> Question:
-    """Asks whether ``answer`` equals ``reference``."""
+    """The question whether ``answer`` equals ``reference``."""
     return _question(_EQUALITY, texts, "`VERDICT {mark}: YES` or `VERDICT {mark}: NO`")
 
 
 def rubric_question(rubric: str, low: float, high: float, texts: Mapping[str, str]) -> Question:
-    """Asks for a grade of ``completion``."""
+    """The question for a grade of ``completion``."""
     rules = _RUBRIC.format(rubric=_sendable(rubric), low=low, high=high)
     return _question(rules, texts, "`GRADE {mark}: x`, x being the grade as a number")
 
 
 def reminder(question: Question, reply: str) -> Question:
-    """The chat continued after a reply without a verdict."""
-    said = reply[-_LONGEST_ECHO:].strip() or "(nothing)"
-    again = [
-        {"role": "assistant", "content": said},
+    """The chat, continued after a reply without a verdict."""
+    echo = reply[-_LONGEST_ECHO:].strip() or "(nothing)"
+    messages = [
+        {"role": "assistant", "content": echo},
         {"role": "user", "content": _REMINDER.format(lines=question.lines)},
     ]
-    return question._replace(messages=[*question.messages, *again])
+    return question._replace(messages=[*question.messages, *messages])
 
 
-def verdict(reply: str, mark: str) -> bool | None:
-    """The verdict on the reply's last line, or ``None``."""
-    found = _last_line(reply, rf"VERDICT {mark}: ?(YES|NO)")
-    return None if found is None else found == "YES"
+def read_verdict(reply: str, mark: str) -> bool | None:
+    """The verdict in the reply's last line, or ``None``."""
+    verdict = _last_line(reply, rf"VERDICT {mark}: ?(YES|NO)")
+    return None if verdict is None else verdict == "YES"
 
 
-def grade(reply: str, mark: str, low: float, high: float) -> float | None:
-    """The grade on the reply's last line, or ``None``, also if it is not between ``low`` and ``high``."""
-    found = _last_line(reply, rf"GRADE {mark}: ?(-?[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)(?: ?/ ?{high:g})?")
-    return float(found) if found is not None and low <= float(found) <= high else None
+def read_grade(reply: str, mark: str, low: float, high: float) -> float | None:
+    """The grade in the reply's last line, or ``None`` if there is none between ``low`` and ``high``."""
+    grade = _last_line(reply, rf"GRADE {mark}: ?(-?[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)(?: ?/ ?{high:g})?")
+    return float(grade) if grade is not None and low <= float(grade) <= high else None
 
 
-def reasons(reply: str, most: int) -> str:
-    """The judge's own words in front of its verdict, on one line of at most ``most`` characters."""
-    text = " ".join(reply.rstrip().rpartition("\n")[0][: 2 * most].split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+def reasons(reply: str, limit: int) -> str:
+    """The judge's text before its verdict, on one line of at most ``limit`` characters."""
+    text = " ".join(reply.rstrip().rpartition("\n")[0][: 2 * limit].split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def data_block(texts: Mapping[str, str]) -> str:
-    """Texts as a JSON object that reads back as they are and contains nothing that means anything to a template."""
+    """The texts as a JSON object without anything that has a meaning in a chat template."""
     block = json.dumps({key: _sendable(text) for key, text in texts.items()}, ensure_ascii=False, indent=1)
     return _ESCAPED.sub(lambda match: _escape(match.group()), block)
 
@@ -133,7 +133,7 @@ def _last_line(reply: str, pattern: str) -> str | None:
 
 
 def _sendable(text: str) -> str:
-    """A text without lone surrogates, which no encoding can send."""
+    """The text without lone surrogates, which cannot be encoded."""
     return text.encode(errors="replace").decode()
 
 

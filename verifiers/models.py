@@ -1,4 +1,4 @@
-"""Trained reward models: one value for a whole completion, or one for each of its steps."""
+"""Trained reward models: outcome models with one value per completion, process models with one per step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .pretrained import Dtype, Encoded, Head, Pretrained, load
 from .process import MAX_STEPS
 from .segments import Segmenter, check_segments, spans
 
-_LONGEST_TOKEN = 32  # characters; the mean of any honest text is far below
+_LONGEST_TOKEN = 32  # characters; the mean of any legitimate text is far lower
 
 _REDUCE: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
@@ -30,7 +30,7 @@ _REDUCE: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 class _Input(NamedTuple):
-    """What the model reads for a completion, and the steps in it (characters of the completion's text)."""
+    """The model's input for a completion, and the steps in it as characters of the completion's text."""
 
     encoded: Encoded
     steps: tuple[tuple[int, int], ...] = ()
@@ -38,27 +38,27 @@ class _Input(NamedTuple):
 
 @dataclass(frozen=True)
 class _ModelVerifier(BatchVerifier):
-    """What reward models share: where the weights are, and how much is read at a time."""
+    """The base of reward models: loading, batching and length limits."""
 
     model: str
-    """A folder or a hub id. Code that comes with a model is never run."""
+    """A folder or a hub id. Code in a model's repository is never run."""
     revision: str | None = None
     """Branch, tag or commit of a hub model."""
     device: str = "auto"
-    """Where it runs: ``auto`` (a GPU if there is one), ``cpu``, ``cuda:1``."""
+    """The device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda:1``."""
     dtype: Dtype = "auto"
-    """Precision of the weights; ``auto`` is as they were saved on a GPU, float32 on the CPU."""
+    """Precision of the weights; ``auto`` is that of the file on a GPU and float32 on the CPU."""
     batch_tokens: int = 16384
-    """Tokens in one forward pass, padding included; a longer text goes by itself."""
+    """Tokens per forward pass, including padding; a longer text has its own pass."""
     max_tokens: int | None = None
-    """The longest input, prompt included; by default what the model can read. Nothing is ever cut off."""
+    """Maximum length of the input, including the prompt; by default the model's limit. Inputs are never truncated."""
     without_prompt: bool = False
-    """Never show the prompt: for files that do not have it. Most models were trained with it."""
+    """Leave out the prompt, for files that lack it. Most models were trained with it."""
     format: Format = field(default_factory=Format)
 
     def __post_init__(self) -> None:
         if self.model.startswith(("/", "./", "../", "~")) and not Path(self.model).expanduser().is_dir():
-            raise UsageError(f"model: {self.model} is no folder; give the folder of a model, or a hub id")
+            raise UsageError(f"model: {self.model} is not a folder; give the folder of a model, or a hub id")
         for name in ("batch_tokens", "max_tokens"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise UsageError(f"{name}: expected at least 1, got {value}")
@@ -70,10 +70,9 @@ class _ModelVerifier(BatchVerifier):
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
         loaded = self._load()
         drafts = [self._draft(loaded, example, completion) for example, completion in pairs]
-        asked = [draft for draft in drafts if isinstance(draft, _Input)]
-        columns = self._columns(loaded)
-        found = iter(loaded.outputs([draft.encoded for draft in asked], self.batch_tokens, columns))
-        return [self._score(draft, next(found)) if isinstance(draft, _Input) else draft for draft in drafts]
+        inputs = [draft.encoded for draft in drafts if isinstance(draft, _Input)]
+        outputs = iter(loaded.outputs(inputs, self.batch_tokens, self._columns(loaded)))
+        return [self._score(draft, next(outputs)) if isinstance(draft, _Input) else draft for draft in drafts]
 
     @abstractmethod
     def _load(self) -> Pretrained: ...
@@ -82,7 +81,7 @@ class _ModelVerifier(BatchVerifier):
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score: ...
 
     @abstractmethod
-    def _score(self, read: _Input, logits: list[list[float]]) -> Score: ...
+    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score: ...
 
     @abstractmethod
     def _too_long(self, why: str) -> Score: ...
@@ -96,10 +95,10 @@ class _ModelVerifier(BatchVerifier):
 
     def _draft(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
         if not self.without_prompt and not example.prompt:
-            why = "the example has no prompt to show to the model; with without_prompt=true it is not shown"
+            why = "the example has no prompt for the model; set without_prompt=true to leave it out"
             return Score(None, "not_applicable", explanation=why)
         longest = min((limit for limit in (self.max_tokens, loaded.longest) if limit is not None), default=math.inf)
-        if len(completion.text) > _LONGEST_TOKEN * longest:  # not worth seconds of tokenizing
+        if len(completion.text) > _LONGEST_TOKEN * longest:  # saves seconds of tokenizing
             return self._too_long(f"{len(completion.text)} characters, the model reads {longest} tokens")
         try:
             draft = self._encode(loaded, example, completion)
@@ -113,23 +112,24 @@ class _ModelVerifier(BatchVerifier):
 @verifier("reward_model")
 @dataclass(frozen=True)
 class RewardModel(_ModelVerifier):
-    """The value that a trained outcome reward model gives to the whole completion: its one logit, or the sigmoid of it.
+    """The output of a trained outcome reward model for the whole completion: its logit, or the sigmoid of the logit.
 
-    The model is a sequence classifier with one label, as TRL's ``RewardTrainer`` and most public reward models are. It
-    reads the conversation as its own chat template writes it, the completion as the assistant's message; without a
-    template a pair of texts, prompt and completion; for a plain prompt both in one text. White space around the
-    completion is left out, and control tokens spelled in it are broken by a space, so that it cannot add messages of
-    its own. A model is loaded once in each process: score with ``--workers 1``.
+    The model is a sequence classifier with one label, like those of TRL's ``RewardTrainer`` and most public reward
+    models. Its input is the conversation in its own chat template, with the completion as the assistant's message;
+    without a template, prompt and completion as a pair of texts; and for a plain prompt both as one text. White space
+    around the completion is stripped, and control tokens in it are broken up with a space, so that it cannot add
+    messages. The model is loaded once in each process: score with ``--workers 1``.
 
-    A completion too long for the model is never cut: with ``sigmoid`` it is ``over_limit``, 0, without it unscored
-    (``not_applicable``), as 0 may be better than what it would have got. A value that is not finite is an ``error``.
+    A completion that is too long for the model is never truncated: with ``sigmoid`` it scores 0 (``over_limit``),
+    otherwise it is unscored (``not_applicable``), because 0 may be better than its actual value. If the output is not
+    finite the status is ``error``.
 
-    Source: Stiennon et al. 2020 (arXiv:2009.01325), 2.3. Where the reward head is missing from the weights,
-    transformers goes on with a random one; here that is an error.
+    Source: Stiennon et al. 2020 (arXiv:2009.01325), 2.3. If the weights have no reward head, transformers initializes
+    one at random; here that is an error.
     """
 
     activation: Literal["none", "sigmoid"] = "none"
-    """``none``: the logit as it is, any number; ``sigmoid``: between 0 and 1."""
+    """``none`` for the logit, which is unbounded; ``sigmoid`` for a value between 0 and 1."""
 
     def _load(self) -> Pretrained:
         loaded = self._pretrained("sequence")
@@ -150,9 +150,9 @@ class RewardModel(_ModelVerifier):
                 encoded = loaded.encode(_joined(example.prompt), text)
             else:
                 encoded = loaded.encode(chat, special=False)
-        return _Input(encoded) if encoded.ids else Score(None, "not_applicable", explanation="there is nothing to read")
+        return _Input(encoded) if encoded.ids else Score(None, "not_applicable", explanation="the input is empty")
 
-    def _score(self, read: _Input, logits: list[list[float]]) -> Score:
+    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score:
         ((logit,),) = logits
         if not math.isfinite(logit):
             return Score(None, "error", explanation=f"the model's value is {logit}")
@@ -167,19 +167,20 @@ class RewardModel(_ModelVerifier):
 @verifier("process_reward_model")
 @dataclass(frozen=True)
 class ProcessRewardModel(_ModelVerifier):
-    """The smallest (mean, last, product) of a trained process reward model's values for the steps, each 0 to 1.
+    """The minimum (mean, last, product) of a trained process reward model's values for the steps, each from 0 to 1.
 
-    The steps are those of the reasoning block where there is one, else of the whole text, cut as ``segments`` says. The
-    model reads the prompt and then the steps, ``step_tag`` behind each, and judges a step at the last token of its tag:
+    The steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The
+    model's input is the prompt and the steps, each followed by ``step_tag``; the value of a step is read at the last
+    token of its tag:
 
-    - without ``good_token``: a token classifier, as TRL's ``PRMTrainer`` makes them; the value is the probability of
-      label 1 of two, or the sigmoid of a single one. Prompt, steps and tags are tokenized one by one.
-    - with ``good_token`` and ``bad_token``: a language model, as Math-Shepherd's; the value is the probability of the
-      good token where only these two are possible. The text is tokenized as a whole, a line for each step.
+    - without ``good_token`` the model is a token classifier, like those of TRL's ``PRMTrainer``; the value is the
+      probability of label 1 of two, or the sigmoid of a single label. Prompt, steps and tags are tokenized separately.
+    - with ``good_token`` and ``bad_token`` it is a language model, like Math-Shepherd's; the value is the probability
+      of the good token relative to both. The text is tokenized as a whole, with one line per step.
 
-    Control tokens spelled in a step are broken by a space, and tags are counted by where they were put, so a step that
-    spells a tag wins nothing. No step is ``no_answer``; more than 1,000, or more tokens than the model reads, is
-    ``over_limit``. Easy steps can be added to raise a ``mean``; ``min`` and ``product`` can only fall with them.
+    Control tokens in a step are broken up with a space, and tags are located by position, so a step gains nothing by
+    containing a tag. Without steps the status is ``no_answer``; with more than 1,000 steps, or more tokens than the
+    model's limit, it is ``over_limit``. Additional easy steps can raise the ``mean``, but never ``min`` or ``product``.
 
     Source: Lightman et al. 2023 (arXiv:2305.20050), product and minimum; Wang et al. 2024, Math-Shepherd
     (arXiv:2312.08935), tags and the minimum.
@@ -190,13 +191,13 @@ class ProcessRewardModel(_ModelVerifier):
     separator: str = ""
     """The string between two steps of the completion, for ``segments: separator``."""
     step_tag: str = "\n"
-    """What stands behind each step in the model's input: the separator that the model was trained with."""
+    """The text after each step in the model's input: the separator that the model was trained with."""
     good_token: str | None = None
-    """The token by which a language model says that a step is good (Math-Shepherd: ``+``)."""
+    """The token with which a language model marks a good step (Math-Shepherd: ``+``)."""
     bad_token: str | None = None
-    """The token by which it says that a step is bad (Math-Shepherd: ``-``)."""
+    """The token with which it marks a bad step (Math-Shepherd: ``-``)."""
     reduce: Literal["min", "mean", "last", "product"] = "min"
-    """How the values of the steps become the value of the completion."""
+    """How the values of the steps are combined."""
 
     gives_steps: ClassVar[bool] = True
 
@@ -204,7 +205,7 @@ class ProcessRewardModel(_ModelVerifier):
         super().__post_init__()
         check_segments(self.segments, self.separator)
         if not self.step_tag:
-            raise UsageError("step_tag: the model needs a token at which it judges a step")
+            raise UsageError("step_tag: must not be empty, because the model scores a step at its tag")
         if (self.good_token is None) != (self.bad_token is None):
             raise UsageError("good_token and bad_token belong together: give both or none")
 
@@ -220,27 +221,26 @@ class ProcessRewardModel(_ModelVerifier):
         bad, good = (loaded.encode(token, special=False).ids for token in (self.bad_token, self.good_token))
         if len(bad) != 1 or len(good) != 1 or bad == good:
             both = f"good_token {self.good_token!r} and bad_token {self.bad_token!r}"
-            raise UsageError(f"{both} must be one token each, and not the same, for {self.model}")
+            raise UsageError(f"{both} must be different single tokens of {self.model}")
         return [*bad, *good]
 
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
         text, offset = whole_turn(self.format, completion)
         start, end = reasoning_span(text, self.format) or (0, len(text))
-        found = list(
-            islice(spans(text, max(start, offset), max(end, offset), self.segments, self.separator), MAX_STEPS + 1)
-        )
-        if not found:
-            return Score(0.0, "no_answer", explanation="no step to judge")
-        if len(found) > MAX_STEPS:
+        segments = spans(text, max(start, offset), max(end, offset), self.segments, self.separator)
+        step_spans = list(islice(segments, MAX_STEPS + 1))
+        if not step_spans:
+            return Score(0.0, "no_answer", explanation="no steps")
+        if len(step_spans) > MAX_STEPS:
             return self._too_long(f"more than {MAX_STEPS} steps")
-        steps = [loaded.plain(text[first:last]) for first, last in found]
+        steps = [loaded.plain(text[first:last]) for first, last in step_spans]
         prompt, special = self._prompt(loaded, example)
-        pieces = _by_pieces if self.good_token is None else _as_a_whole
-        encoded = pieces(loaded, prompt, special, steps, self.step_tag)
-        return _Input(encoded, tuple((first - offset, last - offset) for first, last in found))
+        encode = _encode_separately if self.good_token is None else _encode_as_one_text
+        encoded = encode(loaded, prompt, special, steps, self.step_tag)
+        return _Input(encoded, tuple((first - offset, last - offset) for first, last in step_spans))
 
     def _prompt(self, loaded: Pretrained, example: Example) -> tuple[str, bool]:
-        """The text in front of the steps, and whether the tokenizer's start token belongs before it."""
+        """The text before the steps, and whether the tokenizer's start token is needed before it."""
         if self.without_prompt:
             return "", True
         if isinstance(example.prompt, str):
@@ -248,13 +248,13 @@ class ProcessRewardModel(_ModelVerifier):
         chat = loaded.chat(example.prompt, generation_prompt=True)
         return (_joined(example.prompt) + "\n", True) if chat is None else (chat, False)
 
-    def _score(self, read: _Input, logits: list[list[float]]) -> Score:
+    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score:
         if not all(math.isfinite(logit) for row in logits for logit in row):
             return Score(None, "error", explanation="the model's values are not all finite")
         values = [_sigmoid(row[-1] - (row[0] if len(row) == 2 else 0.0)) for row in logits]
         steps = tuple(
             StepScore(first, last, value, f"good with probability {value:.3f}")
-            for (first, last), value in zip(read.steps, values, strict=True)
+            for (first, last), value in zip(model_input.steps, values, strict=True)
         )
         value = _REDUCE[self.reduce](values)
         return Score(value, explanation=f"{self.reduce} of {len(values)} steps", steps=steps)
@@ -263,8 +263,8 @@ class ProcessRewardModel(_ModelVerifier):
         return Score(0.0, "over_limit", explanation=why)
 
 
-def _by_pieces(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
-    """Prompt, steps and tags tokenized one by one; a start token in front where the tokenizer has one."""
+def _encode_separately(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
+    """Prompt, steps and tags tokenized separately, after the tokenizer's start token if it has one."""
     start = loaded.tokenizer.bos_token_id
     ids = [start] if special and start is not None else []
     if prompt:
@@ -278,19 +278,19 @@ def _by_pieces(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[s
     return Encoded(ids, positions)
 
 
-def _as_a_whole(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
-    """Prompt and lines of a step with its tag, tokenized as one text; tags are found by their characters."""
+def _encode_as_one_text(loaded: Pretrained, prompt: str, special: bool, steps: Sequence[str], tag: str) -> Encoded:
+    """Prompt and steps with their tags, one per line, tokenized as one text; tags are located by their characters."""
     parts = [prompt, *("\n" * (number > 0) + step + tag for number, step in enumerate(steps))]
     ends = [length - 1 for length in accumulate(map(len, parts))][1:]
-    found = loaded.tokenizer("".join(parts), add_special_tokens=special, return_offsets_mapping=True, verbose=False)
+    encoding = loaded.tokenizer("".join(parts), add_special_tokens=special, return_offsets_mapping=True, verbose=False)
     by_character = {}
-    for token, (first, last) in enumerate(found["offset_mapping"]):
+    for token, (first, last) in enumerate(encoding["offset_mapping"]):
         by_character.update(dict.fromkeys(range(first, last), token))  # a later token of the same character wins
-    return Encoded(found["input_ids"], [by_character[end] for end in ends])
+    return Encoded(encoding["input_ids"], [by_character[end] for end in ends])
 
 
 def _joined(messages: Sequence[Message]) -> str:
-    """A chat for a model without a chat template."""
+    """A chat as one text, for a model without a chat template."""
     return "\n\n".join(message.content for message in messages)
 
 

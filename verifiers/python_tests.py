@@ -50,11 +50,11 @@ class PythonTests(Verifier):
     """
 
     tests: str = "tests"
-    """Name of the ``info`` column with the tests."""
+    """The ``info`` column with the tests."""
     setup: str | None = None
-    """Name of an ``info`` column with Python code to run before the program, such as imports."""
+    """An ``info`` column with Python code to run before the program, such as imports."""
     entry_point: str | None = None
-    """Name of an ``info`` column with the name of the function that tests of the form ``check(candidate)`` call."""
+    """An ``info`` column with the name of the function that tests of the form ``check(candidate)`` call."""
     credit: Literal["tests", "all"] = "tests"
     """``tests``: the fraction of passed tests. ``all``: 1 if all pass, else 0; the first failure ends the run."""
     timeout: float = 5.0
@@ -62,9 +62,9 @@ class PythonTests(Verifier):
     deadline: float = 30.0
     """Seconds for all tests of a completion; those not run by then fail."""
     memory: int = 512
-    """MiB of address space of a test's process, at least 64."""
+    """MiB of address space for the process of a test, at least 64."""
     packages: bool = False
-    """Whether programs may import installed packages (NumPy…), not only the standard library. Starts slower."""
+    """Whether programs may import installed packages (NumPy…) besides the standard library; starts slower."""
     isolation: Isolation = "auto"
     """``bubblewrap``, ``process``, or ``auto``: the best one available that keeps programs from your files."""
     format: Format = field(default_factory=Format)
@@ -115,7 +115,7 @@ class PythonTests(Verifier):
             raise UsageError(f"python_tests: credit is {self.credit!r}; {nearest(self.credit, ('tests', 'all'))}")
         for name in ("timeout", "deadline"):
             if not 0 < getattr(self, name) < 86400:
-                raise UsageError(f"python_tests: {name} is {getattr(self, name)!r}; give seconds, more than 0")
+                raise UsageError(f"python_tests: {name} is {getattr(self, name)!r}; give seconds above 0")
         if self.memory < 64:
             raise UsageError(f"python_tests: memory is {self.memory!r}; give MiB, at least 64")
         if self.isolation not in ("auto", "bubblewrap", "process"):
@@ -149,7 +149,7 @@ class PythonTests(Verifier):
         return None
 
     def _read(self, example: Example) -> tuple[tuple[UnitTest, ...], str]:
-        """The tests of an example and the code before the program. Raises ``ValueError``."""
+        """The tests of an example and its setup code. Raises ``ValueError``."""
         for column in (self.tests, self.setup, self.entry_point):
             if column is not None and column not in example.info:
                 raise ValueError(f"there is no column {column!r}; {nearest(column, example.info)}")
@@ -193,7 +193,7 @@ class PythonTests(Verifier):
 
 
 def find_program(format: Format, completion: Completion) -> tuple[str | None, str]:
-    """The program in a completion, else ``None`` and the reason."""
+    """The program in a completion, or ``None`` and the reason why there is none."""
     text = whole_turn(format, completion)[0]
     tags = find_tags(text, format.reasoning) if format.reasoning else []
     if tags and not tags[-1].closing:

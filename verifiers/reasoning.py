@@ -1,4 +1,4 @@
-"""Has the reasoning visible steps, and is it long enough? Signals of form: neither says whether anything is right."""
+"""Rewards for the form of the reasoning, its visible steps and its length, whether it is correct or not."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _TRANSITION = re.compile(
 @verifier("reasoning_steps")
 @dataclass(frozen=True)
 class ReasoningSteps(Verifier):
-    """``min(1, steps / target)``. The text is the reasoning block where there is one, else all of it.
+    """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
-    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``; the content of a bare ``Step 1`` is the line
-    below), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"), each with words or
-    an equation of its own: a bare bullet, a rule (``---``) or "First, Second, Next," is none. What is counted once as
-    a line is not counted again as a sentence, and a repeated step counts once.
+    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``; the content of a bare ``Step 1`` is the next
+    line), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"). It must contain
+    words or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
+    as a step is not counted again as a sentence, and a repeated step counts once.
 
-    Source: the reasoning steps reward of open-r1. There: only the first numbered line counted, three bare hyphens or
-    "First,Second,Next," were paid in full, and markers in the answer counted. Here: none of that.
+    Source: the reasoning steps reward of open-r1. There only the first numbered line counts, three bare hyphens or
+    "First,Second,Next," get full credit, and so do markers in the answer.
     """
 
     format: Format = field(default_factory=Format)
     target: int = 3
-    """So many steps are paid in full; 1 or more."""
+    """The number of steps for full credit, 1 or more."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("1. 16-3-4=9 eggs are left\n2. they sell for 2 dollars\n3. 9*2=18", 1.0, "three numbered steps"),
@@ -82,42 +82,42 @@ class ReasoningSteps(Verifier):
             elif kind is None:
                 steps["transitions"].update(_transitions(line))
         count = len(set().union(*steps.values()))
-        shown = ", ".join(f"{len(found)} {kind}" for kind, found in steps.items())
-        return Score(min(1.0, count / self.target), explanation=f"{count} steps: {shown}")
+        kinds = ", ".join(f"{len(bodies)} {kind}" for kind, bodies in steps.items())
+        return Score(min(1.0, count / self.target), explanation=f"{count} steps: {kinds}")
 
 
 @verifier("reasoning_length")
 @dataclass(frozen=True)
 class ReasoningLength(Verifier):
-    """A value by how many words the reasoning has: by default 0.25 from 20 on, 0.5 from 50, 0.75 from 100.
+    """Rewards the number of words in the reasoning: by default 0.25 from 20 words, 0.5 from 50, 0.75 from 100.
 
-    Words are counted where the script has spaces between them and characters where it has none (Chinese, Japanese,
-    Thai), in a mixed text both; numbers count, TeX commands and signs do not. The text is the first reasoning block,
-    or everything if the format names none; without a block, and if it is not closed, the value is 0 (``no_answer``).
-    Length is easily padded: gate it (``when: accuracy``) or pair it with ``repetition``.
+    In scripts without spaces (Chinese, Japanese, Thai) every character counts as a word. Numbers count, TeX commands
+    and punctuation do not. The text is the first reasoning block, or everything if the format has no reasoning tag; a
+    missing or unclosed block scores 0 (``no_answer``). Length is easily padded: use a gate (``when: accuracy``) or
+    combine it with ``repetition``.
 
-    Source: the reasoning length reward of the R1 tutorials. There: only what stood between spaces was a word, so that
-    Chinese reasoning was worth 0 at any length.
+    Source: the reasoning length reward of the R1 tutorials, which splits at spaces, so that Chinese reasoning of any
+    length scores 0.
     """
 
     format: Format = field(default_factory=Format)
     tiers: Mapping[int, float] = field(default_factory=lambda: {20: 0.25, 50: 0.5, 100: 0.75})
-    """The value from each number of words on; below the least it is 0."""
+    """The value from each number of words; below the smallest it is 0."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(f"<think>{'we count the eggs ' * 25}</think>", 0.75, "100 words"),
         Case(f"<think>{'we count the eggs ' * 24}</think>", 0.5, "96 words"),
         Case(f"<think>{'我们先数鸡蛋。' * 9}</think>", 0.5, "54 Chinese characters"),
         Case(f"<think>{'我们先数鸡蛋 six eggs, ' * 3}</think>", 0.25, "18 characters and 6 words"),
-        Case("<think>a b c d</think>", 0.5, "tiers of one's own", options={"tiers": {1: 0.5, 5: 1.0}}),
+        Case("<think>a b c d</think>", 0.5, "other tiers", options={"tiers": {1: 0.5, 5: 1.0}}),
         Case(f"<think>{'we count the eggs ' * 4}</think>{'eggs ' * 99}", 0.0, "16 words; the answer does not count"),
-        Case(f"<think>{'. - ... ' * 99}</think>", 0.0, "signs are no words"),
+        Case(f"<think>{'. - ... ' * 99}</think>", 0.0, "punctuation does not count as words"),
         Case(f"<think>{'we count the eggs ' * 25}", 0.0, "the block is not closed"),
     )
 
     def __post_init__(self) -> None:
         if not self.tiers or min(self.tiers) < 1 or not all(map(math.isfinite, self.tiers.values())):
-            raise UsageError("reasoning_length: tiers must give numbers of words, 1 or more, a finite value each")
+            raise UsageError("reasoning_length: tiers must map numbers of words (1 or more) to finite values")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         text, written = whole_turn(self.format, completion)
@@ -132,7 +132,7 @@ class ReasoningLength(Verifier):
 
 
 def _kind(line: str) -> tuple[str | None, str]:
-    """What kind of step a line is, and its content without the marker."""
+    """The kind of step that a line is, and its content without the marker."""
     for kind, marker in (("numbered", _HEADING), ("numbered", _NUMBERED), ("bulleted", _BULLETED)):
         match = marker.match(line)
         if match:
@@ -141,14 +141,14 @@ def _kind(line: str) -> tuple[str | None, str]:
 
 
 def _transitions(line: str) -> set[str]:
-    found = set()
+    bodies = set()
     for first, last in spans(line, 0, len(line), "sentence"):
         sentence = line[first:last].strip("*_ \t.!?。！？")  # noqa: RUF001
         transition = _TRANSITION.match(sentence)
         body = sentence[transition.end() :] if transition else ""
         if transition and len(list(words(_TRANSITION.sub("", f"{body} ")))) > 1:
-            found.add(_folded(body))
-    return found
+            bodies.add(_folded(body))
+    return bodies
 
 
 def _has_content(body: str) -> bool:

@@ -1,4 +1,4 @@
-"""Does the text repeat itself? A penalty for loops, the cheapest way to be long."""
+"""A penalty for text that repeats itself."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from grpo_env.registry import verifier
 from .blocks import Where, passage
 from .words import words
 
-LONGEST = 10  # units of an n-gram: bounds what a text of a megabyte may take
+LONGEST = 10  # units per n-gram, to bound the memory for texts of a megabyte
 
 
 @verifier("repetition")
 @dataclass(frozen=True)
 class Repetition(Verifier):
-    """Minus the share of n-grams that are repeats: ``-(1 - different / all)``, between -1 and 0.
+    """Minus the fraction of n-grams that are repeats: ``-(1 - different / all)``, between -1 and 0.
 
-    N-grams are of words, in any case; where a script has no spaces every character is a word. They may be of characters
-    instead, white space aside, or of the sampled tokens: in training, and in files with a column ``token_ids``; without
-    one it is unscored. A text shorter than ``n`` repeats nothing and is worth 0. Ordinary prose is not far below 0; use
-    a weight for the size.
+    N-grams consist of words, ignoring case; in scripts without spaces every character is a word. Alternatives are
+    characters (without white space) and the sampled tokens. Tokens are available in training and from files with a
+    column ``token_ids``; without them the completion is unscored. A text shorter than ``n`` scores 0. Ordinary prose
+    scores slightly below 0; set the size of the penalty with a weight.
 
-    Source: Yeo et al., Demystifying Long Chain-of-Thought Reasoning in LLMs (2025), by way of open-r1 and TRL. There:
-    what stood between spaces was a word, so that Chinese needed a segmenter; TRL takes token ids.
+    Source: Yeo et al., Demystifying Long Chain-of-Thought Reasoning in LLMs (2025), as implemented in open-r1 and TRL.
+    Open-r1 splits at spaces and needs a segmenter for Chinese; TRL uses token ids.
     """
 
     format: Format = field(default_factory=Format)
     n: int = 3
-    """Units in an n-gram, 1 to 10."""
+    """Units per n-gram, 1 to 10."""
     unit: Literal["word", "character", "token"] = "word"
-    """What an n-gram is made of."""
+    """The unit of an n-gram."""
     where: Where = "all"
-    """The text that is looked at: the ``reasoning`` block, the ``answer`` block, or ``all`` of it without tags."""
+    """The text to use: the ``reasoning`` block, the ``answer`` block, or ``all`` of it without tags."""
 
     cases: ClassVar[tuple[Case, ...]] = (
-        Case("we count the eggs and sell them", 0.0, "nothing twice"),
+        Case("we count the eggs and sell them", 0.0, "no repeats"),
         Case("so it is", 0.0, "one trigram"),
         Case("so it", 0.0, "shorter than a trigram"),
         Case("wait, no. Wait, no. wait, no", -0.5, "2 different trigrams of 4"),
@@ -52,27 +52,29 @@ class Repetition(Verifier):
             "2 of 3 trigrams of tokens",
             options={"unit": "token"},
         ),
-        Case("ab ab", None, "no token ids came with it", options={"unit": "token"}),
+        Case("ab ab", None, "no token ids", options={"unit": "token"}),
     )
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= LONGEST:
             raise UsageError(f"repetition: n must be 1 to {LONGEST}, not {self.n}")
         if self.unit == "token" and self.where != "all":
-            raise UsageError("repetition: tokens are those of the whole completion; leave out 'where', or count words")
+            raise UsageError(
+                "repetition: unit: token requires where: all, because tokens are those of the whole completion"
+            )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         units = self._units(completion)
         if units is None:
-            return Score(None, "not_applicable", explanation="no token ids came with the completion (column token_ids)")
-        every = len(units) - self.n + 1
-        if every < 1:
+            return Score(None, "not_applicable", explanation="the completion has no token ids (column token_ids)")
+        total = len(units) - self.n + 1
+        if total < 1:
             return Score(0.0, explanation=f"shorter than {self.n} {self.unit}s")
         if isinstance(units, str):
-            different = len({units[first : first + self.n] for first in range(every)})
+            different = len({units[first : first + self.n] for first in range(total)})
         else:
             different = len(set(zip(*(units[first:] for first in range(self.n)), strict=False)))
-        return Score(different / every - 1, explanation=f"{different} different {self.n}-grams of {every}")
+        return Score(different / total - 1, explanation=f"{different} different {self.n}-grams of {total}")
 
     def _units(self, completion: Completion) -> str | Sequence[object] | None:
         if self.unit == "token":

@@ -1,4 +1,4 @@
-"""Replies that were paid for once, kept on disk: one SQLite file that many processes may use at once."""
+"""A cache of an endpoint's replies: an SQLite file that several processes may use at once."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ WAIT = 60.0  # seconds for other processes to finish writing
 
 
 def request_key(body: Mapping[str, Any]) -> str:
-    """A name for a request: the SHA-256 of its model, messages and parameters, in whatever order they stand."""
+    """The cache key of a request: the SHA-256 of its body with sorted keys."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class ReplyCache:
-    """The file at ``path``, made when first used. Raises ``UsageError`` if it cannot be."""
+    """The cache in the file at ``path``, created on first use. Raises ``UsageError`` if that fails."""
 
     path: str
 
     def get(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """The replies that are known, by key."""
-        found = {}
+        """The cached replies, by key."""
+        replies = {}
         try:
             with closing(self._open()) as database:
                 for key in keys:
                     row = database.execute("SELECT text, whole FROM replies WHERE key = ?", (key,)).fetchone()
                     if row is not None:
-                        found[key] = Reply(str(row[0]), bool(row[1]))
+                        replies[key] = Reply(str(row[0]), bool(row[1]))
         except sqlite3.Error as error:
             raise self._unusable(error) from error
-        return found
+        return replies
 
     def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply. One that is there already stays: what was judged by it once is judged by it again."""
+        """Store a reply, unless the key already has one: a cached reply never changes."""
         try:
             with closing(self._open()) as database, database:
                 database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, reply.text, reply.whole))

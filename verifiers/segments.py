@@ -1,14 +1,14 @@
-"""Cuts a text into steps: by line, paragraph, sentence, marker, or a separator of one's own.
+"""Splits a text into steps: by line, paragraph, sentence, marker, or a given separator.
 
     line        at line breaks
     paragraph   at blank lines
-    sentence    behind ``.`` ``!`` ``?`` and white space, behind ``。`` ``！`` ``？``, and at line breaks; not in
-                ``3.14`` or ``5! = 120``, not behind ``e.g.``, ``Dr.`` and their like or the number of a list item
-    marker      before a line that begins with ``Step 2:``, ``2.``, ``2)`` or ``第2步``; what stands before the first
-                marker is a step of its own
-    separator   at each occurrence of a given string, a special token say
+    sentence    after ``.`` ``!`` ``?`` and white space, after ``。`` ``！`` ``？``, and at line breaks; not in
+                ``3.14`` or ``5! = 120``, nor after abbreviations (``e.g.``, ``Dr.``) or the number of a list item
+    marker      before a line that begins with ``Step 2:``, ``2.``, ``2)`` or ``第2步``; the text before the first
+                marker is also a step
+    separator   at each occurrence of a given string, such as a special token
 
-White space around a step belongs to no step, and a step of nothing else is none. Time is linear in the text.
+Steps exclude surrounding white space, and are never blank. Takes linear time.
 """  # noqa: RUF002
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _SENTENCE_END = re.compile(r"[\r\n]+|[.!?][\"')\]}*_$”’»]{0,4}(?=\s)|[。�
 _ABBREVIATIONS = frozenset(
     "e.g i.e vs cf resp approx dr mr mrs ms prof st sr jr fig figs eq eqs ch pp al".split()  # noqa: SIM905
 )
-# Behind these a sentence may end, but not if it goes on in lower case.
-_UNITS_AND_OTHERS = frozenset("etc a.m p.m am pm u.s u.k e.u min max sec hr hrs ft in oz lb lbs".split())  # noqa: SIM905
+# A sentence may end after these, unless the text continues in lower case.
+_MAYBE_ABBREVIATIONS = frozenset("etc a.m p.m am pm u.s u.k e.u min max sec hr hrs ft in oz lb lbs".split())  # noqa: SIM905
 _ITEM_NUMBER = re.compile(r"[\r\n][ \t#>*_-]{0,9}(?:(?:step|case|part|item)\s{1,3})?\d{1,3}$", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s{1,9}[a-z=+*/^<>≤≥,;)\-]")
 _NUMBER_NEXT = re.compile(r"\s{1,9}\d")
@@ -44,7 +44,7 @@ _LOOK_BACK = 24
 
 
 def spans(text: str, start: int, end: int, by: Segmenter, separator: str = "") -> Iterator[tuple[int, int]]:
-    """The steps in ``text[start:end]``, in order, each as characters ``[first, last)`` of ``text``."""
+    """The steps in ``text[start:end]``, in order, as characters ``[first, last)`` of ``text``."""
     at = start
     for cut_start, cut_end in chain(_cuts(text, start, end, by, separator), [(end, end)]):
         piece = text[at:cut_start]
@@ -55,15 +55,15 @@ def spans(text: str, start: int, end: int, by: Segmenter, separator: str = "") -
 
 
 def check_segments(by: Segmenter, separator: str) -> None:
-    """Raise ``UsageError`` unless there is a separator exactly where the steps are cut by one."""
+    """Raise ``UsageError`` unless a separator is given exactly if the text is split by one."""
     if by == "separator" and not separator:
-        raise UsageError("segments: separator needs the string in 'separator'")
+        raise UsageError("segments: separator requires a string in 'separator'")
     if by != "separator" and separator:
         raise UsageError(f"separator {separator!r} is not used with segments: {by}; set segments: separator")
 
 
 def _cuts(text: str, start: int, end: int, by: Segmenter, separator: str) -> Iterator[tuple[int, int]]:
-    """What stands between the steps, perhaps nothing."""
+    """The spans between the steps, possibly empty."""
     if by == "sentence":
         for match in _SENTENCE_END.finditer(text, start, end):
             if _ends_sentence(text, start, match):
@@ -79,7 +79,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     sign = text[at]
     if sign not in ".!?":
         return True
-    if sign != "." or (at > start and text[at - 1] == "."):  # a factorial, a question within a sentence, an ellipsis
+    if sign != "." or (at > start and text[at - 1] == "."):  # a factorial, a question in a sentence, an ellipsis
         return _GOES_ON.match(text, match.end()) is None
     window = text[max(start, at - _LOOK_BACK) : at]
     words = window.split()
@@ -88,4 +88,4 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
         return _ITEM_NUMBER.search(window if at - start > _LOOK_BACK else "\n" + window) is None
     if word in _ABBREVIATIONS or (word == "no" and _NUMBER_NEXT.match(text, match.end())):
         return False
-    return word not in _UNITS_AND_OTHERS or _GOES_ON.match(text, match.end()) is None
+    return word not in _MAYBE_ABBREVIATIONS or _GOES_ON.match(text, match.end()) is None

@@ -1,4 +1,4 @@
-"""Partial credit for tags: a first, easy signal for a model that does not know the format yet."""
+"""Partial credit for tags: an easy first signal for a model that does not know the format yet."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
 @verifier("tag_count")
 @dataclass(frozen=True)
 class TagCount(Verifier):
-    """The share of the format's tags that occur exactly once: 0.25 for each of four, 0.5 for each of two.
+    """The fraction of the format's tags that occur exactly once: 0.25 for each of four, 0.5 for each of two.
 
-    The two tags of a block pay only around something: nothing for an empty block, nor for one that is closed before
-    it is opened. The order of the blocks is not looked at (``soft_format`` does that). With ``trailing_penalty``
-    every character after the last block (white space around it aside, a line end is one) takes that much off, down
-    to 0 and never below; while that block is not there, nothing does. A prefill counts as written.
+    The tags of an empty block, or of one that is closed before it is opened, do not count. The order of the blocks is
+    not checked (``soft_format`` does that). With ``trailing_penalty`` every character after the last block, not
+    counting white space around that text, reduces the value, at most to 0. Without that block there is no penalty. A
+    prefill counts as part of the turn.
 
-    Source: the tag counts of the R1 tutorials and of open-r1. There: a tag had to stand beside its newline, so that
-    CRLF line ends or ``<answer>5</answer>`` lost all; empty tags were paid in full; without the closing answer tag
-    the penalty of 0.001 a character fell on the whole text, with no floor. Here: none of that.
+    Source: the tag counts of the R1 tutorials and of open-r1. There a tag must have a newline next to it, so CRLF line
+    endings or ``<answer>5</answer>`` score 0; empty tags get full credit; and without the closing answer tag the
+    penalty of 0.001 per character applies to the whole text, without a lower bound.
     """
 
     format: Format = field(default_factory=Format)
     trailing_penalty: float = 0.0
-    """Taken off for each character after the last block, 0 or more; 0.002 is the tutorials' 0.001 of their 0.5."""
+    """Penalty per character after the last block, 0 or more; 0.002 equals the tutorials' 0.001 of 0.5."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9*2=18</think><answer>18</answer>", 1.0, "every tag once"),
-        Case("<think>\r\n9*2=18\r\n</think>\r\n<answer>\r\n18\r\n</answer>", 1.0, "CRLF line ends"),
+        Case("<think>\r\n9*2=18\r\n</think>\r\n<answer>\r\n18\r\n</answer>", 1.0, "CRLF line endings"),
         Case("<think>9*2=18</think><answer>18", 0.75, "one tag is missing"),
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.5, "the answer tags occur twice"),
-        Case("<think></think><answer></answer>", 0.0, "nothing in the blocks"),
+        Case("<think></think><answer></answer>", 0.0, "empty blocks"),
         Case(
             "<think>9*2=18</think><answer>18</answer> I hope that helps!",
             0.982,
             "18 characters after the answer",
             options={"trailing_penalty": 0.001},
         ),
-        Case("9*2=18 " * 99, 0.0, "no tags: no penalty below 0", options={"trailing_penalty": 0.001}),
+        Case("9*2=18 " * 99, 0.0, "no tags, and no penalty below 0", options={"trailing_penalty": 0.001}),
     )
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class TagCount(Verifier):
         if not names:
             return Score(None, "not_applicable", explanation="the task's format names no tags")
         text = whole_turn(self.format, completion)[0]
-        paid, faults = 0, []
+        credit, faults = 0, []
         for name in names:
             counts = {f"<{name}>": 0, f"</{name}>": 0}
             tags = find_tags(text, name)
@@ -66,11 +66,11 @@ class TagCount(Verifier):
             if list(counts.values()) == [1, 1] and (tags[0].closing or is_blank(text[tags[0].end : tags[1].start])):
                 faults.append(f"nothing between <{name}> and </{name}>")
             else:
-                paid += sum(count == 1 for count in counts.values())
+                credit += sum(count == 1 for count in counts.values())
         trailing = self._trailing(text, names[-1])
         if trailing:
             faults.append(f"{trailing} characters after </{names[-1]}>")
-        value = max(0.0, paid / (2 * len(names)) - self.trailing_penalty * trailing)
+        value = max(0.0, credit / (2 * len(names)) - self.trailing_penalty * trailing)
         return Score(value, explanation=", ".join(faults) or "every tag once")
 
     def _trailing(self, text: str, name: str) -> int:

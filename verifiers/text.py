@@ -1,4 +1,4 @@
-"""Does the text use the words that an honest solution would? A hint for early training, easily learnt by heart."""
+"""Rewards the use of keywords: a hint for early training, easily memorized."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from .words import MARKS, is_spaced, words
 @verifier("keywords")
 @dataclass(frozen=True)
 class Keywords(Verifier):
-    """``each`` for every keyword that the text uses, however often, up to ``most``: 0.1 and 0.5 by default.
+    """``each`` per distinct keyword in the text, up to ``most``; 0.1 and 0.5 by default.
 
-    A keyword is a word or a phrase, in any case. It must stand as whole words ("sum" is not in "summer"), except in
-    scripts without spaces, where it may stand anywhere. It counts only where it is used: in a sentence that has at
-    least as many other words as keywords, so a bare list of them earns nothing. Where two keywords overlap
-    ("sum", "sum of digits") the longer one counts. Without the block that ``where`` names: 0, status ``no_answer``.
+    A keyword is a word or a phrase; case is ignored. It must match whole words ("sum" is not in "summer"), except in
+    scripts without spaces. It counts only in a sentence with at least as many other words as keywords, so a bare list
+    of keywords scores 0. Where two keywords overlap ("sum", "sum of digits") the longer one counts. A text without
+    the block that ``where`` names scores 0 (``no_answer``).
 
-    Source: the keyword reward of the R1 tutorials. There: "sum" was found in "summer", and stuffing was free.
+    Source: the keyword reward of the R1 tutorials, which finds "sum" in "summer" and rewards keyword stuffing.
     """
 
     keywords: tuple[str, ...]
     """Words or phrases."""
     format: Format = field(default_factory=Format)
     each: float = 0.1
-    """The value of one keyword, above 0."""
+    """The value of a keyword, above 0."""
     most: float = 0.5
-    """The highest value, ``each`` or more."""
+    """The maximum value, at least ``each``."""
     where: Where = "reasoning"
-    """The block that is searched: ``reasoning``, ``answer``, or ``all`` of the text."""
+    """The block to search: ``reasoning``, ``answer``, or ``all`` of the text."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>The sum of each row is 9.</think>", 0.2, "two keywords", options={"keywords": ["row", "Sum"]}),
         Case("<think>So there is no  repeat here.</think>", 0.1, "a phrase", options={"keywords": ["no repeat"]}),
-        Case("<think>每一行的和都是九。</think>", 0.1, "no spaces in this script", options={"keywords": ["行"]}),
+        Case("<think>每一行的和都是九。</think>", 0.1, "a script without spaces", options={"keywords": ["行"]}),
         Case(
             "<think>One two, then three and also four more.</think>",
             0.2,
-            "four keywords, but no more than 0.2",
+            "four keywords, at most 0.2",
             options={"keywords": ["one", "two", "three", "four"], "most": 0.2},
         ),
         Case("<think>In summer it rows.</think>", 0.0, "parts of words", options={"keywords": ["row", "sum"]}),
@@ -67,24 +67,24 @@ class Keywords(Verifier):
         if text is None:
             return Score(0.0, "no_answer", explanation=f"no {self.where} block")
         text = _folded(text)
-        found: set[str] = set()
+        used: set[str] = set()
         for sentence in {text[start:end] for start, end in spans(text, 0, len(text), "sentence")}:
-            used = Counter(_pattern(self.keywords).findall(sentence))
-            if used and 2 * sum(_count(match) * times for match, times in used.items()) <= _count(sentence):
-                found.update(" ".join(match.split()) for match in used)
-        shown = ", ".join(sorted(found)) or "none"
-        return Score(min(self.most, self.each * len(found)), explanation=f"keywords used: {shown}")
+            counts = Counter(_pattern(self.keywords).findall(sentence))
+            if counts and 2 * sum(_count(keyword) * times for keyword, times in counts.items()) <= _count(sentence):
+                used.update(" ".join(keyword.split()) for keyword in counts)
+        names = ", ".join(sorted(used)) or "none"
+        return Score(min(self.most, self.each * len(used)), explanation=f"keywords used: {names}")
 
 
 @lru_cache(maxsize=64)
 def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds any of the keywords, the longest one first, as whole words where there are spaces between words."""
-    alternatives: dict[str, list[str]] = {rf"(?<![\w{MARKS}])": [], "": []}  # by what may stand in front
+    """Matches any keyword, longest first, as whole words in scripts with spaces."""
+    alternatives: dict[str, list[str]] = {rf"(?<![\w{MARKS}])": [], "": []}  # by the required context before them
     for keyword in sorted(map(_folded, keywords), key=len, reverse=True):
         before = rf"(?<![\w{MARKS}])" if is_spaced(keyword.strip()[0]) else ""
         after = rf"(?![\w{MARKS}])" if is_spaced(keyword.strip()[-1]) else ""
         alternatives[before].append(r"\s{1,9}".join(map(re.escape, keyword.split())) + after)
-    return re.compile("|".join(f"{before}(?:{'|'.join(some)})" for before, some in alternatives.items() if some))
+    return re.compile("|".join(f"{before}(?:{'|'.join(group)})" for before, group in alternatives.items() if group))
 
 
 def _folded(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The words of a text, in any script: what lengths, n-grams, keywords and languages are counted in.
+"""Splits a text in any script into words.
 
-Where a script puts spaces between words (Latin, Cyrillic, Hangul, Devanagari, ...) a word is what stands between them;
-a number with its separators (``1,000.5``) is one. Where it does not (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
-every character is a word of its own. A TeX command (``\\frac``) is none.
+In scripts with spaces (Latin, Cyrillic, Hangul, Devanagari, ...) spaces separate words; a number with its separators
+(``1,000.5``) is one word. In scripts without (Chinese, Japanese, Thai, Lao, Khmer, Burmese) every character is a word.
+TeX commands (``\\frac``) are not words.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Han with its iteration marks, kana, bopomofo; Thai, Lao, Burmese, Khmer. Marks above and below are not among them.
+# Han with its iteration marks, kana, bopomofo; Thai, Lao, Burmese, Khmer. Without combining marks.
 _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3"
     "\u0ec0-\u0ec6\u0edc-\u0edf\u1000-\u102a\u103f\u1780-\u17b3"
 )
-# Vowel signs and accents that stand by themselves, and joiners: part of the word before them, but not of \w.
+# Separate vowel signs, accents and joiners: part of the word before them, but not matched by \w.
 MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8"
     "\u0900-\u0963\u0971-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059"
@@ -29,7 +29,7 @@ _PARTS = re.compile(f"[{_UNSPACED}][{MARKS}]*+|[^{_UNSPACED}]++")
 
 
 def words(text: str) -> Iterator[str]:
-    """The words, in order, as they are written. Linear in the text."""
+    """The words in order, as written. Takes linear time."""
     for match in _RUN.finditer(text):
         run = match.group()
         if run.startswith("\\"):
@@ -41,5 +41,5 @@ def words(text: str) -> Iterator[str]:
 
 
 def is_spaced(letter: str) -> bool:
-    """Whether a character belongs to words that have spaces between them."""
+    """Whether a character is a letter or digit of a script with spaces between words."""
     return letter.isalnum() and not _CHARACTER.match(letter)

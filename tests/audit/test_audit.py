@@ -152,7 +152,7 @@ def test_group_verifiers_get_a_group_of_identical_completions():
 
 def test_what_the_task_tolerates_is_not_an_exploit():
     assert not exploits(run_audit(["near numbers"], accuracy={"weight": 1.0, "rel_tol": 0.3}))
-    assert not exploits(run_audit(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "right"}))
+    assert not exploits(run_audit(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "correct"}))
 
 
 def test_unstable_scores_and_failing_verifiers_are_reported():

@@ -134,7 +134,7 @@ def long_text() -> Callable[[str], str]:
 def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Peer]]:
     """Starts servers, which end with the test."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    endpoint._line.cache_clear()  # the system may give a port out again
+    endpoint._state.cache_clear()  # the system may give a port out again
     peers: list[Peer] = []
 
     def start(script: Script) -> Peer:

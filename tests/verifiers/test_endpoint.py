@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.endpoint import Endpoint, Failure, Reply, _Line, ask
+from grpo_env.verifiers.endpoint import Endpoint, Failure, Reply, _EndpointState, ask
 from grpo_env.verifiers.replies import ReplyCache, request_key
 
 from .conftest import Answer
@@ -71,7 +71,7 @@ def test_a_trickling_server_meets_the_deadline(peer):
     server = peer(lambda number, body: Answer("hello", trickle=0.1))
     (reply,) = ask(quick(server.url, timeout=0.5, retries=1), [BODY])
     assert isinstance(reply, Failure)
-    assert "no reply within 0.5 s (2 tries)" in reply.reason
+    assert "no reply within 0.5 s (2 attempts)" in reply.reason
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
@@ -129,12 +129,12 @@ def test_an_answer_between_failures_keeps_the_endpoint_open(peer):
 
 
 def test_the_rate_is_shared_by_all_requests():
-    line = _Line()
-    waits = [line.book(60.0) for _ in range(4)]
+    state = _EndpointState()
+    waits = [state.reserve(60.0) for _ in range(4)]
     assert waits == pytest.approx([0, 1, 2, 3], abs=0.5)
-    line.hold(10.0)
-    assert line.book(None) == pytest.approx(10, abs=0.5)
-    assert _Line().book(None) == 0
+    state.delay(10.0)
+    assert state.reserve(None) == pytest.approx(10, abs=0.5)
+    assert _EndpointState().reserve(None) == 0
 
 
 def test_the_key_is_sent_and_never_told(peer):

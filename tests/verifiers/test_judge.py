@@ -19,7 +19,14 @@ from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.llm_judge import LLMJudge
-from grpo_env.verifiers.llm_judge_prompt import data_block, equality_question, grade, reasons, reminder, verdict
+from grpo_env.verifiers.llm_judge_prompt import (
+    data_block,
+    equality_question,
+    read_grade,
+    read_verdict,
+    reasons,
+    reminder,
+)
 
 from .conftest import Answer, asked, judge_by_equality
 
@@ -117,7 +124,7 @@ def test_what_is_worth_nothing_without_asking(completion, status):
 
 def test_without_a_reference_there_is_nothing_to_compare_with():
     for answer in (None, "", "  "):
-        assert "reference" in str(judge(NOWHERE).problem(Example("x", CHAT, answer)))
+        assert "gold answer" in str(judge(NOWHERE).problem(Example("x", CHAT, answer)))
         assert judge(NOWHERE)(Example("x", CHAT, answer), text("72")).status == "not_applicable"
     assert rate(NOWHERE).problem(Example("x", CHAT)) is None
 
@@ -287,7 +294,7 @@ def test_a_block_is_made_in_linear_time():
     ],
 )
 def test_only_the_last_line_is_a_verdict(reply, found):
-    assert verdict(reply, "abcdef") is found
+    assert read_verdict(reply, "abcdef") is found
 
 
 def test_what_is_asked_is_no_verdict():
@@ -297,8 +304,8 @@ def test_what_is_asked_is_no_verdict():
     assert again.messages[2]["content"] == "no idea"
     assert reminder(question, " ").messages[2]["content"] == "(nothing)"
     for message in again.messages:
-        assert verdict(message["content"], question.mark) is None
-    assert grade("GRADE abcdef: 5", "abcdef", 0, 10) == 5
+        assert read_verdict(message["content"], question.mark) is None
+    assert read_grade("GRADE abcdef: 5", "abcdef", 0, 10) == 5
     assert reasons("a\n b\nVERDICT", 100) == "a b"
     assert reasons("a" * 500 + "\nVERDICT", 10) == "a" * 9 + "…"
 
@@ -316,7 +323,7 @@ def test_a_cut_reply_is_no_verdict(peer):
     server = peer(lambda number, body: Answer(judge_by_equality(number, body), finish="length"))
     score = judge(server.url)(EXAMPLE, text("72"))
     assert (score.value, score.status) == (None, "error")
-    assert "cut at its token limit" in score.explanation
+    assert "truncated at its token limit" in score.explanation
     assert len(server.requests) == 2
 
 
@@ -375,16 +382,16 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
         monkeypatch.setenv("JUDGE_KEY", bad)
         ((score,),) = score_groups(judge(NOWHERE, api_key_env="JUDGE_KEY"), [Group(EXAMPLE, [text("72")])])
         assert (score.status, bad in score.explanation) == ("error", not bad)
-        assert "JUDGE_KEY holds no API key" in score.explanation
+        assert "JUDGE_KEY contains no API key" in score.explanation
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": "localhost:8000"}, "base_url: expected an address"),
-        ({"base_url": "ftp://x/v1"}, "base_url: expected an address"),
-        ({"base_url": "http://"}, "base_url: expected an address"),
-        ({"base_url": "http://x:port/v1"}, "base_url: expected an address"),
+        ({"base_url": "localhost:8000"}, "base_url: expected a URL"),
+        ({"base_url": "ftp://x/v1"}, "base_url: expected a URL"),
+        ({"base_url": "http://"}, "base_url: expected a URL"),
+        ({"base_url": "http://x:port/v1"}, "base_url: expected a URL"),
         ({"base_url": "http://me:sk-secret@x/v1"}, "api_key_env"),
         ({"base_url": "http://x/v1?key=sk-secret"}, "api_key_env"),
         ({"rubric": " "}, "rubric: the text is empty"),

@@ -81,7 +81,7 @@ def test_groups_are_ranked_apart() -> None:
 def test_a_score_keeps_what_was_right_and_why() -> None:
     score = make_verifier("length_rank", RIGHT, "test")(Example("x", answer="4"), Completion("4", num_tokens=9))
     assert (score.answer, score.gold, score.part("accuracy").value) == ("4", "4", 1.0)
-    assert "right with 9 tokens" in score.explanation
+    assert "correct with 9 tokens" in score.explanation
 
 
 def test_problems_of_the_gold_are_found_before_scoring() -> None:
@@ -110,7 +110,7 @@ def test_mistakes_are_usage_errors(make: Any, message: str) -> None:
 
 def test_the_cosine_is_the_papers() -> None:
     """CosFn(t, T, low, high) = low + (high - low) * (1 + cos(pi t / T)) / 2, from ``high`` at t = 0 to ``low`` at T."""
-    verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": 7, "right": [3.0, -2.0]}, "test")
+    verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": 7, "correct": [3.0, -2.0]}, "test")
     for tokens in range(8):
         expected = -2.0 + 5.0 * 0.5 * (1 + math.cos(tokens * math.pi / 7))
         assert values(verifier, [("4", tokens)]) == [pytest.approx(expected)]

@@ -318,7 +318,7 @@ def test_a_template_that_refuses_the_prompt(last_digit, tmp_path):
     folder = save(model, tmp_path, "{{ raise_exception('roles must alternate') }}")
     scores = RewardModel(folder).batch([(EXAMPLE, Completion("7")), (PLAIN, Completion("7"))])
     assert [score.status for score in scores] == ["error", "scored"]
-    assert "refuses the prompt: roles must alternate" in scores[0].explanation
+    assert "rejects the prompt: roles must alternate" in scores[0].explanation
 
 
 # Steps
@@ -408,15 +408,15 @@ def test_step_values_that_are_not_finite_are_unscored(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("reward_model", {"model": "/no/such/folder"}, "model: /no/such/folder is no folder"),
-        ("reward_model", {"model": "~/no/such/folder"}, "is no folder"),
+        ("reward_model", {"model": "/no/such/folder"}, "model: /no/such/folder is not a folder"),
+        ("reward_model", {"model": "~/no/such/folder"}, "is not a folder"),
         ("reward_model", {"model": "m", "batch_tokens": 0}, "batch_tokens: expected at least 1"),
         ("reward_model", {"model": "m", "max_tokens": 0}, "max_tokens: expected at least 1"),
         ("reward_model", {"model": "m", "activation": "tanh"}, "activation"),
         ("reward_model", {"model": "m", "trust_remote_code": True}, "unknown key"),
         ("reward_model", {}, "model: this key is required"),
         ("process_reward_model", {"model": "m", "good_token": "+"}, "good_token and bad_token belong together"),
-        ("process_reward_model", {"model": "m", "step_tag": ""}, "step_tag: the model needs"),
+        ("process_reward_model", {"model": "m", "step_tag": ""}, "step_tag: must not be empty"),
         ("process_reward_model", {"model": "m", "separator": ";"}, "separator"),
         ("process_reward_model", {"model": "m", "reduce": "max"}, "reduce"),
     ],
@@ -433,7 +433,7 @@ def test_models_that_cannot_be_used(last_digit, classifier, speaker, tmp_path, m
     (broken / "config.json").write_text(json.dumps({"model_type": "nothing"}))
     three = save(emptied(LlamaForTokenClassification(config(num_labels=3))), tmp_path / "three")
     troubles = [
-        (RewardModel(str(BUNDLED)), "has no weights for score.weight: it was not made for AutoModelForSequence"),
+        (RewardModel(str(BUNDLED)), "has no weights for score.weight: it is not a checkpoint for AutoModelForSequence"),
         (RewardModel(classifier), "has 2 labels, a reward model has one"),
         (RewardModel("nobody/nothing"), "'nobody/nothing' cannot be loaded"),
         (RewardModel(str(broken)), "cannot be loaded"),

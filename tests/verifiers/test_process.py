@@ -103,8 +103,8 @@ LONG = "9" * MAX_DIGITS
     [
         ("*".join([LONG] * 100) + "=1", "wrong: it is another number"),  # longer than Python lets integers be written
         ("+".join(f"1/{10**59 + n}" for n in range(60)) + "=1", "wrong: it is another number"),
-        (f"{LONG}9+1=2", "wrong: too long to be checked"),
-        ("+".join(["1"] * MAX_TOKENS) + "=1", "wrong: too long to be checked"),
+        (f"{LONG}9+1=2", "wrong: too long to check"),
+        ("+".join(["1"] * MAX_TOKENS) + "=1", "wrong: too long to check"),
         ("1/(1-1)=5", "wrong: division by zero"),
         ("2 1/0 + 1 = 3", "wrong: division by zero"),
         ("1/3 + 1/3 = 1", "wrong: it is 2/3"),
@@ -139,7 +139,7 @@ def test_equations_are_as_right_as_python_says(numbers: list[str], signs: list[s
         value = None
     off = data.draw(st.sampled_from([0, 1, Fraction(1, 10**9)]))
     (found,) = equations(f"{left} = {0 if value is None else value + off}")
-    assert found.right == (value is not None and off == 0)
+    assert found.correct == (value is not None and off == 0)
 
 
 @pytest.mark.parametrize(

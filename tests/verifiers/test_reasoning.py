@@ -121,7 +121,7 @@ def test_tiers_may_go_down_again() -> None:
 
 @pytest.mark.parametrize("tiers", [{}, {0: 0.5}, {10: float("nan")}])
 def test_tiers_that_are_none(tiers: dict[int, float]) -> None:
-    with pytest.raises(UsageError, match="tiers must give"):
+    with pytest.raises(UsageError, match="tiers must map"):
         ReasoningLength(tiers=tiers)
 
 

@@ -88,5 +88,5 @@ def test_tokens_are_counted_like_words(ids: list[int], n: int) -> None:
 
 
 def test_tokens_of_a_part_of_the_text_are_not_known() -> None:
-    with pytest.raises(UsageError, match="leave out 'where'"):
+    with pytest.raises(UsageError, match="requires where: all"):
         Repetition(unit="token", where="reasoning")
