@@ -109,7 +109,7 @@ def _equation(text: str, depth: int) -> ParsedAnswer | None:
 def _calculated(text: str) -> str | None:
     """The number that a true calculation such as ``2+2=4`` has as one of its sides."""
     calculations = equations(text)
-    if len(calculations) != 1 or not calculations[0].right or text[: calculations[0].start].strip("$ "):
+    if len(calculations) != 1 or not calculations[0].correct or text[: calculations[0].start].strip("$ "):
         return None
     if read_unit(text, calculations[0].end) is None:
         return None
