@@ -129,9 +129,9 @@ def test_files_without_texts_answers_rewards_or_groups(row, rows):
     bare = [{key: value for key, value in row.items() if key not in ("text", "prompt", "seconds")} for row in rows]
     assert "has no texts" in render(make_report(bare))
     assert make_report(bare).length is None
-    alone = make_report([row(p, 0, None) for p in range(3)])
-    assert (alone.reward, alone.accuracy, alone.maj_at, alone.kinds) == (None, None, {}, {"single": 3})
-    assert "No completion could be scored by accuracy" in render(alone)
+    unscored = make_report([row(p, 0, None) for p in range(3)])
+    assert (unscored.reward, unscored.accuracy, unscored.maj_at, unscored.kinds) == (None, None, {}, {"single": 3})
+    assert "No completion could be scored by accuracy" in render(unscored)
 
 
 def test_a_parquet_file_gives_the_same_report(rows, tmp_path):
