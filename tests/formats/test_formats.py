@@ -181,7 +181,7 @@ def choice(text, finish="stop", **more):
     return {"index": 0, "message": assistant(text, **more)[0], "logprobs": None, "finish_reason": finish}
 
 
-def test_openai_batch_and_vllm_run_batch(tmp_path, task):
+def test_openai_batch_output(tmp_path, task):
     rows = [
         batch_row("eval/0", choice(RIGHT, refusal=None), usage={"completion_tokens": 21}),
         batch_row("eval/1", choice(RIGHT, reasoning="Hm."), choice(WRONG, "length"), usage={"completion_tokens": 42}),
@@ -207,6 +207,14 @@ def test_openai_batch_and_vllm_run_batch(tmp_path, task):
     with pytest.raises(UsageError, match=r"the id 'eval/2'; its ids look like 'eval/0' and 'eval/1'"):
         file_format.join(converted[2], index)
     assert "dataset.id='{{ column }}'" in file_format.no_match_message(index)
+
+
+def test_vllm_batches_are_recognized_by_their_ids():
+    vllm = {**batch_row("eval/0", choice(RIGHT)), "id": "vllm-5f3a"}
+    assert detect_format([vllm]).name == "vLLM batch output"
+    assert detect_format([vllm]).joins
+    assert texts(detect_format([vllm]).convert(vllm)) == [RIGHT]
+    assert detect_format([vllm, batch_row("eval/1", choice(RIGHT))]).name == "OpenAI batch output"
 
 
 @pytest.mark.parametrize(
@@ -314,7 +322,7 @@ def test_lm_eval_chats_and_log_likelihoods():
 
 def test_verifiers_results(tmp_path, task):
     # verifiers 0.1.14, save_utils.state_to_output.
-    one = {
+    row = {
         "example_id": 3,
         "prompt": CHAT,
         "completion": assistant(RIGHT, reasoning_content="Hm."),
@@ -336,8 +344,8 @@ def test_verifiers_results(tmp_path, task):
         *assistant(WRONG),
         {"role": "user", "content": "Sure?"},
     ]
-    two = {**one, "completion": tools, "is_truncated": True}
-    file_format, rows = read(jsonl(tmp_path / "results.jsonl", [one, two]))
+    truncated = {**row, "completion": tools, "is_truncated": True}
+    file_format, rows = read(jsonl(tmp_path / "results.jsonl", [row, truncated]))
     assert file_format.name == "verifiers results"
     assert [texts(row) for row in rows] == [[RIGHT], [WRONG]]
     assert [row["group"] for row in rows] == ["3", "3"]
@@ -345,7 +353,7 @@ def test_verifiers_results(tmp_path, task):
     assert [row.get("num_tokens") for row in rows] == [[21], None]
     assert replies(rows[0])[0].reasoning == "Hm."
     assert accuracies(task, file_format, rows) == [[1], [0]]
-    failed = {**one, "error": {"error": "ModelError", "error_chain_repr": "ModelError()", "error_chain_str": "no host"}}
+    failed = {**row, "error": {"error": "ModelError", "error_chain_repr": "ModelError()", "error_chain_str": "no host"}}
     with pytest.raises(UsageError, match="the rollout failed: no host"):
         file_format.convert(failed)
 
@@ -405,12 +413,12 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
     """Comparisons match completions by id and number."""
     several = {"id": "a", "answer": "18", "completions": [RIGHT, "no", RIGHT]}
     rows = [several, {"id": "b", "answer": "1", "completion": RIGHT}]
-    found = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
-    for source, out in pairwise(found):
+    files = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    for source, out in pairwise(files):
         score_files(task, [Path(source)], out, console=Console(quiet=True))
     first, second = (
         [(row["id"], row["completion"], row["total"]) for row in map(json.loads, out.read_text().splitlines())]
-        for out in found[1:]
+        for out in files[1:]
     )
     assert [number for _, number, _ in first] == [0, 1, 2, 0]
     assert second == first

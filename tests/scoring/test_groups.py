@@ -47,7 +47,7 @@ def row(text, group=None, **more):
 
 
 def scored(task, rows, fields=None, **options):
-    """The output rows and the rejects of some rows as one chunk."""
+    """The output rows and the rejects of some rows as score chunk."""
     job = Job(task, ("file",), (RowReader(task, fields or Fields()),), **options)
     done = job(Chunk(0, lines(rows)))
     return [json.loads(line) for line in done.lines.splitlines()], done
@@ -62,15 +62,15 @@ def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(tas
     apart, _ = scored(task, [row(text, group="q") for text in texts])
     together, _ = scored(task, [{"answer": "5", "completions": texts}])
     assert votes(apart) == votes(together) == [1.0, 0.0, 1.0]
-    assert {one["group"] for one in apart} == {"q"}
-    assert {one["group"] for one in together} == {"1"}
-    assert [(one["line"], one["completion"]) for one in apart] == [(1, 0), (2, 0), (3, 0)]
+    assert {score["group"] for score in apart} == {"q"}
+    assert {score["group"] for score in together} == {"1"}
+    assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 0), (3, 0)]
 
 
 def test_any_selector_can_name_the_group(task):
     rows = [row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 7}), row("#### 5", meta={"q": 8})]
     by_path, done = scored(task, rows, Fields(group="meta.q"))
-    assert (votes(by_path), [one["group"] for one in by_path]) == ([1.0, 1.0, None], ["7", "7", "8"])
+    assert (votes(by_path), [score["group"] for score in by_path]) == ([1.0, 1.0, None], ["7", "7", "8"])
     assert done.summary.completions == 3
     _, done = scored(task, [*rows, row("#### 5")], Fields(group="meta.q"))
     assert [reject.problem[:22] for reject in done.rejects] == ["no field 'meta.q': 'me"]
@@ -90,7 +90,7 @@ def test_a_group_scored_as_a_whole_must_have_one_gold_answer(task, tmp_path):
     rows = [row("#### 5", "q"), {**row("#### 6", "q"), "answer": "6"}]
     assert all("different gold answers" in reject.problem for reject in scored(task, rows)[1].rejects)
     alone = make_task({**VOTES, "verifiers": {"accuracy": {}}}, "alone.yaml", tmp_path)
-    assert [one["total"] for one in scored(alone, rows)[0]] == [1.0, 1.0], (
+    assert [score["total"] for score in scored(alone, rows)[0]] == [1.0, 1.0], (
         "scored one by one, with their own gold answers"
     )
 
@@ -103,7 +103,7 @@ def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch
     reader = RowReader(task)
     job = Job(task, ("file",), (reader,))
     done = [job(chunk) for chunk in cut_file(0, lines(rows), reader.key)]
-    assert [[reject.line for reject in one.rejects] for one in done] == [[1, 2, 3, 4, 5, 6], [7]]
+    assert [[reject.line for reject in result.rejects] for result in done] == [[1, 2, 3, 4, 5, 6], [7]]
     assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "another group is unaffected"
     (result,) = score_records(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
     assert "4,097 completions; a group may have 4,096" in result.problem
@@ -130,16 +130,16 @@ def test_no_chunk_ends_inside_a_group(runs, size):
     assert all(len(chunk.rows) >= size for chunk in made[:-1])
     home = {line.line: number for number, chunk in enumerate(made) for line in chunk.rows}
     sound = [place for place, key in enumerate(keys) if key != "broken"]
-    for one, other in pairwise(sound):
-        assert home[one] == home[other] or keys[one] is None or keys[one] != keys[other]
+    for line, following in pairwise(sound):
+        assert home[line] == home[following] or keys[line] is None or keys[line] != keys[following]
 
 
 def test_advantages_match_hand_arithmetic(task):
     texts = ["2+3=5\n#### 5", "2+3=6\n2+3=5\n#### 6", "#### 5"]
     rows, _ = scored(task, [row(text, "q") for text in texts], advantages=True)
     # Totals 1 + 0.5 (majority), 0, 1.5: mean 1, sample deviation sqrt(3) / 2.
-    assert [one["total"] for one in rows] == [1.5, 0.0, 1.5]
-    assert [one["advantage"] for one in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
+    assert [score["total"] for score in rows] == [1.5, 0.0, 1.5]
+    assert [score["advantage"] for score in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
     # Step rewards 1; 0, 1; none: mean 2/3, sample deviation 0.57735. The first of two steps has the sum of both.
     good, bad = (1 - 2 / 3) / 0.5773503, (0 - 2 / 3) / 0.5773503
     assert rows[0]["step_advantages"] == pytest.approx([good], abs=1e-6)
@@ -150,8 +150,8 @@ def test_advantages_match_hand_arithmetic(task):
 def test_an_unscored_completion_has_no_advantage(tmp_path):
     data = {**VOTES, "verifiers": {"accuracy": {}, "majority": {}}}
     alone = make_task(data, "votes.yaml", tmp_path)
-    (one,), _ = scored(alone, [row("#### 5")], advantages=True)
-    assert (one["total"], one["advantage"], one["step_advantages"]) == (None, None, [])
+    (score,), _ = scored(alone, [row("#### 5")], advantages=True)
+    assert (score["total"], score["advantage"], score["step_advantages"]) == (None, None, [])
 
 
 def test_separated_reasoning_is_put_back_into_its_tags(tmp_path):
@@ -169,10 +169,10 @@ def test_separated_reasoning_is_put_back_into_its_tags(tmp_path):
     assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
 
 
-@pytest.mark.parametrize("said", [{}, {"content": None}, {"content": ""}, {"tool_calls": []}])
-def test_a_message_that_only_calls_a_tool_has_no_answer(task, said):
-    rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", **said}]}])
-    assert [one["text"] for one in rows] == [""]
+@pytest.mark.parametrize("content", [{}, {"content": None}, {"content": ""}, {"tool_calls": []}])
+def test_a_message_that_only_calls_a_tool_has_no_answer(task, content):
+    rows, done = scored(task, [{**row("#### 5"), "completion": [{"role": "assistant", **content}]}])
+    assert [score["text"] for score in rows] == [""]
     assert rows[0]["parts"]["accuracy"]["status"] == "no_answer"
     assert not done.rejects
 
@@ -199,7 +199,7 @@ class NotANumber(Verifier):
 def test_a_score_that_cannot_be_written_as_json_is_a_reject(tmp_path):
     data = {**VOTES, "verifiers": {"nan": {"use": "test_groups_nan"}}, "metric": "nan"}
     rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("nan"), row("1.5")])
-    assert [one["total"] for one in rows] == [1.5]
+    assert [score["total"] for score in rows] == [1.5]
     assert "cannot be written as JSON" in done.rejects[0].problem
     assert (done.summary.bad_rows, done.summary.completions) == (1, 1)
 
@@ -221,8 +221,8 @@ def test_only_the_rows_that_kill_the_process_become_rejects(task):
         return job(chunk)
 
     done = isolate_failures(job, Chunk(0, lines(rows)), attempt)
-    found = [json.loads(line) for line in done.lines.splitlines()]
-    assert [(one["line"], one["parts"]["majority"]["value"]) for one in found] == [(1, 1.0), (4, 1.0), (5, None)]
+    scores = [json.loads(line) for line in done.lines.splitlines()]
+    assert [(score["line"], score["parts"]["majority"]["value"]) for score in scores] == [(1, 1.0), (4, 1.0), (5, None)]
     assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (3, False), (6, True)]
     assert (done.summary.rows, done.summary.bad_rows, done.summary.completions) == (6, 3, 3)
 
@@ -233,7 +233,7 @@ def test_summaries_merge_and_round_trip_through_json(task):
     pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).summary
     for line in lines(rows):
         pieces.merge(job(Chunk(0, (line,))).summary)
-    for one in (pieces, whole):
-        one.scoring_seconds = one.seconds = 0.0
+    for summary in (pieces, whole):
+        summary.scoring_seconds = summary.seconds = 0.0
     assert pieces == whole == ScoreSummary.from_dict(json.loads(json.dumps(whole.to_dict())))
     assert dict(whole.disagreements) == {(True, False): 1, (False, True): 1}

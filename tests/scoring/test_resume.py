@@ -64,10 +64,10 @@ def test_no_row_is_lost_or_repeated_whenever_a_run_ends(tmp_path_factory, stops,
     summary, earlier = complete(folder / "out.jsonl", 7)
     assert earlier == (max(stops, default=0) if saved else 0)
     assert summary == expected
-    found = contents(folder)
-    assert found["out.jsonl"] == found["whole.jsonl"]
-    assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
-    assert len(found) == 4, "nothing else is left"
+    files = contents(folder)
+    assert files["out.jsonl"] == files["whole.jsonl"]
+    assert files["out.rejects.jsonl"] == files["whole.rejects.jsonl"]
+    assert len(files) == 4, "nothing else is left"
 
 
 def test_an_error_keeps_finished_chunks_and_no_files_without_any(tmp_path):
@@ -103,9 +103,9 @@ def test_a_partly_written_chunk_does_not_count(tmp_path, which):
         output.add(chunk(1))
     output.__exit__(RunError, RunError(), None)
     assert complete(tmp_path / "out.jsonl", 3) == (expected, 1)
-    found = contents(tmp_path)
-    assert found["out.jsonl"] == found["whole.jsonl"]
-    assert found["out.rejects.jsonl"] == found["whole.rejects.jsonl"]
+    files = contents(tmp_path)
+    assert files["out.jsonl"] == files["whole.jsonl"]
+    assert files["out.rejects.jsonl"] == files["whole.rejects.jsonl"]
 
 
 @pytest.mark.parametrize("made", [".out.jsonl.part", ".out.jsonl.part.converted"])

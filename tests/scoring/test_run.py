@@ -103,14 +103,14 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     out = tmp_path / "out.parquet"
     tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=console)
     assert (tally.completions, tally.bad_rows) == (3, 1)
-    found = list(read_scores(out))
+    scores = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
-    assert [(row["file"], row["group"], row["line"], row["total"]) for row in found] == [
+    assert [(row["file"], row["group"], row["line"], row["total"]) for row in scores] == [
         (a, f"{a}:1", 1, 2.0),
         (a, f"{a}:2", 2, 2.0),
         (b, f"{b}:2", 2, 2.0),
     ]
-    assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in found} == {
+    assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in scores} == {
         ("sums", "accuracy", None, None)
     }
     (reject,) = read_records(tmp_path / "out.rejects.jsonl")
@@ -121,22 +121,22 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
 
 def test_parquet_holds_what_jsonl_does(task, tmp_path):
     strange = "2+2=4 \ud800 <b>\x1b[31m\n#### 0"
-    given = [
+    inputs = [
         {**rows(1)[0], "completion": strange, "prompt": [{"role": "user", "content": "hm"}], "y": True},
         {**rows(1)[0], "completion": "<answer>0</answer>", "prompt": "text", "y": False},
     ]
-    lines = read_records(write(tmp_path / "rows.jsonl", given))
+    lines = read_records(write(tmp_path / "rows.jsonl", inputs))
     job = Job(task, ("f",), (RowReader(task, Fields(label=("y",))),), advantages=True)
     jsonl, parquet = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
     jsonl.write_bytes(job(Chunk(0, tuple(lines))).lines)
     write_parquet(task, jsonl, parquet)
-    expected, found = list(read_scores(jsonl)), [present(row) for row in read_scores(parquet)]
+    expected, actual = list(read_scores(jsonl)), [present(row) for row in read_scores(parquet)]
     assert expected[0]["text"] == strange
     expected[0]["text"] = strange.replace("\ud800", "\ufffd")
     expected[0]["prompt"] = json.dumps(expected[0]["prompt"])  # texts and chats in one column
-    assert found == [present(row) for row in expected]
-    assert found[0]["parts"]["both"]["parts"]["tag_count"]["value"] == 0.0
-    assert [step["value"] for step in found[0]["steps"]] == [1.0]
+    assert actual == [present(row) for row in expected]
+    assert actual[0]["parts"]["both"]["parts"]["tag_count"]["value"] == 0.0
+    assert [step["value"] for step in actual[0]["steps"]] == [1.0]
 
 
 def present(value):
@@ -212,9 +212,9 @@ def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, file
 def test_a_process_that_dies_costs_only_the_row_that_killed_it(own, tmp_path):
     load_file(own)
     data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
-    given = rows(70)
-    given[3]["completion"], given[66]["completion"] = "leave", "crash"
-    path, out = write(tmp_path / "rows.jsonl", given), tmp_path / "out.jsonl"
+    inputs = rows(70)
+    inputs[3]["completion"], inputs[66]["completion"] = "leave", "crash"
+    path, out = write(tmp_path / "rows.jsonl", inputs), tmp_path / "out.jsonl"
     score_files(make_task(data, "t", tmp_path), [path], out, workers=2, console=Console(quiet=True))
     assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
@@ -249,16 +249,16 @@ def test_a_killed_run_resumes_without_losing_or_repeating_rows(own, tmp_path):
         workers = psutil.Process(run.pid).children(recursive=True)
         run.send_signal(signal.SIGKILL)
         run.communicate()
-        assert psutil.wait_procs(workers, timeout=30)[1] == [], "workers end with the one that started them"
+        assert psutil.wait_procs(workers, timeout=30)[1] == [], "workers end with the process that started them"
         earlier = rows_done(tmp_path / ".out.jsonl.part.json")
         assert not (tmp_path / "out.jsonl").exists()
     last = start("out.jsonl")
     _, stderr = last.communicate()
     assert last.returncode == 1
     assert f"resuming after {earlier:,} rows" in stderr
-    found = list(read_scores(tmp_path / "out.jsonl"))
-    assert [row["line"] for row in found] == [n for n in range(1, 1202) if n != 601]
-    assert all(row["total"] == 1.0 for row in found)
+    scores = list(read_scores(tmp_path / "out.jsonl"))
+    assert [row["line"] for row in scores] == [n for n in range(1, 1202) if n != 601]
+    assert all(row["total"] == 1.0 for row in scores)
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
 

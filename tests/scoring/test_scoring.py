@@ -29,15 +29,15 @@ def task(tmp_path):
     return make_task(SUMS, "sums.yaml", tmp_path)
 
 
-def one(task, row, fields=None):
+def score_one_row(task, row, fields=None):
     (result,) = score_records(task, fields or Fields(), [Record(7, row)])
     return result
 
 
 def test_one_completion_and_a_group(task):
-    single = one(task, {"id": "a", "answer": "5", "completion": "The answer is 5"})
+    single = score_one_row(task, {"id": "a", "answer": "5", "completion": "The answer is 5"})
     assert (single.id, single.line, [score.value for score in single.scores]) == ("a", 7, [2.0])
-    group = one(task, {"answer": "5", "completions": ["#### 5", "#### 6"]})
+    group = score_one_row(task, {"answer": "5", "completions": ["#### 5", "#### 6"]})
     assert (group.id, [score.value for score in group.scores]) == ("7", [2.0, 0.0])
 
 
@@ -68,7 +68,7 @@ def seeing(tmp_path):
 
 
 def seen(task, row):
-    result = one(task, {"answer": "5", **row})
+    result = score_one_row(task, {"answer": "5", **row})
     return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
 
 
@@ -84,7 +84,7 @@ def test_finish_reason_and_num_tokens_are_read_for_each_completion(seeing):
 def test_the_prefill_counts_once_whether_or_not_the_text_repeats_it(tmp_path, text):
     data = {**SUMS, "format": {"prefill": "<think>\n"}, "verifiers": {"strict_format": {}}, "metric": "strict_format"}
     task = make_task(data, "sums.yaml", tmp_path)
-    assert one(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
+    assert score_one_row(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
 
 
 def test_token_ids_are_read_for_each_completion(seeing):
@@ -110,7 +110,7 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         id="q{{ k }}",
         label=("2b.ok.0", "2b.ok.1"),
     )
-    result = one(task, row, fields)
+    result = score_one_row(task, row, fields)
     assert (result.id, [score.value for score in result.scores], result.labels) == ("q1", [0.0, 2.0], (False, True))
 
 
@@ -129,7 +129,7 @@ def test_fields_are_mapped_by_column_path_and_template(task):
     ],
 )
 def test_a_row_that_cannot_be_scored_has_a_problem(task, row, fields, problem):
-    result = one(task, row, fields)
+    result = score_one_row(task, row, fields)
     assert problem in result.problem
     assert result.scores == ()
 
@@ -144,7 +144,7 @@ def test_verifiers_see_the_finish_reason(tmp_path):
     data = {**SUMS, "verifiers": {"cut": {"use": "test_scoring_finish"}}, "metric": "cut"}
     task = make_task(data, "x.yaml", tmp_path)
     values = {
-        reason: one(task, {"answer": "5", "completion": "x", "finish_reason": reason}).scores[0].value
+        reason: score_one_row(task, {"answer": "5", "completion": "x", "finish_reason": reason}).scores[0].value
         for reason in ("stop", "length", "content_filter")
     }
     assert values == {"stop": 0.0, "length": 1.0, "content_filter": 0.0}
@@ -158,10 +158,10 @@ def test_many_processes_give_the_same_rows_in_order(task, tmp_path):
     path.write_text("\n".join(lines))
 
     def run(workers):
-        found = []
+        rows = []
         for result in score_records(task, Fields(), read_records(path), workers):
-            found += [{**score_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
-        return found
+            rows += [{**score_row(task, result, 0), "seconds": 0}] if result.scores else [result.problem]
+        return rows
 
     alone, together = run(1), run(2)
     assert alone == together
@@ -179,7 +179,7 @@ def test_the_python_example_of_the_page_prints_the_output_shown(capsys):
 
 def test_a_score_row_has_everything_needed_to_recompute_the_total(task):
     text = "2+2=4\n2+3=6\n#### 5"
-    row = score_row(task, one(task, {"answer": "5", "completion": text}), 0)
+    row = score_row(task, score_one_row(task, {"answer": "5", "completion": text}), 0)
     assert json.loads(json.dumps(row)) == row
     assert row["total"] == sum(part["weight"] * part["value"] for part in row["parts"].values())
     assert row["parts"]["accuracy"]["weighted"] == 2.0
@@ -191,8 +191,10 @@ def test_the_summary_counts_agreement_both_ways(task):
     rows = [("#### 5", True), ("#### 5", False), ("#### 6", True), ("#### 6", False), ("#### 5", True)]
     summary = ScoreSummary()
     for text, label in rows:
-        summary.add(one(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy")
-    summary.add(one(task, {"answer": "5"}), "accuracy")
+        summary.add(
+            score_one_row(task, {"answer": "5", "completion": text, "y": label}, Fields(label=("y",))), "accuracy"
+        )
+    summary.add(score_one_row(task, {"answer": "5"}), "accuracy")
     assert (summary.rows, summary.bad_rows, summary.completions, summary.labeled) == (6, 1, 5, 5)
     assert dict(summary.disagreements) == {(False, True): 1, (True, False): 1}
     assert summary.mean("accuracy") == pytest.approx(3 / 5)
@@ -208,6 +210,6 @@ def test_select_prefers_a_whole_column_name_over_a_path(task):
 def test_a_gsm8k_solution_scores_1_against_itself():
     task = load_task("gsm8k")
     solution = "He has 48/2=<<48/2=24>>24.\nTogether 48+24=<<48+24=72>>72.\n#### 72"
-    result = one(task, {"answer": solution, "completion": solution, "question": "?"})
+    result = score_one_row(task, {"answer": solution, "completion": solution, "question": "?"})
     assert result.scores[0].part("accuracy").value == 1.0
     assert [step.value for step in result.scores[0].part("equations").steps] == [1.0, 1.0]
