@@ -1,4 +1,4 @@
-"""Attention on one core: torch's fused kernel beside the trainer's matrix products, on the same states.
+"""Attention on one core: torch's fused kernel against the trainer's matrix products, on the same states.
 
     python benchmarks/attention.py
 
@@ -28,13 +28,13 @@ CASES = [
 ]
 
 
-def milliseconds(*ways: Callable[[], object], rounds: int = 15) -> list[float]:
-    """The best time of each way, taken by turns."""
-    best = [float("inf")] * len(ways)
+def milliseconds(*functions: Callable[[], object], rounds: int = 15) -> list[float]:
+    """The best time of each function; they take turns."""
+    best = [float("inf")] * len(functions)
     for _ in range(rounds):
-        for number, way in enumerate(ways):
+        for number, function in enumerate(functions):
             start = time.perf_counter()
-            way()
+            function()
             best[number] = min(best[number], time.perf_counter() - start)
     return [1000 * seconds for seconds in best]
 
@@ -42,22 +42,24 @@ def milliseconds(*ways: Callable[[], object], rounds: int = 15) -> list[float]:
 def main() -> None:
     torch.set_num_threads(1)
     print("| rows | heads | queries | keys | size | type | pass | fused | products | ratio |\n" + "|---" * 10 + "|")
-    for rows, heads, held, queries, keys, size, dtype in CASES:
-        shapes = ((heads, queries), (held, keys), (held, keys))
+    for rows, heads, kv_heads, queries, keys, size, dtype in CASES:
+        shapes = ((heads, queries), (kv_heads, keys), (kv_heads, keys))
         states = [torch.randn(rows, *shape, size, dtype=dtype, requires_grad=queries > 1) for shape in shapes]
         mask = torch.arange(keys) <= torch.arange(queries)[:, None] + keys - queries
-        module = SimpleNamespace(is_causal=True, num_key_value_groups=heads // held)
-        given = (*states, mask.expand(rows, 1, queries, keys))
+        module = SimpleNamespace(is_causal=True, num_key_value_groups=heads // kv_heads)
+        inputs = (*states, mask.expand(rows, 1, queries, keys))
 
-        def run(way: Callable[..., tuple[torch.Tensor, None]], module: object = module, given: tuple = given) -> None:
-            found, _ = way(module, *given)
-            if found.requires_grad:
-                found.sum().backward()
+        def run(
+            attend: Callable[..., tuple[torch.Tensor, None]], module: object = module, inputs: tuple = inputs
+        ) -> None:
+            output, _ = attend(module, *inputs)
+            if output.requires_grad:
+                output.sum().backward()
 
         with patch("grpo_env.trainer.engine.attention._prefers_fused", lambda *_: False):
             fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attention_forward))
         what = "forward" if queries == 1 else "forward, backward"
-        print(f"| {rows} | {heads}/{held} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")
+        print(f"| {rows} | {heads}/{kv_heads} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")
         print(f"| {fused:.2f} | {products:.2f} | {fused / products:.1f} x |")
 
 

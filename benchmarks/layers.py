@@ -1,10 +1,10 @@
-"""The packed loss with and without two of its parts, on one core: written-out layers, and attention in chunks of rows.
+"""The packed loss on one core, with and without our own layers and attention in chunks of rows.
 
     python benchmarks/layers.py                                   # the bundled model, float32
     python benchmarks/layers.py --model FOLDER --precision bf16
 
-Completions are random tokens: nothing here depends on what they say. Prints processor seconds of a forward and backward
-pass (median, by turns), and how much is kept from one to the other, weights aside.
+Completions are random tokens, because nothing here depends on their content. Prints processor seconds of a forward and
+backward pass (median, by turns), and the memory kept between them, without weights.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ def loss(policy: Policy, prompts: list[list[int]], ids: torch.Tensor, mask: torc
     ).sum()
 
 
-def kept(policy: Policy, *given: object) -> int:
-    """Bytes that autograd keeps of a forward pass, each storage once."""
+def saved_bytes(policy: Policy, *inputs: object) -> int:
+    """Bytes that autograd keeps from a forward pass, counting each storage once."""
     weights = {weight.untyped_storage().data_ptr() for weight in policy.model.parameters()}
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in weights:
-            found[storage.data_ptr()] = storage.nbytes()
+            sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with saved_tensors_hooks(keep, lambda tensor: tensor):
-        whole = loss(policy, *given)  # type: ignore[arg-type]
-    del whole
-    return sum(found.values())
+        value = loss(policy, *inputs)  # type: ignore[arg-type]
+    del value
+    return sum(sizes.values())
 
 
 def main() -> None:
@@ -64,32 +64,32 @@ def main() -> None:
     lengths = torch.linspace(1, options.tokens, rows).round().long()
     mask = torch.arange(options.tokens) < lengths[:, None]
     ids = torch.randint(2, 300, mask.shape).where(mask, 0)
-    given = policy, prompts.tolist(), ids, mask
+    inputs = policy, prompts.tolist(), ids, mask
 
-    ways = {
-        "as it is": (FAMILIES, CHUNKS),
+    variants = {
+        "ours": (FAMILIES, CHUNKS),
         "transformers' layers": ((), CHUNKS),
         "all rows in one chunk": (FAMILIES, 1),
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in variants}
     sizes: dict[str, int] = {}
     for turn in range(options.rounds + 1):
-        for name, (families, chunks) in ways.items():
+        for name, (families, chunks) in variants.items():
             with (
                 patch("grpo_env.trainer.engine.layers.FAMILIES", families),
                 patch("grpo_env.trainer.engine.attention.CHUNKS", chunks),
             ):
-                sizes[name] = kept(*given) if not turn else sizes[name]
+                sizes[name] = saved_bytes(*inputs) if not turn else sizes[name]
                 start = time.process_time()
-                loss(*given).backward()
+                loss(*inputs).backward()
                 policy.model.zero_grad()
                 if turn:
                     times[name].append(time.process_time() - start)
     print(f"{options.model}, {options.precision}, {rows} completions of 1 to {options.tokens} tokens\n")
-    print("| | CPU s | kept, MB | times as long | as much |\n|---|---|---|---|---|")
-    for name, taken in times.items():
-        ratios = median(taken) / median(times["as it is"]), sizes[name] / sizes["as it is"]
-        print(f"| {name} | {median(taken):.3f} | {sizes[name] / 1e6:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+    print("| | CPU s | kept, MB | relative time | relative memory |\n|---|---|---|---|---|")
+    for name, seconds in times.items():
+        ratios = median(seconds) / median(times["ours"]), sizes[name] / sizes["ours"]
+        print(f"| {name} | {median(seconds):.3f} | {sizes[name] / 1e6:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Peak memory of one training step, and what the run leaves on disk, for each way to hold weights and optimizer.
+"""Peak memory of one training step, and the size of its files, for each kind of optimizer and adapter.
 
     python benchmarks/memory.py MODEL [--prompts 1] [--group 4] [--tokens 16]
 
-Each way runs in a process of its own. Completions are few and short, so that weights, gradients and moments count.
+Each variant runs in a separate process. Completions are few and short, so weights, gradients and moments dominate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-WAYS: dict[str, dict[str, object]] = {
+VARIANTS: dict[str, dict[str, object]] = {
     "all weights": {},
     "all weights, a reference": {"kl.coef": 0.04},
     "all weights, adamw_bf16": {"optimizer.name": "adamw_bf16"},
@@ -26,7 +26,7 @@ WAYS: dict[str, dict[str, object]] = {
 
 
 def measure(settings: dict[str, object]) -> dict[str, float]:
-    """One step by these settings: peak memory in GB, checkpoint and model in MB."""
+    """One step with these settings: peak memory in GB, checkpoint and model in MB."""
     from grpo_env import load_task, train
 
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def measure(settings: dict[str, object]) -> dict[str, float]:
         sizes = {
             name: sum(file.stat().st_size for file in (run / name).rglob("*")) for name in ("checkpoints", "model")
         }
-    scale = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
+    scale = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes on macOS, in KiB elsewhere
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
     return {"peak_gb": peak / 1e9, "checkpoint_mb": sizes["checkpoints"] / 1e6, "model_mb": sizes["model"] / 1e6}
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--inner", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    # An entropy bonus gives every completion a gradient, whatever it earns.
+    # An entropy bonus gives every completion a gradient, whatever its reward.
     common = {
         "model": options.model,
         "steps": 1,
@@ -66,11 +66,11 @@ def main() -> None:
         print(json.dumps(measure(common | options.inner)))
         return
     print(f"{'':28}{'peak, GB':>10}{'checkpoint, MB':>16}{'model/, MB':>12}")
-    for name, settings in WAYS.items():
+    for name, settings in VARIANTS.items():
         command = [sys.executable, __file__, *sys.argv[1:], "--inner", json.dumps(settings)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name:28}{found['peak_gb']:10.2f}{found['checkpoint_mb']:16.1f}{found['model_mb']:12.1f}", flush=True)
+        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+        sizes = json.loads(process.stdout.splitlines()[-1])
+        print(f"{name:28}{sizes['peak_gb']:10.2f}{sizes['checkpoint_mb']:16.1f}{sizes['model_mb']:12.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The tables of rewards in docs/comparison.md: the same completions through TRL's rewards, Open-R1's format and ours.
+"""The tables of rewards in docs/comparison.md: the same completions scored by TRL, Open-R1 and this project.
 
     /tmp/peers/bin/python benchmarks/rewards.py
 
-in the environment of ``requirements.txt``, which has this project too.
+Run it in the environment of ``requirements.txt``, which contains this project too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from grpo_env import Score, load_task
 
 FORM = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
-# Of open_r1/rewards.py, which is no package that can be installed beside these.
+# From open_r1/rewards.py, which cannot be installed next to these packages.
 OPEN_R1 = re.compile(r"^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$", re.DOTALL | re.MULTILINE)
 
 ANSWERS = (  # gold, completion
@@ -47,21 +47,21 @@ def main() -> None:
     print("| gold | completion | TRL | here | why here |\n|---|---|---|---|---|")
     for gold, text in ANSWERS:
         ours = accuracy(gold, text)
-        (theirs,) = accuracy_reward([[{"role": "assistant", "content": text}]], [gold])
-        print(f"| `{gold}` | `{text}` | {shown(theirs)} | {shown(ours.value)} | {ours.explanation} |")
+        (trl_value,) = accuracy_reward([[{"role": "assistant", "content": text}]], [gold])
+        print(f"| `{gold}` | `{text}` | {shown(trl_value)} | {shown(ours.value)} | {ours.explanation} |")
     print("\n| completion | Open-R1 | TRL | here |\n|---|---|---|---|")
     for name, text in FORMS.items():
-        (theirs,) = think_format_reward([[{"role": "assistant", "content": text}]])
-        print(f"| {name} | {int(bool(OPEN_R1.match(text)))} | {shown(theirs)} | {shown(strict_format(text))} |")
+        (trl_value,) = think_format_reward([[{"role": "assistant", "content": text}]])
+        print(f"| {name} | {int(bool(OPEN_R1.match(text)))} | {shown(trl_value)} | {shown(strict_format(text))} |")
 
 
 def accuracy(gold: str, text: str) -> Score:
-    """Our verdict on a completion's answer."""
+    """Our score of the answer of a completion."""
     return load_task("gsm8k", {"dataset.answer": "{{ answer }}"}).score(text, answer=gold).part("accuracy")
 
 
 def strict_format(text: str) -> float | None:
-    """Our verdict on its form. What the chat template has written is told to the task, as a user would."""
+    """Our score of its format. If the chat template wrote ``<think>``, that is the task's prefill."""
     prefill = "" if text.startswith("<think>") else "<think>"
     return load_task("gsm8k", {"format.prefill": prefill}).score(text, answer="18").part("strict_format").value
 

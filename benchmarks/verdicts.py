@@ -1,23 +1,23 @@
-r"""Verdicts per second and agreement with known truth: our ``accuracy`` beside TRL's ``accuracy_reward``.
+r"""Verdicts per second and agreement with known labels: our ``accuracy`` and TRL's ``accuracy_reward``.
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
     GRPO_ENV_DATA=FOLDER python benchmarks/verdicts.py --peer-python /tmp/peers/bin/python
 
-The same rows in the same order for both (the first two sets only where ``GRPO_ENV_DATA`` names a folder that has them):
+Both get the same rows in the same order (the first two sets only if ``GRPO_ENV_DATA`` names a folder with them):
 
     gsm8k    the 5,276 completions of gsm8k_model_solutions.jsonl, labelled by their authors' ``is_correct``
     groups   the 800 completions of math_groups.jsonl (``harness_correct``, not always right)
     latex    the 2,400 completions of latex_set.py, true by construction
-    cases    the boxed answers of our own tests' table, which says what *we* take for right
+    cases    the boxed answers in the table of our own tests, which states *our* policy
 
-What each judge needs is given to it. TRL reads nothing but boxes, so it gets GSM8K's last line ``A: 18`` as
-``A: \boxed{18}``; it reads bare LaTeX golds badly, so the golds of the other two sets come to it in dollars. It is
-called as its trainer calls it, one list for each group. Ours gets the files' own text.
+Each side gets what it can read. TRL reads boxes, and LaTeX in dollars after words like "the answer is", so it gets
+GSM8K's last line ``A: 18`` as ``A: \boxed{18}``, and the gold answers of the other sets in dollars. It is called as its
+trainer calls it, with one list per group. Ours gets the original text.
 
-Every measurement is a new process that is bound to one core (its algebra worker with it) and has judged nothing
-before. The time runs from the first verdict to the last, without imports; ``CPU s`` is processor time of the same
-stretch (of the algebra worker from its start to its end), which a busy machine does not change; ``whole s`` is the
-time of the process, start and imports included. With ``--repeat`` the judges take turns and the fastest run counts.
+Every measurement is a new process pinned to one core (with its algebra worker) and without cached results. The time
+runs from the first verdict to the last, without imports; ``CPU s`` is the processor time of the same span (of the
+algebra worker from its start to its end), which a busy machine does not change; ``total s`` is the time of the process,
+including start and imports. With ``--repeat`` the sides take turns and the fastest run counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _A_LINE = re.compile(r"^(\s*A:\s*)(.*\S)\s*\Z", re.MULTILINE)
 
 
 class Group(NamedTuple):
-    """Completions of one gold answer, as each judge gets them, and what is known about them."""
+    """Completions for one gold answer, as each side gets them, with their labels."""
 
     id: str
     gold: str
@@ -89,7 +89,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def judge_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     from grpo_env.core import Completion, Example, Format
     from grpo_env.verifiers.accuracy import Accuracy
     from grpo_env.verifiers.answers import algebra
@@ -103,7 +103,7 @@ def judge_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     algebra.ALGEBRA.worker.stop()  # reaped, so that its processor time counts
 
 
-def judge_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     from trl.rewards import accuracy_reward
 
     yield []  # imported
@@ -111,32 +111,32 @@ def judge_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
         chats = [[{"role": "assistant", "content": text}] for text in group.peer_completions]
         try:
             rewards = accuracy_reward(chats, [group.peer_gold] * len(chats))
-        except Exception as error:  # some answers end the whole batch
+        except Exception as error:  # some answers make the whole batch fail
             yield [(None, f"raised {type(error).__name__}")] * len(chats)
         else:
             yield [(reward, "") for reward in rewards]
 
 
-JUDGES = {"ours": judge_ours, "trl": judge_trl}
+SIDES = {"ours": score_ours, "trl": score_trl}
 
 
-def measure(judge: str, path: str) -> None:
-    """The inner process: judge the groups of a file and print seconds and verdicts as JSON."""
+def measure(side: str, path: str) -> None:
+    """The measured process: score the groups of a file and print seconds and verdicts as JSON."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    verdicts = JUDGES[judge]([Group(**row) for row in _lines(Path(path))])
+    verdicts = SIDES[side]([Group(**row) for row in _lines(Path(path))])
     next(verdicts)
     start, used = time.perf_counter(), sum(os.times()[:4])
-    found = [verdict for group in verdicts for verdict in group]
+    values = [verdict for group in verdicts for verdict in group]
     seconds, used = time.perf_counter() - start, sum(os.times()[:4]) - used
-    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": found}))
+    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": values}))
 
 
-def run(judge: str, python: str, path: str) -> dict[str, Any]:
+def run(side: str, python: str, path: str) -> dict[str, Any]:
     start = time.perf_counter()
-    command = [python, __file__, "--judge", judge, path]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return {**json.loads(done.stdout.splitlines()[-1]), "whole": time.perf_counter() - start}
+    command = [python, __file__, "--side", side, path]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return {**json.loads(process.stdout.splitlines()[-1]), "total": time.perf_counter() - start}
 
 
 def main() -> None:
@@ -145,21 +145,21 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print every disagreement")
-    parser.add_argument("--judge", nargs=2, metavar=("JUDGE", "FILE"), help=argparse.SUPPRESS)
+    parser.add_argument("--side", nargs=2, metavar=("SIDE", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.judge:
-        measure(*options.judge)
+    if options.side:
+        measure(*options.side)
         return
     data = Path(os.environ.get("GRPO_ENV_DATA", "."))
     pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
     print(
-        "| set | completions | judge | verdicts/s | CPU s | whole s | agree with the label | false + | false - | none |"
+        "| set | completions | side | verdicts/s | CPU s | total s | agree with the label | false + | false - | none |"
     )
     print("|---" * 10 + "|")
     disagreements = []
     for name in options.sets:
         if name in FROM_DATA and "GRPO_ENV_DATA" not in os.environ:
-            print(f"{name}: left out, GRPO_ENV_DATA does not name the folder with its file", file=sys.stderr)
+            print(f"{name}: skipped, GRPO_ENV_DATA does not name the folder with its file", file=sys.stderr)
             continue
         rows = list(SETS[name](data))
         best: dict[str, dict[str, Any]] = {}
@@ -167,12 +167,12 @@ def main() -> None:
             file.writelines(json.dumps(row._asdict()) + "\n" for row in rows)
             file.flush()
             for _ in range(options.repeat):
-                for judge, python in pythons.items():
-                    result = run(judge, python, file.name)
-                    best[judge] = min(result, best.get(judge, result), key=lambda each: each["cpu"])
+                for side, python in pythons.items():
+                    result = run(side, python, file.name)
+                    best[side] = min(result, best.get(side, result), key=lambda measured: measured["cpu"])
         labels = [label for row in rows for label in row.labels]
-        for judge, result in best.items():
-            print(_table_row(name, judge, result, labels))
+        for side, result in best.items():
+            print(_table_row(name, side, result, labels))
         if "trl" in best:
             times = [best["trl"][key] / best["ours"][key] for key in ("seconds", "cpu")]
             print(f"| {name} | | ours : trl | {times[0]:.0f} x | {times[1]:.0f} x | | | | | |")
@@ -183,32 +183,32 @@ def main() -> None:
             print(line)
 
 
-def _table_row(name: str, judge: str, result: dict[str, Any], labels: list[bool]) -> str:
+def _table_row(name: str, side: str, result: dict[str, Any], labels: list[bool]) -> str:
     values = [value for value, _ in result["verdicts"]]
     pairs = list(zip(values, labels, strict=True))
     agree = sum(value is not None and (value == 1) == label for value, label in pairs)
-    more = sum(value == 1 and not label for value, label in pairs)
-    less = sum(value == 0 and label for value, label in pairs)
+    false_positives = sum(value == 1 and not label for value, label in pairs)
+    false_negatives = sum(value == 0 and label for value, label in pairs)
     cells = [
         name,
         f"{len(values):,}",
-        judge,
+        side,
         f"{len(values) / result['seconds']:,.0f}",
         f"{result['cpu']:.2f}",
-        f"{result['whole']:.1f}",
+        f"{result['total']:.1f}",
         f"{agree:,} ({agree / len(values):.2%})",
-        *map(str, (more, less, values.count(None))),
+        *map(str, (false_positives, false_negatives, values.count(None))),
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def _disagreements(rows: list[Group], results: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Every completion whose label and verdicts are not all the same, with what our verifier made of it."""
+    """Every completion whose label and verdicts differ, with our verifier's explanation."""
     names = [(row, index) for row in rows for index in range(len(row.completions))]
     for number, (row, index) in enumerate(names):
-        found = {judge: result["verdicts"][number][0] for judge, result in results.items()}
-        if any(value is None or (value == 1) != row.labels[index] for value in found.values()):
-            verdicts = ", ".join(f"{judge} {'-' if value is None else int(value)}" for judge, value in found.items())
+        values = {side: result["verdicts"][number][0] for side, result in results.items()}
+        if any(value is None or (value == 1) != row.labels[index] for value in values.values()):
+            verdicts = ", ".join(f"{side} {'-' if value is None else int(value)}" for side, value in values.items())
             why = results["ours"]["verdicts"][number][1]
             print_gold = row.gold if len(row.gold) < 60 else row.gold[:57] + "..."
             yield f"{row.id}[{index}] gold {print_gold!r}: label {int(row.labels[index])}, {verdicts}; {why}"
