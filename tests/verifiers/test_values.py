@@ -163,3 +163,8 @@ def test_many_slow_formulas_share_one_deadline() -> None:
     gold = r"\sin x, \cos x, \tan x, \cot x"
     score = Accuracy(timeout=0.2)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
     assert (score.value, score.status) == (0, "timeout")
+
+
+def test_a_name_may_stand_before_a_formula() -> None:
+    assert equal("x+0", "y=x")
+    assert not equal("x+1", "y=x")
