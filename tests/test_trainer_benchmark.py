@@ -1,4 +1,4 @@
-"""The stopwatch of the trainer's benchmark."""
+"""The stopwatch of the trainer's benchmark, whose published times depend on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
-def test_what_is_timed_inside_something_timed_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_timers_count_each_second_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     import sides
 
@@ -35,4 +35,4 @@ def test_what_is_timed_inside_something_timed_counts_once(monkeypatch: pytest.Mo
     thread.start()
     thread.join()
     assert watch.seconds == {"inner": 6.0, "outer": 1.0}
-    assert watch.beside == {"inner": 4.0, "outer": 1.0}
+    assert watch.beside == {"inner": 4.0, "outer": 1.0}, "times in other threads are kept apart"

@@ -56,7 +56,7 @@ class Overlong(Verifier):
             "no buffer: no penalty up to the maximum",
             options={"max_tokens": 100, "buffer": 0},
         ),
-        Case("nobody counted", None, "no num_tokens", options={"max_tokens": 100}),
+        Case("not counted", None, "no num_tokens", options={"max_tokens": 100}),
     )
 
     def __post_init__(self) -> None:

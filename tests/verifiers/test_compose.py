@@ -72,7 +72,7 @@ def test_weighted_sum() -> None:
 
 
 @pytest.mark.parametrize("watched", [Fixed(100.0), BAD_GOLD, Broken()])
-def test_a_watched_part_never_changes_the_value(watched: Verifier) -> None:
+def test_a_part_with_weight_0_never_changes_the_value(watched: Verifier) -> None:
     score = total(Part("a", Fixed(0.7)), Part("w", watched, 0.0))
     assert (score.value, score.status) == (0.7, "scored")
     assert score.part("w").weight == 0
@@ -87,20 +87,20 @@ def test_an_unscored_part_makes_the_total_unscored(part: Verifier, status: str) 
         assert score.part("a").value == 1.0
 
 
-def test_a_fault_is_worth_nothing_unless_mapped() -> None:
+def test_a_completion_fault_scores_0_unless_statuses_maps_it() -> None:
     assert total(Part("a", NO_ANSWER)).value == 0.0
     mapped = total(Part("a", NO_ANSWER, 2.0, statuses={"no_answer": -0.5}))
     assert (mapped.value, mapped.parts[0].status) == (-1.0, "no_answer")
     assert total(Part("a", NO_ANSWER, statuses={"timeout": -0.5})).value == 0.0
 
 
-def test_part_clip_comes_after_statuses() -> None:
+def test_clip_is_applied_after_statuses() -> None:
     assert total(Part("a", Fixed(5.0), 2.0, clip=(0.0, 1.0))).value == 2.0
     assert total(Part("a", NO_ANSWER, statuses={"no_answer": -9.0}, clip=(-1.0, 1.0))).value == -1.0
 
 
 @pytest.mark.parametrize(("gate", "value"), [(1.0, 1.0), (0.1, 1.0), (0.0, 0.0), (-1.0, 0.0)])
-def test_gate(gate: float, value: float) -> None:
+def test_a_gate_must_be_above_0(gate: float, value: float) -> None:
     for parts in (
         (Part("g", Fixed(gate), 0.0), Part("p", Fixed(1.0), when="g")),
         (Part("p", Fixed(1.0), when="g"), Part("g", Fixed(gate), 0.0)),
@@ -115,7 +115,7 @@ def test_a_closed_gate_does_not_run_its_part() -> None:
     assert total(Part("g", Fixed(1.0)), Part("p", Broken(), when="g")).value is None
 
 
-def test_an_unscored_gate() -> None:
+def test_a_part_behind_an_unscored_gate_is_unscored() -> None:
     score = total(Part("g", BAD_GOLD, 0.0), Part("p", Fixed(1.0), when="g"))
     assert (score.value, score.status) == (None, "not_applicable")
 
@@ -149,7 +149,7 @@ def test_any_of_and_all_of(parts: list[float | None], any_of: float | None, all_
     assert AllOf(made)(EXAMPLE, TEXT).value == all_of
 
 
-def test_steps_are_weighted_and_sorted_and_the_rest_is_one_last_step() -> None:
+def test_steps_are_weighted_and_sorted_and_other_parts_become_the_last_step() -> None:
     score = total(
         Part("out", Fixed(0.5), 1.0, process=2.0),
         Part("steps", Steps(((4, 7, 1.0), (0, 3, 0.5))), 0.0, process=3.0),
@@ -162,11 +162,11 @@ def test_steps_are_weighted_and_sorted_and_the_rest_is_one_last_step() -> None:
     assert score.value == 0.5
 
 
-def test_no_process_weight_no_steps() -> None:
+def test_without_process_weights_there_are_no_steps() -> None:
     assert total(Part("a", Fixed(1.0)), Part("s", Steps(((0, 3, 1.0),)))).steps == ()
 
 
-def test_a_nested_sum_gives_its_steps() -> None:
+def test_a_nested_sum_contributes_its_steps() -> None:
     inner = WeightedSum((Part("s", Steps(((0, 3, 1.0),)), 0.0, process=2.0),))
     score = total(Part("inner", inner, 1.0, process=3.0))
     assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 6.0)]
@@ -191,7 +191,7 @@ def test_at_resolves_schedules_at_every_depth() -> None:
     assert outer.at(3)(EXAMPLE, TEXT).part("a").weight == pytest.approx(0.3)
 
 
-def test_problem_names_the_part_and_leaves_out_the_watched() -> None:
+def test_problem_names_the_part_and_skips_parts_with_weight_0() -> None:
     assert WeightedSum((Part("a", Fixed(bad="no gold"), 0.0),)).problem(EXAMPLE) is None
     assert WeightedSum((Part("a", Fixed(bad="no gold")),)).problem(EXAMPLE) == "a: no gold"
 
@@ -214,13 +214,13 @@ def test_problem_names_the_part_and_leaves_out_the_watched() -> None:
         lambda: Linear(0.0, 1.0, 0),
     ],
 )
-def test_mistakes_are_usage_errors(make: object) -> None:
+def test_invalid_options_are_usage_errors(make: object) -> None:
     assert callable(make)
     with pytest.raises(UsageError):
         make()
 
 
-def test_round_trips() -> None:
+def test_scores_survive_json_composites_pickling_and_totals_can_be_recomputed() -> None:
     verifier = WeightedSum(
         (
             Part("any", AnyOf((Part("x", Fixed(0.3)), Part("y", Fixed(0.6)))), Linear(1.0, 0.0, 5)),

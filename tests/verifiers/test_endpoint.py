@@ -27,7 +27,7 @@ def quick(url: str, **settings: Any) -> Endpoint:
     return Endpoint(url, **{"backoff": 0.001, "retries": 3, "timeout": 10.0, **settings})
 
 
-def test_replies_come_in_order_and_several_at_a_time(peer):
+def test_requests_are_concurrent_and_replies_in_order(peer):
     together = threading.Barrier(4, timeout=10)  # is passed only if four requests are in flight at once
 
     def script(number: int, body: dict[str, Any]) -> str:
@@ -60,13 +60,13 @@ def test_replies_come_in_order_and_several_at_a_time(peer):
     ],
     ids=lambda answer: str(answer)[7:60],
 )
-def test_passing_trouble_is_waited_out(peer, trouble):
+def test_temporary_failures_are_retried(peer, trouble):
     server = peer(lambda number, body: "hello" if number else trouble)
     assert ask(quick(server.url, timeout=0.6), [BODY]) == [Reply("hello", True)]
     assert len(server.requests) == 2
 
 
-def test_a_trickling_server_meets_the_deadline(peer):
+def test_a_slow_stream_of_bytes_times_out(peer):
     # Each byte comes in time, the whole would take minutes.
     server = peer(lambda number, body: Answer("hello", trickle=0.1))
     (reply,) = ask(quick(server.url, timeout=0.5, retries=1), [BODY])
@@ -75,14 +75,14 @@ def test_a_trickling_server_meets_the_deadline(peer):
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
-def test_a_refusal_is_final(peer, status):
+def test_a_client_error_is_not_retried(peer, status):
     server = peer(lambda number, body: Answer(status=status, body=b"no such\n thing", headers={"Location": "/else"}))
     (reply,) = ask(quick(server.url), [BODY])
     assert reply == Failure(f"{server.url}/chat/completions: status {status}: no such thing")
     assert len(server.requests) == 1
 
 
-def test_who_asks_for_too_long_a_wait_is_not_waited_for(peer):
+def test_a_too_long_retry_after_fails(peer):
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     for wait in ("3600", later):
         server = peer(lambda number, body, wait=wait: Answer(status=429, headers={"Retry-After": wait}))
@@ -92,7 +92,7 @@ def test_who_asks_for_too_long_a_wait_is_not_waited_for(peer):
         assert len(server.requests) == 1
 
 
-def test_a_dead_endpoint_is_asked_few_times(peer):
+def test_an_endpoint_that_is_down_gets_few_requests(peer):
     server = peer(lambda number, body: Answer(status=500, body=b"dead"))
     endpoint = quick(server.url, concurrency=3, retries=2)
     replies = ask(endpoint, [BODY] * 200)
@@ -104,7 +104,7 @@ def test_a_dead_endpoint_is_asked_few_times(peer):
     assert len(server.requests) == before
 
 
-def test_a_closed_port_is_one_clear_reason(peer):
+def test_a_closed_port_gives_a_reason_on_one_line(peer):
     server = peer(lambda number, body: "")
     server.close()
     replies = ask(quick(server.url), [BODY] * 500)
@@ -114,14 +114,14 @@ def test_a_closed_port_is_one_clear_reason(peer):
     server.close = lambda: None
 
 
-def test_one_bad_request_does_not_shut_the_endpoint(peer):
+def test_bad_requests_do_not_mark_the_endpoint_as_down(peer):
     server = peer(lambda number, body: Answer(status=400, body=b"too long") if body["n"] else "fine")
     endpoint = quick(server.url, concurrency=1)
     ask(endpoint, [{"n": 1}] * 20)
     assert ask(endpoint, [{"n": 0}]) == [Reply("fine", True)]
 
 
-def test_an_answer_between_failures_keeps_the_endpoint_open(peer):
+def test_a_reply_between_failures_keeps_the_endpoint_up(peer):
     server = peer(lambda number, body: Answer(status=500) if number % 2 else "fine")
     endpoint = quick(server.url, concurrency=2, retries=0)
     replies = [ask(endpoint, [BODY])[0] for _ in range(8)]
@@ -137,7 +137,7 @@ def test_the_rate_is_shared_by_all_requests():
     assert _EndpointState().reserve(None) == 0
 
 
-def test_the_key_is_sent_and_never_told(peer):
+def test_the_key_is_sent_but_never_shown(peer):
     server = peer(lambda number, body: Answer(status=401, body=b"the key sk-secret is wrong"))
     endpoint = quick(server.url, key="sk-secret")
     (reply,) = ask(endpoint, [BODY])
@@ -146,7 +146,7 @@ def test_the_key_is_sent_and_never_told(peer):
     assert "the key *** is wrong" in reply.reason
 
 
-def test_from_within_a_running_loop_and_from_threads(peer):
+def test_it_works_within_a_running_loop_and_from_threads(peer):
     server = peer(lambda number, body: "fine")
 
     async def notebook() -> list[Reply | Failure]:
@@ -162,19 +162,19 @@ def test_from_within_a_running_loop_and_from_threads(peer):
     assert found == [Reply("fine", True)] * 15
 
 
-def test_replies_are_kept_as_they_come(peer):
+def test_on_reply_is_called_as_replies_arrive(peer):
     kept: list[tuple[int, Reply]] = []
     server = peer(lambda number, body: "fine" if body["n"] % 2 else Answer(status=400))
     ask(quick(server.url, concurrency=1), [{"n": number} for number in range(4)], lambda *one: kept.append(one))
     assert kept == [(1, Reply("fine", True)), (3, Reply("fine", True))]
 
 
-def test_a_text_that_no_file_can_hold_is_mended(peer):
+def test_lone_surrogates_in_a_reply_are_replaced(peer):
     server = peer(lambda number, body: Answer(body=b'{"choices": [{"message": {"content": "a\\ud800\\u0000b"}}]}'))
     assert ask(quick(server.url), [BODY]) == [Reply("a?\0b", True)]
 
 
-def test_a_cache_keeps_what_it_has(tmp_path: Path):
+def test_a_cached_reply_never_changes(tmp_path: Path):
     cache = ReplyCache(str(tmp_path / "new folder" / "replies.db"))
     assert cache.get(["a"]) == {}
     cache.put("a", Reply("first\0", True))
@@ -196,14 +196,14 @@ def test_a_cache_is_shared_by_processes(tmp_path: Path):
     assert len(ReplyCache(path).get(keys)) == 60
 
 
-def test_a_cache_that_cannot_be_used_is_named(tmp_path: Path):
+def test_an_unusable_cache_is_a_usage_error_with_its_path(tmp_path: Path):
     (tmp_path / "replies.db").write_text("this is no database, " * 100)
     for place in ("replies.db", "replies.db/under/a/file", "."):
         with pytest.raises(UsageError, match=r"cache: .*cannot be used .*; name another file"):
             ReplyCache(str(tmp_path / place)).get(["a"])
 
 
-def test_a_lasting_lock_is_an_error_not_a_hang(tmp_path: Path, monkeypatch):
+def test_a_locked_cache_is_an_error(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("grpo_env.verifiers.replies.WAIT", 0.05)
     cache = ReplyCache(str(tmp_path / "replies.db"))
     cache.put("a", Reply("", True))
@@ -214,7 +214,7 @@ def test_a_lasting_lock_is_an_error_not_a_hang(tmp_path: Path, monkeypatch):
     holder.close()
 
 
-def test_the_name_of_a_request_is_its_content():
+def test_the_key_of_a_request_depends_on_its_content_only():
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 0}
     assert request_key(body) == request_key(dict(reversed(body.items())))
     others = [{**body, "temperature": 1}, {**body, "model": "n"}, {**body, "messages": []}]

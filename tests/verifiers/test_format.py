@@ -29,7 +29,7 @@ def value(verifier: StrictFormat | SoftFormat | TagCount, text: str, prefill: st
 
 @given(text=TEXTS)
 @settings(max_examples=400, deadline=None)
-def test_what_is_strictly_right_is_right_by_every_measure(text: str) -> None:
+def test_a_strictly_correct_format_gets_full_credit_from_all_format_verifiers(text: str) -> None:
     strict, soft, tags = value(StrictFormat(), text), value(SoftFormat(), text), value(TagCount(), text)
     assert strict in (0, 1)
     assert 0 <= soft <= 1
@@ -41,7 +41,9 @@ def test_what_is_strictly_right_is_right_by_every_measure(text: str) -> None:
 
 @given(reasoning=st.text(max_size=40), answer=st.text(max_size=20), junk=st.text(max_size=20))
 @settings(max_examples=300, deadline=None)
-def test_strict_is_what_it_says_on_texts_without_tags_of_their_own(reasoning: str, answer: str, junk: str) -> None:
+def test_strict_format_accepts_exactly_the_blocks_around_texts_without_tags(
+    reasoning: str, answer: str, junk: str
+) -> None:
     if "<" in reasoning + answer + junk:
         return
     text = f"<think>{reasoning}</think><answer>{answer}</answer>{junk}"
@@ -51,7 +53,7 @@ def test_strict_is_what_it_says_on_texts_without_tags_of_their_own(reasoning: st
 
 @given(text=TEXTS)
 @settings(max_examples=300, deadline=None)
-def test_line_ends_do_not_matter(text: str) -> None:
+def test_the_style_of_line_endings_does_not_matter(text: str) -> None:
     for verifier in (
         StrictFormat(),
         StrictFormat(newlines="required"),
@@ -63,7 +65,7 @@ def test_line_ends_do_not_matter(text: str) -> None:
 
 @given(text=TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_a_prefill_counts_as_written(text: str) -> None:
+def test_a_prefill_counts_as_part_of_the_turn(text: str) -> None:
     for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
         assert value(verifier, text, prefill="<think>\n") == value(verifier, "<think>\n" + text)
         if not text.startswith("<think>"):
@@ -71,7 +73,7 @@ def test_a_prefill_counts_as_written(text: str) -> None:
             assert value(prefilled, text) == value(type(verifier)(), "<think>\n" + text)
 
 
-def test_a_completion_that_knows_its_prefill_is_believed() -> None:
+def test_the_prefill_of_a_completion_takes_precedence() -> None:
     format = Format(prefill="<think>\n")
     assert whole_turn(format, Completion("a", prefill="<r>")) == ("<r>a", 3)
     assert whole_turn(format, Completion("a")) == ("<think>\na", 8)
@@ -80,20 +82,20 @@ def test_a_completion_that_knows_its_prefill_is_believed() -> None:
 
 @given(text=TEXTS, junk=st.text("xyz ", max_size=30), more=st.text("xyz", min_size=1, max_size=30))
 @settings(max_examples=200, deadline=None)
-def test_more_junk_never_pays(text: str, junk: str, more: str) -> None:
+def test_more_trailing_text_never_increases_the_value(text: str, junk: str, more: str) -> None:
     verifier = TagCount(trailing_penalty=PENALTY)
     assert value(verifier, text + junk + more) <= value(verifier, text + junk) or "</answer>" not in text
 
 
 @pytest.mark.parametrize("trailing", range(0, 1500, 250))
-def test_the_gists_arithmetic(trailing: int) -> None:
-    """0.125 a tag and 0.001 a character, in the gist; by a weight of 0.5 and a quarter a tag here."""
+def test_the_trailing_penalty_follows_the_tutorials(trailing: int) -> None:
+    """The tutorials give 0.125 per tag and subtract 0.001 per character: 0.25 and 0.002 here, times a weight of 0.5."""
     text = f"<think>\na\n</think>\n<answer>\nb\n</answer>{'x' * trailing}"
     assert 0.5 * value(TagCount(trailing_penalty=0.002), text) == pytest.approx(max(0.0, 4 * 0.125 - 0.001 * trailing))
 
 
 @pytest.mark.parametrize("penalty", [-0.001, float("nan"), float("inf")])
-def test_a_penalty_is_no_reward(penalty: float) -> None:
+def test_invalid_penalties_are_refused(penalty: float) -> None:
     with pytest.raises(UsageError, match="trailing_penalty must be 0 or more"):
         TagCount(trailing_penalty=penalty)
 
@@ -101,6 +103,6 @@ def test_a_penalty_is_no_reward(penalty: float) -> None:
 @pytest.mark.parametrize(
     "unit", ["<think>", "</think>", "<answer>", "<think></think>", "<answer>a</answer>", "<", "\r\n", "\u200b"]
 )
-def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
         assert 0 <= value(verifier, long_text(unit)) <= 1

@@ -81,7 +81,7 @@ def table(verifier: Verifier, *texts: Sequence[str]) -> list[list[float | None]]
     return [[score.value for score in scores] for scores in score_groups(verifier, groups(*texts))]
 
 
-def test_groups_are_judged_apart_and_batches_together() -> None:
+def test_groups_are_scored_separately_and_batches_together() -> None:
     assert table(Rank(), ["a", "bbb", "cc"], ["d", "ee"]) == [[0, 2, 1], [0, 1]]
     assert table(Batch(), ["a", "bbb", "cc"], ["d", "ee"]) == [[5, 5, 5], [5, 5]]
     assert [[score.explanation for score in row] for row in score_groups(Batch(), groups(["a"], [], ["b", "c"]))] == [
@@ -104,7 +104,7 @@ def test_one_completion_is_a_group_of_one() -> None:
     assert score_one(WeightedSum((Part("r", Rank()), Part("b", Batch()))), example, completion).value == 1.0
 
 
-def test_what_breaks_hurts_no_other() -> None:
+def test_a_failure_does_not_affect_other_groups() -> None:
     assert table(Length(), ["a", "!", "x", "bb"], ["c"]) == [[1, None, None, 2], [1]]
     assert table(Rank(), ["a", "?"], ["b", "cc"]) == [[None, None], [0, 1]]
     assert table(Batch(), ["a", "#"], ["b"]) == [[None, None], [None]]
@@ -113,7 +113,7 @@ def test_what_breaks_hurts_no_other() -> None:
     assert (score.status, "2 scores for 3" in score.explanation) == ("error", True)
 
 
-def test_a_broken_part_leaves_its_siblings_their_verdicts() -> None:
+def test_a_broken_part_does_not_affect_its_siblings() -> None:
     verifier = WeightedSum((Part("len", Length()), Part("rank", Rank()), Part("batch", Batch(), 0.0)))
     (first, second), (third,) = score_groups(verifier, groups(["a", "??"], ["#"]))
     assert [score.value for score in (first, second, third)] == [None, None, 1.0]
@@ -122,7 +122,7 @@ def test_a_broken_part_leaves_its_siblings_their_verdicts() -> None:
     assert [part.value for part in third.parts] == [1.0, 0.0, None]
 
 
-def test_behind_a_gate_only_what_passes_is_seen() -> None:
+def test_a_group_verifier_behind_a_gate_sees_only_completions_that_pass() -> None:
     verifier = WeightedSum((Part("rank", Rank(), when="gate"), Part("gate", Longer(), 0.0)))
     first, second, third = score_groups(verifier, groups(["a", "bbb", "cccc", "dd"], ["e", "f"], ["gggg"]))
     assert [score.value for score in first] == [0, 0, 1, 0]
@@ -136,7 +136,7 @@ def test_behind_a_gate_only_what_passes_is_seen() -> None:
     assert [(score.value, score.part("rank").explanation) for score in third] == [(0, "gggg")]
 
 
-def test_a_batch_behind_a_gate_is_one_batch_of_what_passes() -> None:
+def test_a_batch_behind_a_gate_has_only_completions_that_pass() -> None:
     verifier = WeightedSum((Part("batch", Batch(), when="gate"), Part("gate", Longer(), 0.0)))
     assert table(verifier, ["a", "bbb"], ["ccc", "ddd"], ["e"]) == [[0, 3], [3, 3], [0]]
     assert table(verifier, ["a", "#"], ["ccc"]) == [[0, 0], [1]]  # what does not pass cannot break the batch
@@ -148,7 +148,7 @@ def test_a_group_verifier_as_a_gate() -> None:
     assert table(WeightedSum(parts), ["a", "bbb", "ccc", "dd"], ["ee", "ff"]) == [[0, 3, 3, 0], [0, 0]]
 
 
-def test_an_unscored_gate_of_one_completion_is_of_no_other() -> None:
+def test_an_unscored_gate_affects_only_its_own_completion() -> None:
     verifier = WeightedSum((Part("rank", Rank(), when="len"), Part("len", Length(), 0.0)))
     (row,) = score_groups(verifier, groups(["a", "xx", "ccc"]))
     assert [score.value for score in row] == [0, None, 1]
@@ -233,7 +233,9 @@ def test_permuting_a_group_permutes_its_scores(name: str, completions: list[Comp
 @pytest.mark.parametrize("name", BUILT)
 @given(first=st.lists(COMPLETIONS, max_size=4), second=st.lists(COMPLETIONS, max_size=4))
 @settings(max_examples=30, deadline=None)
-def test_a_group_never_sees_another(name: str, first: list[Completion], second: list[Completion]) -> None:
+def test_the_scores_of_a_group_do_not_depend_on_other_groups(
+    name: str, first: list[Completion], second: list[Completion]
+) -> None:
     verifier = make_verifier(name, BUILT[name], "test")
     both = [Group(Example("a", answer="4"), first), Group(Example("b", answer="5"), second)]
     together = [[(score.value, score.status) for score in row] for row in score_groups(verifier, both)]
@@ -242,7 +244,7 @@ def test_a_group_never_sees_another(name: str, first: list[Completion], second: 
 
 @given(completions=st.lists(COMPLETIONS, max_size=5))
 @settings(max_examples=40, deadline=None)
-def test_plain_verifiers_judge_a_group_as_one_by_one(completions: list[Completion]) -> None:
+def test_plain_verifiers_score_a_group_like_single_completions(completions: list[Completion]) -> None:
     plain = {"accuracy": {}, "tag_count": {"when": "accuracy"}, "overlong": {"max_tokens": 30}, "equation_steps": {}}
     verifier = make_verifier("weighted_sum", {"of": plain}, "test")
     example = Example("x", answer="4")

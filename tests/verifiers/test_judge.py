@@ -55,7 +55,7 @@ def grades(value: str) -> Any:
 # Equality
 
 
-def test_the_judge_compares_the_final_answer_with_the_reference(peer):
+def test_the_judge_compares_the_final_answer_with_the_gold_answer(peer):
     server = peer(judge_by_equality)
     right, wrong = judge(server.url).batch([(EXAMPLE, text("72")), (EXAMPLE, text("73"))])
     assert (right.value, right.status, right.answer, right.gold) == (1.0, "scored", "72", "72")
@@ -67,7 +67,7 @@ def test_the_judge_compares_the_final_answer_with_the_reference(peer):
 
 
 @pytest.mark.parametrize("prompt", [(), "", (Message("assistant", "hello"),)])
-def test_the_question_must_be_known_unless_it_is_not_to_be_shown(peer, prompt):
+def test_without_a_prompt_completions_are_unscored_unless_without_prompt_is_set(peer, prompt):
     example = Example("x", prompt, "72")
     for one in (judge(NOWHERE), rate(NOWHERE)):
         score = one(example, text("72"))
@@ -95,7 +95,7 @@ def test_equal_requests_are_sent_once(peer):
     assert len(server.requests) == 2
 
 
-def test_several_answers_are_judged_together_and_a_whole_completion_if_asked_for(peer):
+def test_several_answers_are_sent_together_and_the_completion_on_request(peer):
     server = peer(judge_by_equality)
     judge(server.url)(EXAMPLE, Completion(r"\boxed{72} or \boxed{8}"))
     judge(server.url, text="completion")(EXAMPLE, text("72"))
@@ -116,13 +116,13 @@ def test_several_answers_are_judged_together_and_a_whole_completion_if_asked_for
         (text("72 " * 400), "over_limit"),
     ],
 )
-def test_what_is_worth_nothing_without_asking(completion, status):
+def test_missing_and_denied_answers_score_0_without_a_request(completion, status):
     score = judge(NOWHERE)(EXAMPLE, completion)
     assert (score.value, score.status) == (0.0, status)
     assert score.explanation
 
 
-def test_without_a_reference_there_is_nothing_to_compare_with():
+def test_without_a_gold_answer_or_rubric_completions_are_unscored():
     for answer in (None, "", "  "):
         assert "gold answer" in str(judge(NOWHERE).problem(Example("x", CHAT, answer)))
         assert judge(NOWHERE)(Example("x", CHAT, answer), text("72")).status == "not_applicable"
@@ -168,7 +168,7 @@ def test_a_rubric_is_applied_to_the_whole_completion(peer):
     assert asked(server.requests[0])[0] == data
 
 
-def test_too_long_a_completion_is_over_the_limit():
+def test_a_too_long_completion_is_over_limit():
     assert rate(NOWHERE)(EXAMPLE, Completion("a" * 20_001)).status == "over_limit"
     assert rate(NOWHERE, max_chars=5)(EXAMPLE, Completion("a" * 6)).status == "over_limit"
     assert rate(NOWHERE)(EXAMPLE, Completion(" \n")).status == "no_answer"
@@ -220,7 +220,7 @@ def test_a_hostile_text_stays_data(peer, hostile):
 
 
 @pytest.mark.parametrize("echo", ["text", "request", "rules", "last line", "obey"])
-def test_a_judge_that_repeats_what_it_hears_gives_no_verdict(peer, echo):
+def test_a_judge_that_repeats_the_text_gives_no_verdict(peer, echo):
     def parrot(number: int, body: dict[str, Any]) -> str:
         return {
             "text": asked(body)[0]["answer"],
@@ -297,7 +297,7 @@ def test_only_the_last_line_is_a_verdict(reply, found):
     assert read_verdict(reply, "abcdef") is found
 
 
-def test_what_is_asked_is_no_verdict():
+def test_the_question_itself_contains_no_verdict():
     question = equality_question({"reference": "1", "answer": "1"})
     again = reminder(question, "no idea")
     assert [message["role"] for message in again.messages] == ["system", "user", "assistant", "user"]
@@ -310,7 +310,7 @@ def test_what_is_asked_is_no_verdict():
     assert reasons("a" * 500 + "\nVERDICT", 10) == "a" * 9 + "…"
 
 
-def test_a_reply_without_verdict_is_asked_about_once_more(peer):
+def test_after_a_reply_without_verdict_the_judge_is_asked_once_more(peer):
     def slow_to_understand(number: int, body: dict[str, Any]) -> str:
         return judge_by_equality(number, body) if len(body["messages"]) == 4 else "They look the same."
 
@@ -319,7 +319,7 @@ def test_a_reply_without_verdict_is_asked_about_once_more(peer):
     assert server.requests[1]["messages"][2] == {"role": "assistant", "content": "They look the same."}
 
 
-def test_a_cut_reply_is_no_verdict(peer):
+def test_a_truncated_reply_has_no_verdict(peer):
     server = peer(lambda number, body: Answer(judge_by_equality(number, body), finish="length"))
     score = judge(server.url)(EXAMPLE, text("72"))
     assert (score.value, score.status) == (None, "error")
@@ -327,7 +327,7 @@ def test_a_cut_reply_is_no_verdict(peer):
     assert len(server.requests) == 2
 
 
-def test_no_reply_is_unscored_and_leaves_the_others_alone(peer):
+def test_a_missing_reply_leaves_only_its_completion_unscored(peer):
     def picky(number: int, body: dict[str, Any]) -> Answer | str:
         return (
             Answer(status=400, body=b"not this")
@@ -341,7 +341,7 @@ def test_no_reply_is_unscored_and_leaves_the_others_alone(peer):
     assert scores[1].explanation == f"{server.url}/chat/completions: status 400: not this"
 
 
-def test_a_server_that_is_not_there(peer):
+def test_an_unreachable_server_leaves_completions_unscored(peer):
     server = peer(judge_by_equality)
     url = server.url
     server._server.server_close()
@@ -352,7 +352,7 @@ def test_a_server_that_is_not_there(peer):
 # Cache, key, options
 
 
-def test_what_was_judged_once_is_not_asked_again(peer, tmp_path):
+def test_cached_replies_are_not_requested_again(peer, tmp_path):
     server = peer(judge_by_equality)
     pairs = [(EXAMPLE, text(answer)) for answer in ("72", "73")]
     cached = judge(server.url, cache=str(tmp_path / "judge.db"))
@@ -363,7 +363,7 @@ def test_what_was_judged_once_is_not_asked_again(peer, tmp_path):
     assert judge(NOWHERE, cache=str(tmp_path / "judge.db"), parameters={}).batch(pairs)[0].status == "error"
 
 
-def test_failures_are_not_kept(peer, tmp_path):
+def test_failures_are_not_cached(peer, tmp_path):
     path = str(tmp_path / "judge.db")
     broken = peer(lambda number, body: Answer(status=400))
     assert judge(broken.url, cache=path)(EXAMPLE, text("72")).status == "error"
@@ -407,7 +407,7 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
         ({"api_key": "sk"}, "unknown key"),
     ],
 )
-def test_options_that_cannot_be_meant(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(UsageError, match=re.escape(message)) as found:
         make_verifier("llm_judge", {"base_url": NOWHERE, "model": "m", **options}, "task.yaml")
     assert "sk-secret" not in str(found.value)
@@ -418,7 +418,7 @@ def test_a_judge_is_picklable_and_comparable():
     assert pickle.loads(pickle.dumps(one)) == one == dataclasses.replace(one)
 
 
-def test_the_example_tells_where_judge_and_accuracy_differ(peer, tmp_path):
+def test_the_example_reports_where_judge_and_accuracy_differ(peer, tmp_path):
     example = Path(__file__).parents[2] / "examples/llm_judge.py"
     rows = [{"id": said, "prompt": "9*8?", "answer": "72", "completion": f"<answer>{said}</answer>"} for said in SAID]
     (tmp_path / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -95,7 +95,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.mark.skipif(0 <= LIMIT < 60, reason=f"a server needs more than the {LIMIT} s that ulimit -t allows it")
 @pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)} (the dev extra has them)")
-def test_a_real_server_judges(tmp_path, monkeypatch):
+def test_a_real_server_as_judge(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     mark = equality_question({"question": "What is 9 * 8?", "reference": "72", "answer": "seventy-two"}).mark
     folder = tmp_path / "parrot"

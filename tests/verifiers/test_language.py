@@ -42,7 +42,7 @@ def counted(text: str) -> int:
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_a_text_in_one_language_is_all_in_it(language: str) -> None:
+def test_a_text_in_one_language_scores_1(language: str) -> None:
     text = " ".join(SENTENCES[language])
     assert score(text, language).value == 1, score(text, language)
     for other in SENTENCES.keys() - {language}:
@@ -50,7 +50,7 @@ def test_a_text_in_one_language_is_all_in_it(language: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [pair for pair in product(SENTENCES, repeat=2) if pair[0] < pair[1]])
-def test_the_share_of_a_mixed_text_is_that_of_its_words(one: str, other: str) -> None:
+def test_the_value_of_a_mixed_text_is_the_fraction_of_its_words(one: str, other: str) -> None:
     first, second = SENTENCES[one][:4], SENTENCES[other][:4]
     text = "\n".join([*first[:2], *second[:2], *first[2:], *second[2:]])
     expected = counted(" ".join(first)) / counted(text)
@@ -58,7 +58,7 @@ def test_the_share_of_a_mixed_text_is_that_of_its_words(one: str, other: str) ->
     assert score(text, other).value == pytest.approx(1 - expected), score(text, other)
 
 
-def test_short_sentences_of_two_languages_in_turn_are_mostly_told_apart() -> None:
+def test_alternating_short_sentences_of_two_languages_are_mostly_distinguished() -> None:
     far = []
     for one, other in product(SENTENCES, repeat=2):
         if one != other:
@@ -99,7 +99,7 @@ def test_short_sentences_of_two_languages_in_turn_are_mostly_told_apart() -> Non
         ("\x00\ud800 \u0301 ∑∫ 🙂 " * 20, None, "no letters"),
     ],
 )
-def test_what_has_no_language_does_not_count(text: str, value: float | None, why: str) -> None:
+def test_text_without_a_language_does_not_count(text: str, value: float | None, why: str) -> None:
     found = score(text)
     assert found.value == (None if value is None else pytest.approx(value)), f"{why}: {found}"
     assert found.status == ("not_applicable" if value is None else "scored")
@@ -111,7 +111,7 @@ def test_what_has_no_language_does_not_count(text: str, value: float | None, why
     ["\\(area max\\)", "\\[ area max \\]", "$area max$", "$$area\nmax$$", "<<area max>>", "`area max`", "\\max \\frac",
      "\\begin{align} x \\end{align}", "https://area.max", "```\nfor area in max\n```", "x y", "12"],
 )  # fmt: skip
-def test_names_in_formulas_and_code_are_no_english(formula: str) -> None:
+def test_names_in_formulas_and_code_do_not_count_as_english(formula: str) -> None:
     assert score(f"{CHINESE} {formula} {CHINESE}", "zh").value == 1
     assert score(f"{CHINESE} area {CHINESE}", "zh").value == pytest.approx(50 / 51)
 
@@ -133,12 +133,12 @@ def test_where(text: str, where: Any, value: float | None, status: str) -> None:
     assert (found.value, found.status) == (value, status)
 
 
-def test_a_prefill_is_not_the_models() -> None:
+def test_a_prefill_does_not_count() -> None:
     assert LanguageConsistency()(Example("x"), Completion(f"{ENGLISH}</think>", prefill=f"<think>{GERMAN} ")).value == 1
 
 
 @pytest.mark.parametrize("text", ["Prvo zbrojimo oba broja, a zatim oduzmemo ostatak i podijelimo rezultat s dva."])
-def test_languages_that_no_sentence_tells_apart_are_one(text: str) -> None:
+def test_indistinguishable_languages_count_as_one(text: str) -> None:
     assert score(text, "hr").value == score(text, "bs").value == score(text, "sr").value == 1
 
 
@@ -158,11 +158,11 @@ def test_bounds_and_line_ends(parts: list[str]) -> None:
     ["a", "a ", "word ", "数", "First we add. ", "$", "$$a", "`", "```", "\\(", "\\[", "\\begin{", "<<", "Aa.", "http://",
      "\u0301", "añ ", "aa,"],
 )  # fmt: skip
-def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     assert score(long_text(unit)).status in ("scored", "not_applicable")
 
 
-def test_a_long_text_is_judged_evenly() -> None:
+def test_a_long_text_is_sampled_evenly() -> None:
     assert score(f"{ENGLISH}\n" * 3000 + f"{GERMAN}\n" * 1000).value == pytest.approx(0.75, abs=0.03)
 
 

@@ -40,7 +40,7 @@ def test_table(row: dict[str, Any]) -> None:
 
 
 @given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000), share=st.floats(0, 1))
-def test_overlong_never_rises_and_stays_in_its_bounds(one: int, other: int, maximum: int, share: float) -> None:
+def test_overlong_never_increases_and_stays_within_bounds(one: int, other: int, maximum: int, share: float) -> None:
     verifier = Overlong(maximum, buffer=int(share * maximum))
     short, long = (value or 0.0 for value in values(verifier, [("", min(one, other)), ("", max(one, other))]))
     assert -1 <= long <= short <= 0
@@ -48,7 +48,7 @@ def test_overlong_never_rises_and_stays_in_its_bounds(one: int, other: int, maxi
 
 
 @given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000))
-def test_cosine_falls_for_right_and_rises_for_wrong_completions(one: int, other: int, maximum: int) -> None:
+def test_cosine_falls_for_correct_and_rises_for_wrong_completions(one: int, other: int, maximum: int) -> None:
     verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": maximum}, "test")
     short, long = min(one, other), max(one, other)
     right = [value or 0.0 for value in values(verifier, [("4", short), ("4", long)])]
@@ -59,7 +59,7 @@ def test_cosine_falls_for_right_and_rises_for_wrong_completions(one: int, other:
 
 
 @given(group=TEXTS)
-def test_ranks_as_the_paper_says(group: list[tuple[str, int | None]]) -> None:
+def test_ranks_follow_the_paper(group: list[tuple[str, int | None]]) -> None:
     lengths = [tokens for _, tokens in group if tokens is not None]
     spread = max(lengths, default=0) - min(lengths, default=0)
     expected = []
@@ -69,7 +69,7 @@ def test_ranks_as_the_paper_says(group: list[tuple[str, int | None]]) -> None:
     assert values(make_verifier("length_rank", RIGHT, "test"), group) == expected
 
 
-def test_groups_are_ranked_apart() -> None:
+def test_groups_are_ranked_separately() -> None:
     verifier = make_verifier("length_rank", RIGHT, "test")
     groups = [
         Group(Example("a", answer="4"), [Completion("4", num_tokens=1), Completion("4", num_tokens=2)]),
@@ -78,13 +78,13 @@ def test_groups_are_ranked_apart() -> None:
     assert [[score.value for score in scores] for scores in score_groups(verifier, groups)] == [[0.5, -0.5]] * 2
 
 
-def test_a_score_keeps_what_was_right_and_why() -> None:
+def test_a_score_keeps_the_answer_the_gold_and_the_explanation() -> None:
     score = make_verifier("length_rank", RIGHT, "test")(Example("x", answer="4"), Completion("4", num_tokens=9))
     assert (score.answer, score.gold, score.part("accuracy").value) == ("4", "4", 1.0)
     assert "correct with 9 tokens" in score.explanation
 
 
-def test_problems_of_the_gold_are_found_before_scoring() -> None:
+def test_a_bad_gold_answer_is_a_problem_of_the_example() -> None:
     assert "accuracy" in str(make_verifier("cosine_length", RIGHT, "test").problem(Example("x")))
 
 
@@ -103,12 +103,12 @@ ACCURACY = Part("accuracy", Overlong(1))
         (lambda: make_verifier("cosine_length", {"max_tokens": 5}, "t"), "needs a mapping of verifiers"),
     ],
 )
-def test_mistakes_are_usage_errors(make: Any, message: str) -> None:
+def test_invalid_options_are_usage_errors(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make()
 
 
-def test_the_cosine_is_the_papers() -> None:
+def test_the_cosine_equals_that_of_the_paper() -> None:
     """CosFn(t, T, low, high) = low + (high - low) * (1 + cos(pi t / T)) / 2, from ``high`` at t = 0 to ``low`` at T."""
     verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": 7, "correct": [3.0, -2.0]}, "test")
     for tokens in range(8):

@@ -166,7 +166,7 @@ def random_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("text", "value"), [("7", 2.5), ("It is 0", -4.5), ("9 7 4 ", -0.5), ("x\n", 0.0), ("", 0.0)])
-def test_the_value_is_the_models_logit(last_digit, text, value):
+def test_the_value_is_the_logit_of_the_model(last_digit, text, value):
     for example in (PLAIN, EXAMPLE):
         score = RewardModel(last_digit)(example, Completion(text))
         assert (score.value, score.status) == (pytest.approx(value, abs=1e-5), "scored")
@@ -174,7 +174,7 @@ def test_the_value_is_the_models_logit(last_digit, text, value):
         assert score.value == pytest.approx(1 / (1 + math.exp(-value)), abs=1e-5)
 
 
-def test_the_model_reads_the_conversation_as_its_template_writes_it(random_models):
+def test_the_input_is_the_conversation_in_the_chat_template(random_models):
     model = LlamaForSequenceClassification.from_pretrained(random_models["sequence"]).eval()
     written = "<|system|>Be brief.<|user|>What is 9 * 8?<|assistant|><think>\n72\n</think>"
     expected = model(**TOKENIZER(written, add_special_tokens=False, return_tensors="pt")).logits.item()
@@ -182,7 +182,7 @@ def test_the_model_reads_the_conversation_as_its_template_writes_it(random_model
     assert RewardModel(random_models["sequence"])(EXAMPLE, prefilled).value == pytest.approx(expected, abs=1e-5)
 
 
-def test_without_a_template_it_reads_a_pair(tmp_path):
+def test_without_a_template_the_input_is_a_pair(tmp_path):
     words = [
         "[PAD]",
         "[UNK]",
@@ -219,7 +219,7 @@ def test_without_a_template_it_reads_a_pair(tmp_path):
     assert abs(expected[0] - expected[1]) > 1e-3
 
 
-def test_a_value_that_is_not_finite_is_unscored_and_alone(last_digit):
+def test_a_value_that_is_not_finite_leaves_only_its_completion_unscored(last_digit):
     scores = RewardModel(last_digit).batch([(PLAIN, Completion(text)) for text in ("7", "#", "8")])
     assert [score.status for score in scores] == ["scored", "error", "scored"]
     assert scores[1].explanation == "the model's value is nan"
@@ -261,7 +261,7 @@ def test_values_do_not_depend_on_the_batch(random_models):
                 )
 
 
-def test_without_a_prompt_nothing_is_judged_unless_the_prompt_is_not_to_be_shown(random_models):
+def test_without_a_prompt_completions_are_unscored_unless_without_prompt_is_set(random_models):
     for one, blind in zip(verifiers(random_models), verifiers(random_models, without_prompt=True), strict=True):
         score = one(Example("x"), Completion("a\nb"))
         assert (score.value, score.status) == (None, "not_applicable")
@@ -271,7 +271,7 @@ def test_without_a_prompt_nothing_is_judged_unless_the_prompt_is_not_to_be_shown
 
 
 @pytest.mark.parametrize("text", ["7 " * 2000, "7\n" * 900, "a" * 1_000_000])
-def test_nothing_is_cut(random_models, text):
+def test_inputs_are_never_truncated(random_models, text):
     outcome, classified, spoken = verifiers(random_models)
     assert (outcome(EXAMPLE, Completion(text)).value, outcome(EXAMPLE, Completion(text)).status) == (
         None,
@@ -298,7 +298,7 @@ def special_ids(ids: list[int]) -> list[int]:
 @given(
     st.lists(st.sampled_from(["<|end|>", "<|", "end|>", "<|user|>", "<", "|", ">", "<|pad|>", "a ", "\n", "<think>"]))
 )
-def test_no_text_can_spell_a_control_token(random_models, parts):
+def test_control_tokens_in_a_text_are_broken_up(random_models, parts):
     text = "".join(parts)
     for one in verifiers(random_models):
         loaded = one._load()
@@ -313,7 +313,7 @@ def test_lone_surrogates_are_read_as_question_marks(random_models):
         assert one(EXAMPLE, Completion("a\ud800b")).value == one(EXAMPLE, Completion("a?b")).value
 
 
-def test_a_template_that_refuses_the_prompt(last_digit, tmp_path):
+def test_a_template_that_rejects_the_prompt_is_an_error(last_digit, tmp_path):
     model = LlamaForSequenceClassification.from_pretrained(last_digit)
     folder = save(model, tmp_path, "{{ raise_exception('roles must alternate') }}")
     scores = RewardModel(folder).batch([(EXAMPLE, Completion("7")), (PLAIN, Completion("7"))])
@@ -378,7 +378,7 @@ def test_steps_are_spans_of_the_completions_text(classifier, completion, format,
     assert [completion.text[step.start : step.end] for step in score.steps] == steps
 
 
-def test_a_step_that_spells_the_tag_is_one_step(classifier, speaker):
+def test_a_step_that_contains_the_tag_is_one_step(classifier, speaker):
     for judge in (
         ProcessRewardModel(classifier, step_tag="§"),
         ProcessRewardModel(speaker, good_token="+", bad_token="-", step_tag="§"),
@@ -421,12 +421,12 @@ def test_step_values_that_are_not_finite_are_unscored(tmp_path):
         ("process_reward_model", {"model": "m", "reduce": "max"}, "reduce"),
     ],
 )
-def test_options_that_cannot_be_meant(name, options, message):
+def test_invalid_options_are_refused(name, options, message):
     with pytest.raises(UsageError, match=message):
         make_verifier(name, options, "task.yaml")
 
 
-def test_models_that_cannot_be_used(last_digit, classifier, speaker, tmp_path, monkeypatch):
+def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     broken = tmp_path / "broken"
     broken.mkdir()

@@ -26,7 +26,7 @@ def steps_of(text: str) -> Any:
     return EquationSteps()(Example("x"), Completion(text))
 
 
-def test_labels_go_to_lines() -> None:
+def test_labels_are_assigned_to_lines() -> None:
     score = labelled([1, -0.5])
     assert score.value == 0.25
     assert [(TEXT[step.start : step.end], step.value) for step in score.steps] == [("first", 1.0), ("second", -0.5)]
@@ -41,7 +41,7 @@ def test_labels_of_a_text_without_reasoning_block() -> None:
     ("segments", "separator", "count"),
     [("line", "", 4), ("paragraph", "", 2), ("sentence", "", 5), ("marker", "", 3), ("separator", " b", 2)],
 )
-def test_labels_go_to_the_steps_that_segments_names(segments: Any, separator: str, count: int) -> None:
+def test_labels_are_assigned_to_the_steps_of_segments(segments: Any, separator: str, count: int) -> None:
     text = "so. a\n1. b\n\n2. c\nd"
     score = labelled([0.5] * count, text, segments=segments, separator=separator)
     assert (score.value, len(score.steps)) == (0.5, count)
@@ -56,13 +56,13 @@ def test_a_separator_without_its_segments_is_a_usage_error() -> None:
 
 
 @pytest.mark.parametrize("labels", [[1], [1, 1, 1], [], None, "11", [1, "0"], [1, float("nan")]])
-def test_labels_that_do_not_fit_leave_the_completion_unscored(labels: Any) -> None:
+def test_a_different_number_of_labels_leaves_the_completion_unscored(labels: Any) -> None:
     score = labelled(labels)
     assert (score.value, score.status, score.steps) == (None, "not_applicable", ())
     assert score.explanation
 
 
-def test_problems_are_found_before_scoring() -> None:
+def test_missing_columns_are_problems_of_the_example() -> None:
     assert LabelledSteps("labels").problem(Example("x", info={"labels": [1, 2]})) is None
     assert "'labels'" in str(LabelledSteps("labels").problem(Example("x")))
     assert EquationSteps().problem(Example("x")) is None
@@ -73,7 +73,7 @@ def test_a_missing_column_of_expected_equations_is_unscored() -> None:
     assert EquationSteps(expected="equations")(Example("x"), Completion("1+1=2")).status == "not_applicable"
 
 
-def test_steps_lie_in_what_the_model_wrote() -> None:
+def test_steps_are_within_the_text_of_the_model() -> None:
     score = EquationSteps()(Example("x"), Completion("3+4=7\n1+1=3", prefill="<think>\n0+0=0\n"))
     assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 5, 1.0), (6, 11, 0.0)]
 
@@ -82,7 +82,7 @@ def test_steps_lie_in_what_the_model_wrote() -> None:
     "text",
     ["1+1=2\n" * (MAX_STEPS + 1), "<<1+1=2>>" * (MAX_STEPS + 1), "1+1+" * (MAX_CHARACTERS // 4) + "=2", "x=1\n" * 6000],
 )
-def test_more_than_any_honest_text_is_over_limit(text: str) -> None:
+def test_too_many_steps_or_characters_are_over_limit(text: str) -> None:
     score = steps_of(text)
     assert (score.value, score.status, score.steps) == (0.0, "over_limit", ())
 
@@ -91,7 +91,7 @@ def test_prose_is_never_over_limit() -> None:
     assert steps_of("One and one makes two.\n" * 50_000 + "1+1=2").value == 1.0
 
 
-def test_an_equation_far_behind_in_a_long_line_is_seen() -> None:
+def test_an_equation_at_the_end_of_a_long_line_is_checked() -> None:
     assert steps_of("So we go on and on. " * 1000 + "Then 3 + 4 = 8.").value == 0.0
 
 
@@ -110,11 +110,11 @@ LONG = "9" * MAX_DIGITS
         ("1/3 + 1/3 = 1", "wrong: it is 2/3"),
     ],
 )
-def test_a_wrong_equation_says_why(text: str, why: str) -> None:
+def test_a_wrong_equation_is_explained(text: str, why: str) -> None:
     assert [(step.value, step.explanation) for step in steps_of(text).steps] == [(0.0, why)]
 
 
-def test_what_is_nested_too_deeply_is_not_judged() -> None:
+def test_deeply_nested_expressions_are_ignored() -> None:
     assert steps_of("(" * MAX_DEPTH + "1" + ")" * MAX_DEPTH + "+1=3").status == "no_answer"
 
 
@@ -130,7 +130,7 @@ NUMBERS = st.one_of(
     signs=st.lists(st.sampled_from("+-*/"), min_size=7),
     data=st.data(),
 )
-def test_equations_are_as_right_as_python_says(numbers: list[str], signs: list[str], data: st.DataObject) -> None:
+def test_equations_agree_with_python(numbers: list[str], signs: list[str], data: st.DataObject) -> None:
     left = numbers[0] + "".join(sign + number for sign, number in zip(signs, numbers[1:], strict=False))
     plain = [f"Fraction('{number.replace(',', '')}')" for number in numbers]
     try:
@@ -147,6 +147,6 @@ def test_equations_are_as_right_as_python_says(numbers: list[str], signs: list[s
     ["<<", "=", "1+", "(", "9", "^", "1=1\n", "=\n", "<<=>>", "<<8=8>>", "<<1+1=2", "1=1-\n", "a.b=", "1 1/2 ", "x ",
      "<<" + "1/9+" * 95 + "1=1>>", "<<" + "(" * 200 + "=1>>", "1,234,", "1 eggs = "],
 )  # fmt: skip
-def test_a_long_text_of_what_it_knows_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_of_known_tokens_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     for start in ("", "1+1=2 "):
         assert steps_of(start + long_text(unit)).value is not None

@@ -46,7 +46,7 @@ def value(verifier: ReasoningSteps | ReasoningLength, text: str) -> float:
 
 @given(lines=st.lists(LINES, max_size=8), more=LINES)
 @settings(max_examples=200, deadline=None)
-def test_steps_are_lines_and_never_lost(lines: list[str], more: str) -> None:
+def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str], more: str) -> None:
     verifier = ReasoningSteps(EVERYTHING, target=100)
     before, after = value(verifier, "\n".join(lines)), value(verifier, "\n".join([*lines, more]))
     assert 0 <= before <= after <= before + 1.5 / 100
@@ -58,7 +58,7 @@ def test_steps_are_lines_and_never_lost(lines: list[str], more: str) -> None:
 
 @given(text=st.text("abcdefghij \n\t.,;:!?-", max_size=200))
 @settings(max_examples=200, deadline=None)
-def test_words_of_plain_letters_stand_between_everything_else(text: str) -> None:
+def test_words_are_runs_of_plain_letters(text: str) -> None:
     spaced = "".join(one if one.isalpha() else " " for one in text)
     assert list(words(text)) == spaced.split()
 
@@ -88,7 +88,7 @@ def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
      "Afterwards", "Finally", "Lastly", "Therefore", "Thus", "Hence", "To begin with", "To start", "首先", "其次",
      "再次", "然后", "接着", "接下来", "随后", "最后", "最终", "因此", "所以", "于是"],
 )  # fmt: skip
-def test_every_transition_begins_a_step_and_is_none_alone(transition: str) -> None:
+def test_a_transition_word_begins_a_step_but_is_not_one_by_itself(transition: str) -> None:
     verifier = ReasoningSteps(EVERYTHING, target=1)
     assert value(verifier, f"{transition}, we add it.") == 1
     assert value(verifier, f"{transition}, {transition}, {transition}.") == 0
@@ -101,31 +101,31 @@ def test_every_chinese_character_is_a_word(text: str) -> None:
 
 @given(texts=st.lists(TEXTS, min_size=2, max_size=2))
 @settings(max_examples=200, deadline=None)
-def test_words_add_up(texts: list[str]) -> None:
+def test_the_words_of_concatenated_texts_add_up(texts: list[str]) -> None:
     assert [*words(texts[0]), *words(texts[1])] == list(words("\n".join(texts)))
 
 
 @given(text=TEXTS, more=st.sampled_from(["word ", "数"]))
 @settings(max_examples=200, deadline=None)
-def test_more_words_never_pay_less(text: str, more: str) -> None:
+def test_more_words_never_decrease_the_value(text: str, more: str) -> None:
     verifier = ReasoningLength(EVERYTHING, tiers={1: 0.1, 2: 0.2, 5: 0.5, 10: 1.0})
     before, after = value(verifier, text + " "), value(verifier, f"{text} {more}")
     assert 0 <= before <= after <= 1
     assert value(verifier, text) == value(verifier, text.replace("\n", "\r\n"))
 
 
-def test_tiers_may_go_down_again() -> None:
+def test_tiers_may_decrease() -> None:
     verifier = ReasoningLength(EVERYTHING, tiers={30: -1.0, 10: 1.0})
     assert [value(verifier, "a " * count) for count in (9, 10, 29, 30)] == [0, 1, 1, -1]
 
 
 @pytest.mark.parametrize("tiers", [{}, {0: 0.5}, {10: float("nan")}])
-def test_tiers_that_are_none(tiers: dict[int, float]) -> None:
+def test_invalid_tiers_are_refused(tiers: dict[int, float]) -> None:
     with pytest.raises(UsageError, match="tiers must map"):
         ReasoningLength(tiers=tiers)
 
 
-def test_no_steps_are_no_target() -> None:
+def test_a_target_of_0_is_refused() -> None:
     with pytest.raises(UsageError, match="target must be at least 1"):
         ReasoningSteps(target=0)
 
@@ -135,7 +135,7 @@ def test_no_steps_are_no_target() -> None:
     ["a", "数", "1. ", "- ", "Step 1\n", "1. a\n", "First, ", "首先", "First, we go. ", " ", "\n", "'a", "1,", "\u0301",
      "#*_ ", "第", "\\a"],
 )  # fmt: skip
-def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     text = long_text(unit)
     assert 0 <= value(ReasoningSteps(EVERYTHING), text) <= 1
     assert 0 <= value(ReasoningLength(EVERYTHING), text) <= 1

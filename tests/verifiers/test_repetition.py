@@ -39,7 +39,7 @@ def value(text: str, n: int = 3, unit: Literal["word", "character"] = "word") ->
 
 @given(letters=st.text("abc数", max_size=40), n=st.integers(1, 5))
 @settings(max_examples=300, deadline=None)
-def test_every_repeat_is_one_n_gram_too_many(letters: str, n: int) -> None:
+def test_every_repeated_n_gram_counts(letters: str, n: int) -> None:
     grams = Counter(letters[at : at + n] for at in range(len(letters) - n + 1))
     repeats = sum(count - 1 for count in grams.values())
     expected = -repeats / grams.total() if grams else 0.0
@@ -56,18 +56,18 @@ def test_bounds_and_line_ends(text: str, n: int) -> None:
 
 
 @given(words=st.lists(st.sampled_from(["one", "two", "three", "four"]), min_size=3, max_size=20))
-def test_saying_it_all_again_is_worse(words: list[str]) -> None:
+def test_repeating_a_text_decreases_the_value(words: list[str]) -> None:
     once, twice = " ".join(words), " ".join(words * 2)
     assert value(twice) < value(once)
 
 
 @pytest.mark.parametrize("n", [0, -1, 11])
-def test_n_grams_that_are_none(n: int) -> None:
+def test_invalid_options_are_refused(n: int) -> None:
     with pytest.raises(UsageError, match="n must be 1 to 10"):
         Repetition(n=n)
 
 
-def test_a_long_text_without_repeats_is_judged() -> None:
+def test_a_long_text_without_repeats_takes_linear_time() -> None:
     text = " ".join(map(str, range(40_000)))
     assert value(text, 10) == 0
     assert -1 < value(text, 10, "character") <= 0
@@ -75,7 +75,9 @@ def test_a_long_text_without_repeats_is_judged() -> None:
 
 @pytest.mark.parametrize("unit", ["a", "a ", "数", "<think>", ". ", "\u0301", "1,"])
 @pytest.mark.parametrize("of", ["word", "character"])
-def test_a_long_text_is_judged(unit: str, of: Literal["word", "character"], long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(
+    unit: str, of: Literal["word", "character"], long_text: Callable[[str], str]
+) -> None:
     assert -1 <= value(long_text(unit), 3, of) <= 0
     assert Repetition(Format(reasoning=None))(Example("x"), Completion("")).value == 0
 
@@ -87,6 +89,6 @@ def test_tokens_are_counted_like_words(ids: list[int], n: int) -> None:
     assert score.value == pytest.approx(value(words, n))
 
 
-def test_tokens_of_a_part_of_the_text_are_not_known() -> None:
+def test_tokens_of_a_block_are_refused() -> None:
     with pytest.raises(UsageError, match="requires where: all"):
         Repetition(unit="token", where="reasoning")

@@ -93,7 +93,7 @@ def test_separators() -> None:
 
 
 @pytest.mark.parametrize(("by", "separator"), [("separator", ""), ("line", "<s>")])
-def test_a_separator_stands_exactly_where_it_is_used(by: Segmenter, separator: str) -> None:
+def test_a_separator_is_required_exactly_for_segments_by_separator(by: Segmenter, separator: str) -> None:
     with pytest.raises(UsageError, match="separator"):
         check_segments(by, separator)
 
@@ -123,7 +123,7 @@ TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_si
 
 
 @given(text=TEXTS, by=WAYS, data=st.data())
-def test_steps_are_ordered_and_only_cuts_lie_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
+def test_steps_are_ordered_and_only_separators_are_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     separator = "<s>" if by == "separator" else ""
@@ -139,7 +139,7 @@ def test_steps_are_ordered_and_only_cuts_lie_between_them(text: str, by: Segment
 
 
 @given(text=TEXTS, by=WAYS)
-def test_each_step_is_one_step(text: str, by: Segmenter) -> None:
+def test_splitting_a_step_again_returns_the_step(text: str, by: Segmenter) -> None:
     separator = "<s>" if by == "separator" else ""
     for first, last in spans(text, 0, len(text), by, separator):
         assert list(spans(text, first, last, by, separator)) == [(first, last)]
@@ -147,6 +147,6 @@ def test_each_step_is_one_step(text: str, by: Segmenter) -> None:
 
 @pytest.mark.parametrize("unit", ["\n", ". ", "?", "。", "\n1. ", "Step 1", " ", "No. 1"])
 @pytest.mark.parametrize("by", get_args(Segmenter))
-def test_a_long_text_is_cut(unit: str, by: Segmenter, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(unit: str, by: Segmenter, long_text: Callable[[str], str]) -> None:
     text = long_text(unit)
     assert sum(1 for _ in spans(text, 0, len(text), by, unit if by == "separator" else "")) <= len(text)

@@ -40,7 +40,7 @@ def value(text: str, keywords: tuple[str, ...] = KEYWORDS, most: float = 10.0) -
     return score.value
 
 
-def test_the_explanation_names_what_was_found() -> None:
+def test_the_explanation_names_the_keywords() -> None:
     verifier = Keywords(("Row", "sum"), EVERYTHING)
     found = [verifier(Example("x"), Completion(text)).explanation for text in ("The sum of a row.", "It is nine.")]
     assert found == ["keywords used: row, sum", "keywords used: none"]
@@ -66,7 +66,7 @@ def test_sentences_add_up_and_each_keyword_counts_once(text: str, more: str) -> 
      {"keywords": ("a",), "each": 0.2, "most": 0.1}, {"keywords": ("a",), "most": float("nan")},
      {"keywords": ("a",), "most": float("inf")}],
 )  # fmt: skip
-def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"keywords must be a list|expected 0 < each <= most"):
         Keywords(**options)
 
@@ -74,6 +74,6 @@ def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "unit", ["a", "row ", "no ", "no" + " " * 50, "row. ", "行", "。", "sum of ", "\n", " ", "\u0301"]
 )
-def test_a_long_text_is_judged(unit: str, long_text: Callable[[str], str]) -> None:
+def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     keywords = ("row", "sum of digits", "no repeat", "行", *(f"word {number}" for number in range(20)))
     assert value(long_text(unit), keywords) == 0
