@@ -1,4 +1,4 @@
-"""What must hold for every text: no exception, symmetric numbers, spacing does not matter, time grows with length."""
+"""Properties of every text: no exception, symmetric verdicts on numbers, spacing does not matter, linear time."""
 
 from __future__ import annotations
 
