@@ -1,4 +1,4 @@
-"""Matplotlib figures: one place that creates them and one set of colors for the whole package."""
+"""Matplotlib figures: one place that creates them, and one style for the whole package."""
 
 from __future__ import annotations
 
@@ -16,3 +16,13 @@ def new_figure(width: float, height: float, *, constrained: bool = True) -> Any:
     figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
     FigureCanvasAgg(figure)
     return figure
+
+
+def style_axes(axes: Any, title: str = "", x_label: str = "", *, grid: bool = True) -> None:
+    """The title, axis label, frame and grid that all charts share."""
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.set_xlabel(x_label, fontsize=9)
+    for spine in ("top", "right"):
+        axes.spines[spine].set_visible(False)
+    if grid:
+        axes.grid(alpha=0.3)

@@ -22,6 +22,6 @@ def plot(
     output: Annotated[Path, typer.Option("--output", "-o", help="The .png file to write.")] = Path("compare.png"),
 ) -> None:
     """Plot accuracy and reward of runs against steps and seconds in one picture."""
-    from grpo_env.trainer.run.plot import compare
+    from grpo_env.trainer.run.plot import plot_runs
 
-    compare(runs, output, console)
+    plot_runs(runs, output, console)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.figures import COLORS, new_figure
+from grpo_env.figures import COLORS, new_figure, style_axes
 
 from .charts import Bars, Chart, Columns, Lines, Stack, bounds
 
@@ -51,9 +51,7 @@ def draw_charts(charts: list[Chart]) -> Any:
     for axes in panels[len(charts) :]:
         axes.set_axis_off()
     for axes, chart in zip(panels, charts, strict=False):
-        axes.set_title(_escape(chart.title), fontsize=10, loc="left")
-        for spine in ("top", "right"):
-            axes.spines[spine].set_visible(False)
+        style_axes(axes, _escape(chart.title), grid=False)
         draw(axes, chart)
     return figure
 

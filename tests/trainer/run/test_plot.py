@@ -13,10 +13,13 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.run.curves import plot_curves, running_mean
-from grpo_env.trainer.run.plot import Seen, compare, draw, grouped, mean
+from grpo_env.trainer.run.groups import RecordedRun, group_runs, mean_curve
+from grpo_env.trainer.run.plot import draw_runs, plot_runs
 
 
-def make_run(folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float | None = 0.5, **settings: Any) -> Seen:
+def make_run(
+    folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float | None = 0.5, **settings: Any
+) -> RecordedRun:
     """A run whose steps take 2 seconds each and whose accuracy rises by 0.1 a step."""
     folder.mkdir(parents=True)
     config = {
@@ -38,7 +41,7 @@ def make_run(folder: Path, steps: int = 4, weight: float = 1.0, accuracy: float 
         if step < steps:
             rows.append({"kind": "train", "step": step, "reward": value, "sample_seconds": 1.5, "update_seconds": 0.5})
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return Seen.read(folder)
+    return RecordedRun.read(folder)
 
 
 def test_a_curve_is_over_updates_and_seconds_of_training(tmp_path: Path) -> None:
@@ -50,11 +53,11 @@ def test_a_curve_is_over_updates_and_seconds_of_training(tmp_path: Path) -> None
 
 def test_the_mean_is_where_all_seeds_have_a_point() -> None:
     one, other = [(0, 0.0, 0.5), (2, 4.0, 0.7), (4, 9.0, 0.8)], [(0, 0.0, 0.25), (4, 11.0, 0.5)]
-    assert mean([one, other]) == [(0, 0.0, 0.375), (4, 10.0, pytest.approx(0.65))]
+    assert mean_curve([one, other]) == [(0, 0.0, 0.375), (4, 10.0, pytest.approx(0.65))]
 
 
-def names(*runs: Seen) -> dict[str, list[str]]:
-    return {name: [run.folder.name for run in found] for name, found in grouped(runs)[0].items()}
+def names(*runs: RecordedRun) -> dict[str, list[str]]:
+    return {name: [run.folder.name for run in found] for name, found in group_runs(runs)[0].items()}
 
 
 def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
@@ -62,7 +65,7 @@ def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
     assert names(*runs) == {"sums": ["a0", "a1"]}
     process = make_run(tmp_path / "b", supervision="process", loss={"clip_low": 0.1})
     assert names(*runs, process) == {"supervision=outcome": ["a0", "a1"], "supervision=process": ["b"]}
-    assert grouped([*runs, process])[1] == ["loss.clip_low"]
+    assert group_runs([*runs, process])[1] == ["loss.clip_low"]
     heavy = make_run(tmp_path / "c", weight=2.0)
     assert names(runs[1], heavy) == {"verifiers.accuracy.weight=1.0": ["a0"], "verifiers.accuracy.weight=2.0": ["c"]}
 
@@ -76,7 +79,7 @@ def test_runs_that_nothing_tells_apart_go_by_their_folders(tmp_path: Path) -> No
 
 def test_lines_of_the_picture(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"a{seed}", seed=seed, accuracy=seed / 10) for seed in (0, 2)]
-    figure = draw(grouped([*runs, make_run(tmp_path / "b", supervision="process")])[0], [])
+    figure = draw_runs(group_runs([*runs, make_run(tmp_path / "b", supervision="process")])[0], [])
     greedy = figure.axes[3]  # second row: by time
     drawn = [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in greedy.lines]
     assert drawn[0] == ([0.0, 4.0, 8.0], pytest.approx([0.1, 0.3, 0.5]), "C0")  # the mean
@@ -92,14 +95,14 @@ def test_a_picture_is_drawn_anew_but_no_other_file_is_touched(tmp_path: Path) ->
     talk = Console(file=io.StringIO(), width=200)
     one, two = (make_run(tmp_path / name, seed=seed).folder for seed, name in enumerate("ab"))
     picture = tmp_path / "out.png"
-    compare([one, two], picture, talk)
+    plot_runs([one, two], picture, talk)
     assert picture.read_bytes()[:4] == b"\x89PNG"
     picture.write_bytes(picture.read_bytes() + b"old")
-    compare([two, one], picture, talk)
+    plot_runs([two, one], picture, talk)
     content = picture.read_bytes()
     assert not content.endswith(b"old")
     with pytest.raises(UsageError, match="not a picture of these runs"):
-        compare([one], picture, talk)
+        plot_runs([one], picture, talk)
     assert picture.read_bytes() == content
     for runs, output, why in (
         ([one], tmp_path / "out.pdf", "is a .png file"),
@@ -107,10 +110,10 @@ def test_a_picture_is_drawn_anew_but_no_other_file_is_touched(tmp_path: Path) ->
         ([tmp_path], tmp_path / "new.png", "not a run folder"),
     ):
         with pytest.raises(UsageError, match=why):
-            compare(runs, output, talk)
+            plot_runs(runs, output, talk)
     (one / "metrics.jsonl").unlink()
-    with pytest.raises(UsageError, match="nothing to draw yet"):
-        compare([one], tmp_path / "new.png", talk)
+    with pytest.raises(UsageError, match="nothing to plot yet"):
+        plot_runs([one], tmp_path / "new.png", talk)
     assert not (tmp_path / "new.png").exists()
 
 

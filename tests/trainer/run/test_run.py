@@ -23,7 +23,7 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.curves import plot_curves
 from grpo_env.trainer.run.folder import uninterrupted
-from grpo_env.trainer.run.plot import Seen
+from grpo_env.trainer.run.groups import RecordedRun
 from grpo_env.trainer.run.watch import watch
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
@@ -86,7 +86,7 @@ def test_a_run_writes_what_it_did(
     assert Score.from_dict(samples[0]["score"]).part("test_vowels").value is not None
     assert sum(row["advantage"] for row in samples[:4]) == pytest.approx(0, abs=1e-5)
     assert (run / "curves.png").read_bytes()[:4] == b"\x89PNG"
-    seen, shown = Seen.read(run), io.StringIO()
+    seen, shown = RecordedRun.read(run), io.StringIO()
     assert [len(seen.curve(*what)) for what in (("train", "reward"), ("eval", "sampled_accuracy"))] == [3, 3]
     watch(run, Console(file=shown))
     assert "held-out after 3 steps" in shown.getvalue()
