@@ -1,4 +1,4 @@
-"""Each guard on histories made by hand: it speaks when it should, once, and not of a sound run."""
+"""Each alert on hand-made histories: raised when it should be, once, and not for a healthy run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from grpo_env.trainer.config import FIELDS
 from grpo_env.trainer.run.alerts import ALERTS, warnings
 
-SOUND = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
-SOUND["rollout_logprob_gap"] = 0.03  # half more than rounding to bfloat16 makes
+HEALTHY = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
+HEALTHY["rollout_logprob_gap"] = 0.03  # half more than rounding to bfloat16 makes
 Metrics = dict[str, Callable[[int], float | None]]
 
 
@@ -20,7 +20,7 @@ def run(steps: int, **metrics: Callable[[int], float | None]) -> list[dict]:
     """Training rows with small noise; ``metrics`` give the means by step."""
     noise = random.Random(0)
     means: Metrics = {"reward": lambda s: 0.5 + s / 500, "uniform_groups": lambda s: 0.3}
-    means |= {name: lambda s, value=value: value for name, value in SOUND.items()} | metrics
+    means |= {name: lambda s, value=value: value for name, value in HEALTHY.items()} | metrics
     rows = []
     for step in range(steps):
         values = {name: mean(step) for name, mean in means.items()}
@@ -29,28 +29,30 @@ def run(steps: int, **metrics: Callable[[int], float | None]) -> list[dict]:
     return rows
 
 
-def said(rows: list[dict]) -> list[tuple[int, str]]:
-    """Step and guard of every warning of a run, as the run would have said them."""
-    found = [warning for end in range(1, len(rows) + 1) for warning in warnings(rows[:end])]
-    assert all(warning["kind"] == "warning" and warning["seen"] and warning["try"] for warning in found)
-    return [(warning["step"], warning["alert"]) for warning in found]
+def raised(rows: list[dict]) -> list[tuple[int, str]]:
+    """Step and name of every alert that a run would have raised."""
+    alerts = [warning for end in range(1, len(rows) + 1) for warning in warnings(rows[:end])]
+    assert all(warning["kind"] == "warning" and warning["seen"] and warning["try"] for warning in alerts)
+    return [(warning["step"], warning["alert"]) for warning in alerts]
 
 
-def test_a_sound_run_is_silent() -> None:
-    assert said(run(150)) == []
+def test_a_healthy_run_raises_no_alert() -> None:
+    assert raised(run(150)) == []
     solved = run(100, reward=lambda s: min(1.2, 0.4 + s / 50), entropy=lambda s: 0.5 * 0.95**s, accuracy=lambda s: 0.95)
-    assert said(solved) == []
-    grows = run(150, length=lambda s: 100 + 4.0 * s, reward=lambda s: 0.2 + s / 100)  # long reasoning that pays
-    assert said(grows) == []
-    assert said(run(60, reward=lambda s: -3.0 if s in (30, 31) else 0.5)) == []  # two bad steps
-    assert said(run(60, kl=lambda s: 0.001 if s < 30 else 0.05)) == []  # fifty times nothing
-    # A quarter of the best is lost, but most of the gain is kept.
-    assert said(run(80, reward=lambda s: min(1.0, 0.1 + s / 30) if s < 45 else 0.75)) == []
+    assert raised(solved) == []
+    grows = run(
+        150, length=lambda s: 100 + 4.0 * s, reward=lambda s: 0.2 + s / 100
+    )  # long reasoning that raises the reward
+    assert raised(grows) == []
+    assert raised(run(60, reward=lambda s: -3.0 if s in (30, 31) else 0.5)) == []  # two bad steps
+    assert raised(run(60, kl=lambda s: 0.001 if s < 30 else 0.05)) == []  # fifty times a tiny value
+    # A quarter of the best is lost, but most of the gain remains.
+    assert raised(run(80, reward=lambda s: min(1.0, 0.1 + s / 30) if s < 45 else 0.75)) == []
 
 
-# At which steps each is said is by hand: means are over 10 steps, so half of a change at step 30 shows after 5 more.
+# The steps at which each is raised, by hand: means are over 10 steps, so half of a change at step 30 shows after 5 more.
 @pytest.mark.parametrize(
-    ("guard", "metrics", "steps"),
+    ("alert", "metrics", "steps"),
     [
         ("reward_collapse", {"reward": lambda s: 0.5 + s / 500 if s < 30 else 0.0}, (34, 35)),
         ("reward_collapse", {"reward": lambda s: -0.5 if s < 30 else -1.5}, (34, 35)),
@@ -66,25 +68,25 @@ def test_a_sound_run_is_silent() -> None:
         ("rollout_logprob_gap", {"rollout_logprob_gap": lambda s: 0.3}, (9, 9)),
     ],
 )
-def test_what_goes_wrong_is_said_once(guard: str, metrics: Metrics, steps: tuple[int, int]) -> None:
-    found = said(run(80, **metrics))
-    assert [name for _, name in found] == [guard]
-    assert steps[0] <= found[0][0] <= steps[1]
+def test_a_problem_raises_its_alert_once(alert: str, metrics: Metrics, steps: tuple[int, int]) -> None:
+    alerts = raised(run(80, **metrics))
+    assert [name for _, name in alerts] == [alert]
+    assert steps[0] <= alerts[0][0] <= steps[1]
 
 
-def test_it_is_said_again_when_it_was_right_in_between() -> None:
+def test_an_alert_is_raised_again_after_ten_good_steps() -> None:
     def unscored(times: list[tuple[int, int]]) -> list[int]:
         bad = {step for low, high in times for step in range(low, high)}
-        return [step for step, _ in said(run(100, unscored=lambda s: 0.1 if s in bad else 0.0))]
+        return [step for step, _ in raised(run(100, unscored=lambda s: 0.1 if s in bad else 0.0))]
 
     once, gap = unscored([(20, 50)]), unscored([(20, 50), (55, 70)])
     assert gap == once  # five good steps do not end it
     assert len(unscored([(20, 40), (75, 90)])) == 2
 
 
-def test_too_easy_too_hard_and_all_alike_get_other_advice() -> None:
-    shares = (1.0, 0.02, 0.5)
-    easy, hard, alike = (run(10, uniform_groups=lambda s: 1.0, accuracy=lambda s, a=a: a) for a in shares)
+def test_advice_depends_on_why_groups_are_uniform() -> None:
+    accuracies = (1.0, 0.02, 0.5)
+    easy, hard, alike = (run(10, uniform_groups=lambda s: 1.0, accuracy=lambda s, a=a: a) for a in accuracies)
     assert "harder examples" in warnings(easy)[0]["try"]
     assert "easier examples" in warnings(hard)[0]["try"]
     assert "higher sampling.temperature" in warnings(alike)[0]["try"]
@@ -92,7 +94,7 @@ def test_too_easy_too_hard_and_all_alike_get_other_advice() -> None:
 
 def test_a_run_without_a_reference_or_with_nothing_scored() -> None:
     rows = run(40, kl=lambda s: 0.0, reward=lambda s: None, entropy=lambda s: None, accuracy=lambda s: None)
-    assert said(rows) == []
+    assert raised(rows) == []
 
 
 def test_advice_names_settings_that_exist() -> None:

@@ -1,4 +1,4 @@
-"""What a run says, and what ``grpo_env watch`` says of it: a table in a terminal, lines elsewhere."""
+"""Console output of a run: a table in a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
     }
 
 
-def spoken(rows: list[dict], terminal: bool, steps: int = 5, written: float | None = None) -> str:
+def output_of(rows: list[dict], terminal: bool, steps: int = 5, written: float | None = None) -> str:
     out = io.StringIO()
     console = RunConsole(steps, Console(file=out, force_terminal=terminal, width=120, highlight=False))
     for row in rows:
@@ -55,9 +55,9 @@ def spoken(rows: list[dict], terminal: bool, steps: int = 5, written: float | No
 
 
 def test_plain_lines_where_there_is_no_terminal() -> None:
-    said = spoken([eval_row(0), *(train_row(step) for step in range(5))], terminal=False)
-    assert "\x1b" not in said
-    lines = said.splitlines()
+    output = output_of([eval_row(0), *(train_row(step) for step in range(5))], terminal=False)
+    assert "\x1b" not in output
+    lines = output.splitlines()
     assert lines[0] == "held-out after 0 steps: greedy accuracy 0.500 (95% 0.400 to 0.600), sampled 0.250"
     # 1 second before the first step, 1 a step: at 2 s one of 5 steps is done, in 1 s.
     assert lines[1] == (
@@ -67,9 +67,11 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
     assert [line.split(" |")[0] for line in lines[2:]] == ["step 4/5", "step 5/5"]  # 3 s later; and always the last
 
 
-def test_several_tasks_are_told_apart() -> None:
-    each = {"sums/accuracy": 0.75, "letters/accuracy": None, "sums/reward": 0.9, "sampled_sums/accuracy": 0.1}
-    text = spoken([eval_row(0) | each, train_row(1, **each), eval_row(5) | {"sums/accuracy": 0.875}], terminal=False)
+def test_several_tasks_are_shown_separately() -> None:
+    by_task = {"sums/accuracy": 0.75, "letters/accuracy": None, "sums/reward": 0.9, "sampled_sums/accuracy": 0.1}
+    text = output_of(
+        [eval_row(0) | by_task, train_row(1, **by_task), eval_row(5) | {"sums/accuracy": 0.875}], terminal=False
+    )
     assert "sampled 0.250; greedy by task: sums 0.750\n" in text
     assert "parts" not in text
     assert "| sums/accuracy 0.750 |" in text
@@ -78,7 +80,7 @@ def test_several_tasks_are_told_apart() -> None:
 
 
 def test_a_table_in_a_terminal() -> None:
-    said = spoken([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
+    output = output_of([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
     for text in (
         "step 4/5",
         "elapsed 0:05",
@@ -89,35 +91,35 @@ def test_a_table_in_a_terminal() -> None:
         "1,234",
         "0: 0.500",
     ):
-        assert text in said
-    assert "KL" not in said
-    assert "no new row" not in said
-    assert "▁" in said
-    assert "█" in said
-    assert "no new row for 1:0" in spoken([train_row(0)], terminal=True, written=time.time() - 61)
+        assert text in output
+    assert "KL" not in output
+    assert "no new row" not in output
+    assert "▁" in output
+    assert "█" in output
+    assert "no new row for 1:0" in output_of([train_row(0)], terminal=True, written=time.time() - 61)
 
 
-def test_rows_of_a_resumed_run_take_the_place_of_those_before() -> None:
+def test_rows_of_a_resumed_run_replace_earlier_ones() -> None:
     rows = [eval_row(0, 0.1), train_row(0), train_row(1), eval_row(2, 0.2), train_row(2, length=99.0)]
-    said = spoken([*rows, eval_row(2, 0.3), train_row(2, length=55.0)], terminal=True)
-    last = said[said.rindex("step 3/5") :]
+    output = output_of([*rows, eval_row(2, 0.3), train_row(2, length=55.0)], terminal=True)
+    last = output[output.rindex("step 3/5") :]
     assert "0: 0.100  2: 0.300" in last
     assert f"{(31.5 + 31.5 + 55) / 3:.1f}" in last
 
 
-def test_what_could_not_be_measured_is_left_out() -> None:
+def test_missing_values_are_left_out() -> None:
     row = train_row(0, reward=None, entropy=None)
-    assert "reward" not in spoken([row], terminal=False)
-    assert "entropy" not in spoken([row], terminal=True)
-    assert "nothing could be scored" in spoken([eval_row(3, None)], terminal=True)
+    assert "reward" not in output_of([row], terminal=False)
+    assert "entropy" not in output_of([row], terminal=True)
+    assert "nothing could be scored" in output_of([eval_row(3, None)], terminal=True)
 
 
-def test_a_warning_is_a_line_of_its_own() -> None:
+def test_an_alert_is_printed_on_its_own_line() -> None:
     row = {"kind": "warning", "step": 4, "alert": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
-    assert spoken([row], terminal=False) == "warning    step 5: too [long]. less\n"
+    assert output_of([row], terminal=False) == "warning    step 5: too [long]. less\n"
 
 
-def test_text_with_brackets_is_shown_as_it_stands() -> None:
+def test_brackets_in_text_are_not_markup() -> None:
     out = io.StringIO()
     console = RunConsole(1, Console(file=out, width=80))
     text = "[bold]not markup[/bold] [/x]"

@@ -1,4 +1,4 @@
-"""The journal of a run: rows are kept with their time, shown, and followed by warnings, also after a resume."""
+"""The metrics logger writes rows with their time, shows them and adds alerts, also after a resume."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from grpo_env.trainer.run.metrics import MetricsLogger
 from .test_console import train_row
 
 
-def journal(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
-    said = io.StringIO()
-    return MetricsLogger(RunFiles(folder), RunConsole(20, Console(file=said, width=200)), None), said
+def make_logger(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
+    output = io.StringIO()
+    return MetricsLogger(RunFiles(folder), RunConsole(20, Console(file=output, width=200)), None), output
 
 
-def test_rows_are_kept_with_their_time_and_warnings_follow_them(tmp_path: Path) -> None:
+def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None:
     """Nine steps in a first session, whose last row is of second 1,000, and the tenth in a second one."""
-    first, _ = journal(tmp_path)
+    first, _ = make_logger(tmp_path)
     for step in range(9):
         first.write(train_row(step, truncated=0.9))
     RunFiles(tmp_path).record({**train_row(9, truncated=0.9), "kind": "eval", "seconds": 1000.0})
-    second, said = journal(tmp_path)
-    began = time.monotonic()
+    second, output = make_logger(tmp_path)
+    start = time.monotonic()
     second.write(train_row(9, truncated=0.9, kl=float("nan")))
     second.close()
     *_, row, warning = RunFiles(tmp_path).metrics()
-    assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - began + 1
+    assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - start + 1
     assert row["kl"] is None
     assert (warning["kind"], warning["step"], warning["alert"]) == ("warning", 9, "truncated")
-    assert "step 10/20" in said.getvalue()
-    assert f"warning    step 10: {warning['seen']}. {warning['try']}" in said.getvalue()
+    assert "step 10/20" in output.getvalue()
+    assert f"warning    step 10: {warning['seen']}. {warning['try']}" in output.getvalue()

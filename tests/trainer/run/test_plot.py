@@ -1,4 +1,4 @@
-"""Runs in one picture: which are one configuration, what its lines are, and that no file is lost."""
+"""Plots of runs: grouping by configuration, lines, and files that are not overwritten."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_a_curve_is_over_updates_and_seconds_of_training(tmp_path: Path) -> None
     assert make_run(tmp_path / "unscored", accuracy=None).curve("eval", "accuracy") == []
 
 
-def test_the_mean_is_where_all_seeds_have_a_point() -> None:
-    one, other = [(0, 0.0, 0.5), (2, 4.0, 0.7), (4, 9.0, 0.8)], [(0, 0.0, 0.25), (4, 11.0, 0.5)]
-    assert mean_curve([one, other]) == [(0, 0.0, 0.375), (4, 10.0, pytest.approx(0.65))]
+def test_the_mean_is_over_points_that_all_seeds_have() -> None:
+    first, second = [(0, 0.0, 0.5), (2, 4.0, 0.7), (4, 9.0, 0.8)], [(0, 0.0, 0.25), (4, 11.0, 0.5)]
+    assert mean_curve([first, second]) == [(0, 0.0, 0.375), (4, 10.0, pytest.approx(0.65))]
 
 
 def names(*runs: RecordedRun) -> dict[str, list[str]]:
-    return {name: [run.folder.name for run in found] for name, found in group_runs(runs)[0].items()}
+    return {name: [run.folder.name for run in group] for name, group in group_runs(runs)[0].items()}
 
 
 def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
@@ -70,20 +70,20 @@ def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
     assert names(runs[1], heavy) == {"verifiers.accuracy.weight=1.0": ["a0"], "verifiers.accuracy.weight=2.0": ["c"]}
 
 
-def test_runs_that_nothing_tells_apart_go_by_their_folders(tmp_path: Path) -> None:
-    again = [make_run(tmp_path / name) for name in ("x", "y")]
-    assert names(*again) == {f"run={tmp_path / name}": [name] for name in ("x", "y")}
+def test_runs_of_one_configuration_and_seed_are_named_by_their_folders(tmp_path: Path) -> None:
+    same = [make_run(tmp_path / name) for name in ("x", "y")]
+    assert names(*same) == {f"run={tmp_path / name}": [name] for name in ("x", "y")}
     newer = make_run(tmp_path / "newer", seed=1, invented_later=3)
-    assert len(names(again[0], newer)) == 1
+    assert len(names(same[0], newer)) == 1
 
 
 def test_lines_of_the_picture(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"a{seed}", seed=seed, accuracy=seed / 10) for seed in (0, 2)]
     figure = draw_runs(group_runs([*runs, make_run(tmp_path / "b", supervision="process")])[0], [])
     greedy = figure.axes[3]  # second row: by time
-    drawn = [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in greedy.lines]
-    assert drawn[0] == ([0.0, 4.0, 8.0], pytest.approx([0.1, 0.3, 0.5]), "C0")  # the mean
-    assert [colour for _, _, colour in drawn] == ["C0", "C0", "C0", "C1"]
+    lines = [(list(line.get_xdata()), list(line.get_ydata()), line.get_color()) for line in greedy.lines]
+    assert lines[0] == ([0.0, 4.0, 8.0], pytest.approx([0.1, 0.3, 0.5]), "C0")  # the mean
+    assert [color for _, _, color in lines] == ["C0", "C0", "C0", "C1"]
     assert len({line.get_linestyle() for line in greedy.lines[:3]}) == 3
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -91,29 +91,29 @@ def test_lines_of_the_picture(tmp_path: Path) -> None:
     ]
 
 
-def test_a_picture_is_drawn_anew_but_no_other_file_is_touched(tmp_path: Path) -> None:
-    talk = Console(file=io.StringIO(), width=200)
-    one, two = (make_run(tmp_path / name, seed=seed).folder for seed, name in enumerate("ab"))
+def test_only_a_picture_of_the_same_runs_is_overwritten(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    first, second = (make_run(tmp_path / name, seed=seed).folder for seed, name in enumerate("ab"))
     picture = tmp_path / "out.png"
-    plot_runs([one, two], picture, talk)
+    plot_runs([first, second], picture, console)
     assert picture.read_bytes()[:4] == b"\x89PNG"
     picture.write_bytes(picture.read_bytes() + b"old")
-    plot_runs([two, one], picture, talk)
+    plot_runs([second, first], picture, console)
     content = picture.read_bytes()
     assert not content.endswith(b"old")
     with pytest.raises(UsageError, match="not a picture of these runs"):
-        plot_runs([one], picture, talk)
+        plot_runs([first], picture, console)
     assert picture.read_bytes() == content
     for runs, output, why in (
-        ([one], tmp_path / "out.pdf", "is a .png file"),
-        ([one, one], tmp_path / "new.png", "given twice"),
+        ([first], tmp_path / "out.pdf", "is a .png file"),
+        ([first, first], tmp_path / "new.png", "given twice"),
         ([tmp_path], tmp_path / "new.png", "not a run folder"),
     ):
         with pytest.raises(UsageError, match=why):
-            plot_runs(runs, output, talk)
-    (one / "metrics.jsonl").unlink()
+            plot_runs(runs, output, console)
+    (first / "metrics.jsonl").unlink()
     with pytest.raises(UsageError, match="nothing to plot yet"):
-        plot_runs([one], tmp_path / "new.png", talk)
+        plot_runs([first], tmp_path / "new.png", console)
     assert not (tmp_path / "new.png").exists()
 
 

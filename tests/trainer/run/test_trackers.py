@@ -1,4 +1,4 @@
-"""Trackers: the numbers of ``metrics.jsonl`` arrive in them."""
+"""Trackers receive the numbers of ``metrics.jsonl``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grpo_env.trainer.run.trackers import start_tracker, track
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb", "trackio"])
-def test_a_missing_package_is_said_before_anything_is_done(
+def test_a_missing_package_is_reported_before_the_run_starts(
     make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
@@ -30,21 +30,21 @@ def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
-def test_tensorboard_holds_the_numbers_of_the_run(make_task, tmp_path: Path) -> None:
+def test_tensorboard_receives_the_numbers_of_the_run(make_task, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     run = train(make_task(steps=2), run_dir=tmp_path / "run", tracker="tensorboard").run_dir
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    found = scalars(run)
+    logged = scalars(run)
     for row in rows:
         for name, value in row.items():
             if name not in ("kind", "step") and value is not None:
-                assert (row["step"], pytest.approx(value)) in found[f"{row['kind']}/{name}"], name
-    assert sum(len(points) for points in found.values()) == sum(
+                assert (row["step"], pytest.approx(value)) in logged[f"{row['kind']}/{name}"], name
+    assert sum(len(points) for points in logged.values()) == sum(
         value is not None for row in rows for name, value in row.items() if name not in ("kind", "step")
     )
 
 
-def test_a_resumed_run_takes_the_place_of_what_was_after_its_checkpoint(tmp_path: Path) -> None:
+def test_a_resumed_run_replaces_what_came_after_its_checkpoint(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     for start, steps in ((0, range(4)), (2, range(2, 4))):
         tracker = start_tracker("tensorboard", tmp_path, {"seed": 0}, start)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import threading
 from itertools import islice
 from pathlib import Path
@@ -14,7 +16,7 @@ from rich.console import Console
 from grpo_env.errors import UsageError
 from grpo_env.trainer.run.watch import follow, watch
 
-from .test_console import eval_row, spoken, train_row
+from .test_console import eval_row, output_of, train_row
 
 
 def lines(rows: list[dict]) -> str:
@@ -25,7 +27,7 @@ ROWS = [eval_row(0), *(train_row(step) for step in range(5)), eval_row(5)]
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_run_that_is_being_written_is_shown_as_it_shows_itself_until_its_end(tmp_path: Path, terminal: bool) -> None:
+def test_a_run_that_is_being_written_is_shown_until_its_end(tmp_path: Path, terminal: bool) -> None:
     (tmp_path / "config.yaml").write_text("steps: 5\n")
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120, highlight=False)
@@ -39,15 +41,15 @@ def test_a_run_that_is_being_written_is_shown_as_it_shows_itself_until_its_end(t
             file.flush()
     watching.join(timeout=60)
     assert not watching.is_alive()
-    said = out.getvalue()
-    assert said.startswith(f"run        {tmp_path}, 5 steps")
+    output = out.getvalue()
+    assert output.startswith(f"run        {tmp_path}, 5 steps")
     if not terminal:
-        assert said.split("\n", 1)[1] == spoken(ROWS, terminal=False)
+        assert output.split("\n", 1)[1] == output_of(ROWS, terminal=False)
     else:
-        assert "0: 0.500  5: 0.500" in said[said.rindex("step 5/5") :]
+        assert "0: 0.500  5: 0.500" in output[output.rindex("step 5/5") :]
 
 
-def test_only_what_a_resumed_run_changes_comes_again(tmp_path: Path) -> None:
+def test_only_rows_that_a_resumed_run_changes_are_yielded_again(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     file.write_text(lines(ROWS[:4]) + '{"kind": "tra')
     rows = follow(file, poll=0.001)
@@ -61,10 +63,16 @@ def test_only_what_a_resumed_run_changes_comes_again(tmp_path: Path) -> None:
     assert next(rows)[0] == ROWS[5]
 
 
-def test_what_is_no_run_is_said(tmp_path: Path) -> None:
+def test_folders_that_are_not_runs_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a run folder \(it has no config.yaml\)"):
         watch(tmp_path)
     (tmp_path / "config.yaml").write_text("steps: 5\n")
     (tmp_path / "metrics.jsonl").write_text(lines(ROWS[:1]) + "{]\n")
     with pytest.raises(UsageError, match=r"metrics.jsonl, line 2: not valid JSON"):
         watch(tmp_path, Console(file=io.StringIO()), poll=0.001)
+
+
+def test_watching_and_plotting_need_no_torch() -> None:
+    code = "from grpo_env.trainer.run import console, curves, plot, watch; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "transformers", "accelerate", "matplotlib"} & set(done.stdout.split())
