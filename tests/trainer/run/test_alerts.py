@@ -50,7 +50,7 @@ def test_a_healthy_run_raises_no_alert() -> None:
     assert raised(run(80, reward=lambda s: min(1.0, 0.1 + s / 30) if s < 45 else 0.75)) == []
 
 
-# The steps at which each is raised, by hand: means are over 10 steps, so half of a change at step 30 shows after 5 more.
+# Expected steps by hand: means are over 10 steps, so half of a change at step 30 shows after 5 more.
 @pytest.mark.parametrize(
     ("alert", "metrics", "steps"),
     [

@@ -87,7 +87,7 @@ def test_a_run_writes_its_files_and_console_output(
     assert sum(row["advantage"] for row in samples[:4]) == pytest.approx(0, abs=1e-5)
     assert (run / "curves.png").read_bytes()[:4] == b"\x89PNG"
     recorded, watched = RecordedRun.read(run), io.StringIO()
-    assert [len(recorded.curve(*what)) for curve in (("train", "reward"), ("eval", "sampled_accuracy"))] == [3, 3]
+    assert [len(recorded.curve(*curve)) for curve in (("train", "reward"), ("eval", "sampled_accuracy"))] == [3, 3]
     watch(run, Console(file=watched))
     assert "held-out after 3 steps" in watched.getvalue()
     assert AutoTokenizer.from_pretrained(run / "model").eos_token == "<end>"
