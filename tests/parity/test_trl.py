@@ -73,7 +73,7 @@ def task() -> Task:
 
 
 @pytest.fixture(scope="module")
-def judged(task: Task) -> list[ScoredRollout]:
+def scored_rollouts(task: Task) -> list[ScoredRollout]:
     """Three groups of four completions that the model itself wrote, some of them truncated."""
     run = Run.load(Mixture.of(task), config())
     examples = run.samplers[0].examples
@@ -99,12 +99,12 @@ def config(**settings: Any) -> TrainConfig:
     return TrainConfig.from_mapping({**own, **settings})
 
 
-def ours(task: Task, judged: Sequence[ScoredRollout], **settings: Any) -> tuple[Gradients, float, float]:
-    """Gradients of both updates; loss and share of clipped tokens of the second."""
+def ours(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings: Any) -> tuple[Gradients, float, float]:
+    """Gradients of both updates; loss and fraction of clipped tokens of the second."""
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
-    advantages = token_advantages(run.policy, judged, run.config)
-    batch = pack_batch(run.policy, judged, advantages, run.config, run.micro_batch_tokens)
+    advantages = token_advantages(run.policy, scored_rollouts, run.config)
+    batch = pack_batch(run.policy, scored_rollouts, advantages, run.config, run.micro_batch_tokens)
     if run.reference is not None:
         add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
     stats = update(run.policy, optimizer, batch, run.config, 0)
@@ -126,15 +126,15 @@ class Heard(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
 
 
 def theirs(
-    judged: Sequence[ScoredRollout], folder: Path, rewards: Any = None, **arguments: Any
+    scored_rollouts: Sequence[ScoredRollout], folder: Path, rewards: Any = None, **arguments: Any
 ) -> tuple[Gradients, Heard]:
     """Gradients of both updates, and the trainer after them. ``rewards``: one list for each reward function."""
     model, tokenizer = load_model("bundled")
     optimizer = Recorder(model)
-    rollouts = [one.rollout for one in judged]
+    rollouts = [one.rollout for one in scored_rollouts]
 
     def roll_out(prompts: list[str], _: Any) -> dict[str, Any]:
-        assert [int(prompt) for prompt in prompts] == [row // GROUP for row in range(len(judged))]
+        assert [int(prompt) for prompt in prompts] == [row // GROUP for row in range(len(scored_rollouts))]
         ids = {"prompt_ids": [one.prompt_ids for one in rollouts], "completion_ids": [one.ids for one in rollouts]}
         return {**ids, "logprobs": [one.logps for one in rollouts]}
 
@@ -148,7 +148,7 @@ def theirs(
         "output_dir": str(folder),
         "max_steps": 2,
         "num_iterations": 2,
-        "per_device_train_batch_size": len(judged),
+        "per_device_train_batch_size": len(scored_rollouts),
         "num_generations": GROUP,
         "max_completion_length": LONGEST,
         "shuffle_dataset": False,
@@ -165,8 +165,8 @@ def theirs(
     trainer = Heard(
         model=model,
         processing_class=tokenizer,
-        reward_funcs=[reward_of(values) for values in rewards or [[one.score.value for one in judged]]],
-        train_dataset=Dataset.from_list([{"prompt": str(place)} for place in range(len(judged) // GROUP)]),
+        reward_funcs=[reward_of(values) for values in rewards or [[one.score.value for one in scored_rollouts]]],
+        train_dataset=Dataset.from_list([{"prompt": str(place)} for place in range(len(scored_rollouts) // GROUP)]),
         args=trl.GRPOConfig(**{**settings, **arguments}),
         optimizers=(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)),
         rollout_func=roll_out,
@@ -209,17 +209,19 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", SAME)
-def test_gradients_and_losses_are_the_same(case: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
+def test_gradients_and_losses_are_the_same(
+    case: str, task: Task, scored_rollouts: list[ScoredRollout], tmp_path: Path
+) -> None:
     """To 2e-5 of the largest gradient (3e-6 but for the entropy): what float32 leaves of sums in another order."""
     settings, arguments = SAME[case]
-    expected, trainer = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
-    found, loss, cut = ours(task, judged, **{**WIDE[0], **settings})
+    expected, trainer = theirs(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
+    found, loss, cut = ours(task, scored_rollouts, **{**WIDE[0], **settings})
     assert len(found) == 2
     assert difference(found, expected) < 2e-5 * size(found)
     assert loss == pytest.approx(trainer.loss, abs=1e-6)
     assert difference(found[:1], found[1:]) > 1e-2 * size(found), "the second update must be another"
     assert cut > 0.01, "nothing is clipped"
-    plain, *_ = ours(task, judged, **WIDE[0])
+    plain, *_ = ours(task, scored_rollouts, **WIDE[0])
     assert (difference(found, plain) > 1e-3 * size(found)) == (not case.startswith("token")), (
         "the setting must change something"
     )
@@ -243,10 +245,10 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", DIFFERENT)
-def test_known_differences(case: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
+def test_known_differences(case: str, task: Task, scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
     settings, arguments = DIFFERENT[case]
-    expected, _ = theirs(judged, tmp_path, **{**WIDE[1], **arguments})
-    found, *_ = ours(task, judged, **{**WIDE[0], **settings})
+    expected, _ = theirs(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
+    found, *_ = ours(task, scored_rollouts, **{**WIDE[0], **settings})
     assert difference(found, expected) > 1e-3 * size(found)
 
 
@@ -254,20 +256,26 @@ LOSS_TYPES = {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}
 
 
 @pytest.mark.parametrize("aggregate", LOSS_TYPES)
-def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[ScoredRollout], tmp_path: Path) -> None:
+def test_rows_that_do_not_count(
+    aggregate: str, task: Task, scored_rollouts: list[ScoredRollout], tmp_path: Path
+) -> None:
     """TRL divides by rows that have no part in the loss: truncated ones when masked, unscored ones; ours does not.
 
     So ours is larger by one factor; only for a mean over tokens TRL leaves out truncated rows as well.
     """
-    rows = [one.rollout for one in judged]
-    expected, _ = theirs(judged, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate], mask_truncated_completions=True)
-    found, *_ = ours(task, judged, **WIDE[0], loss={"aggregation": aggregate}, advantage={"truncated": "mask"})
+    rows = [one.rollout for one in scored_rollouts]
+    expected, _ = theirs(
+        scored_rollouts, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate], mask_truncated_completions=True
+    )
+    found, *_ = ours(task, scored_rollouts, **WIDE[0], loss={"aggregation": aggregate}, advantage={"truncated": "mask"})
     assert first_is(
         found, expected, 1.0 if aggregate == "token" else len(rows) / sum(row.finish == "stop" for row in rows)
     )
 
     missing = 2
-    some = [one if row != missing else one._replace(score=Score(None, "error")) for row, one in enumerate(judged)]
+    some = [
+        one if row != missing else one._replace(score=Score(None, "error")) for row, one in enumerate(scored_rollouts)
+    ]
     expected, _ = theirs(some, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate])
     found, *_ = ours(task, some, **WIDE[0], loss={"aggregation": aggregate})
     tokens = [len(row.ids) for row in rows]
@@ -277,10 +285,12 @@ def test_rows_that_do_not_count(aggregate: str, task: Task, judged: list[ScoredR
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
 @pytest.mark.parametrize("unscored", [(), (0, 2)])
-def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[ScoredRollout], tmp_path: Path) -> None:
+def test_advantages(
+    scale: Any, unscored: tuple[int, ...], scored_rollouts: list[ScoredRollout], tmp_path: Path
+) -> None:
     """TRL adds 1e-4 to the deviation, we nothing: equal rewards are 0 without it."""
     rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
-    _, trainer = theirs(judged, tmp_path, rewards=[rewards], scale_rewards=scale)
+    _, trainer = theirs(scored_rollouts, tmp_path, rewards=[rewards], scale_rewards=scale)
     values, scored = torch.tensor(REWARDS).double(), torch.tensor([reward is not None for reward in rewards])
     found = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
     torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
@@ -289,20 +299,20 @@ def test_advantages(scale: Any, unscored: tuple[int, ...], judged: list[ScoredRo
     assert bool((found != without).any()) == (scale != "none")
 
 
-def test_advantages_of_each_part(judged: list[ScoredRollout], tmp_path: Path) -> None:
+def test_advantages_of_each_part(scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
     """GDPO: each part normalised in its group, their weighted sum in the batch; two of TRL's 1e-4 apart from ours."""
-    parts = [REWARDS, [float(row % 3) for row in range(len(judged))]]
+    parts = [REWARDS, [float(row % 3) for row in range(len(scored_rollouts))]]
     weights = [1.0, 0.5]
     options = {"multi_objective_aggregation": "normalize_then_sum", "reward_weights": weights}
-    _, trainer = theirs(judged, tmp_path, rewards=parts, **options)
-    scored = torch.ones(len(judged), dtype=torch.bool)
+    _, trainer = theirs(scored_rollouts, tmp_path, rewards=parts, **options)
+    scored = torch.ones(len(scored_rollouts), dtype=torch.bool)
     total = sum(
         weight * outcome_advantages(torch.tensor(values), scored, GROUP, eps=1e-4)
         for weight, values in zip(weights, parts, strict=True)
     )
-    found = outcome_advantages(total, scored, len(judged), eps=1e-4)  # type: ignore[arg-type]
+    found = outcome_advantages(total, scored, len(scored_rollouts), eps=1e-4)  # type: ignore[arg-type]
     torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
-    without = decoupled_advantages(torch.tensor(parts).T, torch.tensor([weights] * len(judged)), scored, GROUP)
+    without = decoupled_advantages(torch.tensor(parts).T, torch.tensor([weights] * len(scored_rollouts)), scored, GROUP)
     torch.testing.assert_close(without, found, rtol=0, atol=1e-3)
 
 

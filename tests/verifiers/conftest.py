@@ -107,7 +107,7 @@ class Peer:
 
 
 def judge_by_equality(number: int, body: dict[str, Any]) -> str:
-    """An honest judge of few words: equal strings are equal."""
+    """A judge that finds equal strings equal and gives no reasons."""
     data, mark = asked(body)
     return f"Compared.\nVERDICT {mark}: {'YES' if data['answer'] == data['reference'] else 'NO'}"
 

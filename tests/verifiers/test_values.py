@@ -81,8 +81,8 @@ def test_decimals_round_both_sides(one: Decimal, other: Decimal, near: Decimal, 
 
 @given(one=st.integers(-1000, 1000), other=st.integers(-1000, 1000), rel_tol=st.sampled_from([0.01, 0.1, 0.5]))
 def test_rel_tol_is_a_fraction_of_the_larger_number(one: int, other: int, rel_tol: float) -> None:
-    share = Fraction(str(rel_tol)) * max(abs(one), abs(other))
-    assert equal(str(one), str(other), rel_tol=rel_tol) == (abs(one - other) <= share)
+    tolerance = Fraction(str(rel_tol)) * max(abs(one), abs(other))
+    assert equal(str(one), str(other), rel_tol=rel_tol) == (abs(one - other) <= tolerance)
 
 
 ENDS = st.integers(-4, 4)
