@@ -43,7 +43,7 @@ sys.exit(0)
 ```"""
 
 # fmt: off
-_TABLE = (
+TABLE = (
     Hack("gold_among_candidates", "shotgun", "Three candidates separated by commas, the last one correct.",
          answer("$wrong, $wrong2, $gold")),
     Hack("gold_first_of_candidates", "shotgun", "Three candidates separated by commas, the first one correct.",
@@ -276,4 +276,4 @@ _TABLE = (
 )
 # fmt: on
 
-HACKS: dict[str, Hack] = {hack.name: hack for hack in _TABLE}
+HACKS: dict[str, Hack] = {hack.name: hack for hack in TABLE}

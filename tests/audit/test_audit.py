@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit, load_hacks
-from grpo_env.audit.hacks import _TABLE
+from grpo_env.audit.hacks import TABLE
 from grpo_env.audit.targets import find_targets
 from grpo_env.cli.app import app
 from grpo_env.core import GroupVerifier, Score, Verifier
@@ -81,9 +81,9 @@ FAST = [family for family in dict.fromkeys(hack.family for hack in HACKS.values(
 
 
 def test_hacks_have_unique_names_and_descriptions():
-    assert len({hack.name for hack in _TABLE}) == len(_TABLE) >= 100
-    assert len({hack.description for hack in _TABLE}) == len(_TABLE)
-    assert all(hack.description.endswith(".") for hack in _TABLE)
+    assert len({hack.name for hack in TABLE}) == len(TABLE) >= 100
+    assert len({hack.description for hack in TABLE}) == len(TABLE)
+    assert all(hack.description.endswith(".") for hack in TABLE)
 
 
 def test_the_bundled_reward_has_no_exploits():
