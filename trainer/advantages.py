@@ -1,7 +1,7 @@
 """Advantages from rewards: how much better a completion, or one of its steps, is than its group.
 
-``P`` prompts with ``G`` completions each give ``B = P * G`` rows, a group's rows adjacent. Everything is float64:
-rewards are few, and a group's spread may be small next to its mean.
+``P`` prompts with ``G`` completions each give ``B = P * G`` rows; the rows of a group are adjacent. Everything is
+computed in float64, because the spread of a group may be small compared with its mean.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ def outcome_advantages(
 
     Args:
         rewards: (B,) rewards; rows that are not ``scored`` may hold anything, NaN included.
-        scored: (B,) True where there is a reward. Other rows stay out of the baseline and get 0.
+        scored: (B,) True where there is a reward. Other rows do not enter the baseline and get 0.
         group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
         scale: divide by the group's standard deviation, by that of all raw rewards of the batch (Hu et al. 2025,
-            REINFORCE++), or by nothing (Liu et al. 2025, Dr. GRPO).
+            REINFORCE++), or not at all (Liu et al. 2025, Dr. GRPO).
         std: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
         leave_one_out: the baseline is the mean of the *other* rows (Ahmadian et al. 2024, RLOO).
-        eps: added to the standard deviation. Not needed: a group of equal rewards gives exactly 0 without it.
+        eps: added to the standard deviation. Not required: a group of equal rewards gives exactly 0 without it.
 
     Returns:
         (B,) advantages, float64.
@@ -118,10 +118,10 @@ def decoupled_advantages(
     std: Std = "sample",
     leave_one_out: bool = False,
 ) -> Tensor:
-    """GDPO (Liu et al. 2026): the advantages of each part of the reward by itself, added up by weight.
+    """GDPO (Liu et al. 2026): the sum of each part's own advantages, by weight.
 
-    So two parts with different spreads keep their say, and rewards that differ in their parts but not in their total
-    differ in advantage. The sums are centered and divided by their deviation over the whole batch.
+    Parts with different spreads thus contribute in proportion to their weights, and completions with equal totals but
+    different parts get different advantages. The sums are centered and divided by their deviation over the batch.
 
     Args:
         part_rewards: (B, K) values of K parts.
@@ -154,18 +154,18 @@ def process_advantages(
 ) -> Tensor:
     """One advantage per token: DeepSeekMath, section 4.1.3.
 
-    The step rewards of the whole group are pooled and normalised together, r~ = (r - mean(R)) / std(R); a token's
-    advantage is the sum of the normalised rewards of the steps that end on it or later,
+    The step rewards of the whole group are pooled and normalized together, r~ = (r - mean(R)) / std(R); a token's
+    advantage is the sum of the normalized rewards of the steps that end on it or later,
     A[i, t] = sum of r~[i, j] over the steps j with step_tokens[i, j] >= t.
 
     Args:
         step_rewards: (B, S) rewards of at most S steps a row.
         step_tokens: (B, S) index in ``[0, length)`` of the token that ends the step.
         step_mask: (B, S) True where there is a step.
-        scored: (B,) as above; an unscored row's steps stay out of the pool.
+        scored: (B,) as above; the steps of unscored rows do not enter the pool.
         length: T, tokens of the longest completion.
-        credit: ``sum`` as above; ``mean`` of the same rewards, so that many steps are no larger than few; ``min``, the
-            worst step still to come (PURE, Cheng et al. 2025).
+        credit: ``sum`` as above; ``mean`` of the same rewards, so that more steps do not add up to more; ``min``, the
+            lowest of them (PURE, Cheng et al. 2025).
 
     Returns:
         (B, T) advantages, float64; 0 after a row's last step.
@@ -175,7 +175,7 @@ def process_advantages(
     index = step_tokens.where(mask, 0)
     zeros = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
     if credit == "min":
-        lowest = zeros.fill_(torch.inf).scatter_reduce_(1, index, steps.where(mask, torch.inf), "amin")
+        lowest = torch.full_like(zeros, torch.inf).scatter_reduce(1, index, steps.where(mask, torch.inf), "amin")
         remaining = lowest.flip(1).cummin(1).values.flip(1)
         return remaining.where(remaining.isfinite(), 0.0)
     remaining = _suffix_sums(zeros.scatter_add(1, index, steps))
@@ -217,7 +217,7 @@ def _normalize(
 
 
 def _equal(pools: Tensor, present: Tensor) -> Tensor:
-    """(P, 1, 1) True for pools whose values are all equal, or that hold fewer than two."""
+    """(P, 1, 1) True for pools with fewer than two values, or with equal values (see ``grpo_env.equality``)."""
     high = pools.where(present, -torch.inf).amax((1, 2), keepdim=True)
     low = pools.where(present, torch.inf).amin((1, 2), keepdim=True)
     size = torch.maximum(high.abs(), low.abs()).clamp(min=1.0)

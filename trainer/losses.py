@@ -1,4 +1,4 @@
-"""The loss, token by token: clipped policy gradient, KL penalty, and how tokens become one number.
+"""The loss per token: clipped policy gradient, KL penalty, and the aggregation of tokens into a scalar.
 
 Shapes are (B, T): B rows, T completion tokens. Log-probabilities are nats in float32; masks are True where a token
 counts.
@@ -13,25 +13,25 @@ from .config import Aggregation, ImportanceLevel, KLEstimator, Surrogate
 
 
 def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: ImportanceLevel) -> Tensor:
-    """(B, T) ratios of the policy to the one that sampled.
+    """(B, T) ratios of the policy's probabilities to those of the policy that sampled.
 
-    ``token``: r = exp(logp - old_logp), PPO's and DeepSeekMath's. ``sequence``: every token has the value of its row's
-    geometric mean, s = exp(mean over the row of logp - old_logp), and the gradient s * grad logp of its own token:
-    GSPO-token (Zheng et al. 2025, equations 7 and 14), which with equal advantages in a row is GSPO.
+    ``token``: r = exp(logp - old_logp), as in PPO and DeepSeekMath. ``sequence``: all tokens of a row have the value of
+    its geometric mean, s = exp(mean over the row of logp - old_logp), and each the gradient s * grad logp: GSPO-token
+    (Zheng et al. 2025, equations 7 and 14), which for equal advantages within a row is GSPO.
     """
     log_ratio = logp - old_logp
     if level == "sequence":
-        kept = log_ratio.detach().where(completion_mask, 0.0)
-        mean = kept.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
+        masked = log_ratio.detach().where(completion_mask, 0.0)
+        mean = masked.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
         log_ratio = mean + logp - logp.detach()
     return log_ratio.exp()
 
 
-def tis_weight(old_logp: Tensor, sampler_logp: Tensor, clip: float) -> Tensor:
-    """(B, T) weights min(exp(old_logp - sampler_logp), clip), without gradient: truncated importance sampling, for
-    tokens that came from a sampler whose probabilities are not quite the trainer's (Yao et al. 2025).
+def tis_weight(old_logp: Tensor, sampler_logp: Tensor, cap: float) -> Tensor:
+    """(B, T) weights min(exp(old_logp - sampler_logp), cap), without gradient: truncated importance sampling, for a
+    sampler whose probabilities differ slightly from the trainer's (Yao et al. 2025).
     """
-    return (old_logp - sampler_logp).detach().exp().clamp(max=clip)
+    return (old_logp - sampler_logp).detach().exp().clamp(max=cap)
 
 
 def policy_loss(
@@ -44,13 +44,13 @@ def policy_loss(
     clip_high: float,
     dual_clip: float | None = None,
 ) -> Tensor:
-    """What is minimised, per token. At ratio 1 the gradient of each is -A times the gradient of logp.
+    """The loss to minimize, per token. At ratio 1, the gradient of each surrogate is -A times the gradient of logp.
 
     ``ppo``: -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), Schulman et al. 2017, equation 7; DeepSeekMath,
     equation 3; two bounds as in DAPO (Yu et al. 2025, equation 10). With ``dual_clip`` c > 1 it is at most -c A where
-    A < 0 (Ye et al. 2020, equation 5), so that no single token of a large ratio pulls without bound.
-    ``cispo``: -clip(r).detach() A logp, so that clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025,
-    equation 4). ``reinforce``: -A logp, no ratio at all (Williams 1992).
+    A < 0 (Ye et al. 2020, equation 5), which bounds the loss of tokens with large ratios.
+    ``cispo``: -clip(r).detach() A logp, so clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025, equation 4).
+    ``reinforce``: -A logp, without a ratio (Williams 1992).
     """
     if surrogate == "reinforce":
         return -advantages * logp
@@ -72,7 +72,7 @@ def clipped(
     clip_high: float,
     dual_clip: float | None = None,
 ) -> Tensor:
-    """True for tokens that the clip changes: for ``ppo`` they have no gradient, for ``cispo`` a bounded one."""
+    """(B, T) True for clipped tokens: under ``ppo`` they have no gradient, under ``cispo`` a bounded one."""
     if surrogate == "reinforce":
         return torch.zeros_like(ratio, dtype=torch.bool)
     above, below = ratio > 1 + clip_high, ratio < 1 - clip_low
@@ -85,8 +85,8 @@ def clipped(
 def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor:
     """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (Schulman 2020).
 
-    With d = ref_logp - logp: k1 = -d, unbiased and noisy; k2 = d^2 / 2, biased, but its gradient is the KL's own;
-    k3 = exp(d) - d - 1, unbiased and never negative: DeepSeekMath, equation 4.
+    With d = ref_logp - logp: k1 = -d, unbiased, high variance; k2 = d^2 / 2, biased, but its gradient is that of the
+    KL; k3 = exp(d) - d - 1, unbiased and never negative: DeepSeekMath, equation 4.
     """
     d = ref_logp - logp
     if estimator == "k1":
@@ -97,23 +97,22 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor
 
 
 def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
-    """Sum (B, T) token losses into a scalar; ``denominator`` comes from ``denominators`` over *all* rows.
+    """Sum (B, T) token losses into a scalar and divide by ``denominator``, which is that of *all* rows of the step.
 
-    So parts of a batch, each aggregated with the whole batch's denominator, add up to the whole batch's loss.
-    ``sequence`` divides every row by its own length first (DeepSeekMath, equation 3); ``token`` and ``constant``
-    only differ in the denominator.
+    The losses of micro-batches therefore add up to the loss of the batch. ``sequence`` first divides every row by its
+    length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only.
     """
-    kept = per_token.where(completion_mask, 0.0)
+    masked = per_token.where(completion_mask, 0.0)
     if mode == "sequence":
-        kept = kept / completion_mask.sum(1, keepdim=True).clamp(min=1)
-    return kept.sum() / denominator
+        masked = masked / completion_mask.sum(1, keepdim=True).clamp(min=1)
+    return masked.sum() / denominator
 
 
 def denominators(lengths: Tensor, mode: Aggregation, max_new_tokens: int) -> float:
-    """What ``aggregate`` divides by, for rows of these completion lengths (all rows of the step that count).
+    """The denominator of ``aggregate``; ``lengths`` are the completion lengths of all rows of the step that count.
 
     ``token``: the number of tokens (DAPO, equation 12); ``sequence``: the number of rows (DeepSeekMath, equation
-    3); ``constant``: rows x ``max_new_tokens``, so that no length enters at all (Dr. GRPO, Liu et al. 2025).
+    3); ``constant``: rows x ``max_new_tokens``, independent of the lengths (Dr. GRPO, Liu et al. 2025).
     """
     if mode == "token":
         return float(lengths.sum())

@@ -1,4 +1,4 @@
-"""What a preset sets, by paper and equation."""
+"""The settings of each preset, by paper and equation."""
 
 from __future__ import annotations
 
@@ -64,4 +64,4 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kl.coef": 0.0,
     },
 }
-"""What each preset sets. An explicit setting wins over the preset, the preset over the field's default."""
+"""Explicit settings take precedence over a preset, a preset over the defaults."""

@@ -16,10 +16,10 @@ Decode = Callable[[Sequence[int]], str]
 
 
 def token_ends(decode: Decode, ids: Sequence[int]) -> list[int]:
-    """Characters of ``decode(ids)`` that are complete after each token; never decreasing, the last is all of them.
+    """Number of characters of ``decode(ids)`` that are complete after each token: non-decreasing, finally all.
 
-    A character whose bytes are spread over several tokens is complete with the last of them. A token that decodes
-    to nothing, such as the end token, repeats its predecessor's number.
+    A character whose bytes span several tokens is complete with the last of them. A token that decodes to nothing, such
+    as the end token, repeats the number before it.
     """
     text = decode(ids)
     pieces = [decode([token]) for token in ids]

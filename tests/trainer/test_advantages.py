@@ -132,7 +132,7 @@ def process(steps: list[list[tuple[int, float]]], length: int, group_size: int |
 
 
 # The steps of the first answer end at its 5th and 11th token: 0.2 and 0.9; those of the second are -0.1 and 0.4.
-# Mean 0.35, population variance 0.1325; normalised -0.4121, 1.5110, -1.2362, 0.1374.
+# Mean 0.35, population variance 0.1325; normalized -0.4121, 1.5110, -1.2362, 0.1374.
 WORKED = [[(4, 0.2), (10, 0.9)], [(3, -0.1), (8, 0.4)]]
 
 
@@ -144,7 +144,7 @@ def test_process_worked_example() -> None:
     close([got[1][token - 1] for token in (1, 4, 5, 9, 10)], [-1.0989, -1.0989, 0.1374, 0.1374, 0.0])
 
 
-def test_process_scale_none_only_centres() -> None:
+def test_process_scale_none_only_centers() -> None:
     got = process([[(0, 1.0)], [(1, 0.0), (2, 0.5)]], 3, scale="none")
     close(got[0], [0.5, 0, 0], 1e-12)
     close(got[1], [-0.5 + 0.0, -0.5 + 0.0, 0.0], 1e-12)
@@ -204,7 +204,7 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
     ],
 )
 def test_process_credit_by_hand(credit: str, first: list[float], second: list[float]) -> None:
-    """Rewards 1.5 and 0.4, -0.1 and 0.2 with mean 0.5: centred 1.0 and -0.1, -0.6 and -0.3."""
+    """Rewards 1.5 and 0.4, -0.1 and 0.2 with mean 0.5: centered 1.0 and -0.1, -0.6 and -0.3."""
     got = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", credit=credit)
     close(got[0], first, 1e-6)
     close(got[1], second, 1e-6)
@@ -229,7 +229,7 @@ def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]
             assert got[row][token] == pytest.approx(expected, abs=1e-5)
 
 
-def test_padding_with_average_steps_pays_by_sum_and_not_by_mean() -> None:
+def test_padding_with_average_steps_raises_the_sum_but_not_the_mean() -> None:
     """Ten true but useless steps in one completion: the sum grows with their number, the mean does not."""
     short, padded = [(0, 1.0)], [(n, 1.0) for n in range(10)]
     wrong = [(0, 0.0)]
@@ -249,7 +249,7 @@ def test_decoupled_advantages_by_hand() -> None:
     close(decoupled_advantages(parts, weights, scored, 2, std="population").tolist(), expected, 1e-12)
 
 
-def test_decoupled_advantages_tell_apart_what_has_the_same_total() -> None:
+def test_decoupled_advantages_differ_for_equal_totals_of_different_parts() -> None:
     parts = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     scored = torch.ones(4, dtype=torch.bool)
     total = outcome_advantages(parts.sum(1), scored, 4)

@@ -24,7 +24,7 @@ from grpo_env.trainer.rollout import ScoredRollout
 @verifier("test_has_letter")
 @dataclass(frozen=True)
 class HasLetter(Verifier):
-    """1 for a text with the letter; examples whose answer is 4 cannot be judged."""
+    """1 for a text with the letter; examples whose answer is 4 cannot be rollouts."""
 
     letter: str = "t"
 
@@ -35,7 +35,7 @@ class HasLetter(Verifier):
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])
-def test_pass_at_k_is_the_share_of_subsets_with_a_right_one(samples: int) -> None:
+def test_pass_at_k_is_the_fraction_of_subsets_with_a_correct_completion(samples: int) -> None:
     for correct in range(samples + 1):
         right = [True] * correct + [False] * (samples - correct)
         for k in range(1, samples + 1):

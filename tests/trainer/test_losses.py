@@ -60,7 +60,7 @@ def test_clip_table(advantage: float, values: list[float], flows: list[bool]) ->
     assert cut == [not flow for flow in flows]
 
 
-def test_the_two_bounds_are_two() -> None:
+def test_the_two_clip_bounds_are_independent() -> None:
     assert surrogate([1.25], 1.0, clip_low=0.2, clip_high=0.28)[1] == [True]
     assert surrogate([1.25], 1.0, clip_low=0.28, clip_high=0.2)[1] == [False]
     assert surrogate([0.75], -1.0, clip_low=0.2, clip_high=0.28)[1] == [False]
@@ -158,7 +158,7 @@ def test_the_ratio_of_a_sequence_is_its_geometric_mean() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
-def test_with_the_ratio_the_kl_gradient_of_older_samples_is_that_of_the_kl(estimator: str) -> None:
+def test_with_bias_correction_the_gradient_of_older_samples_is_that_of_the_kl(estimator: str) -> None:
     """Over all tokens of a small vocabulary: the expectation under the sampler of ratio x k3 (or k1) is the KL."""
     z = torch.tensor([0.3, -0.2, 0.9], dtype=torch.float64, requires_grad=True)
     ref, old = torch.tensor([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]], dtype=torch.float64).log()
@@ -171,7 +171,7 @@ def test_with_the_ratio_the_kl_gradient_of_older_samples_is_that_of_the_kl(estim
     assert not torch.allclose(plain, true, atol=1e-3)
 
 
-def test_the_entropy_has_its_own_gradient_where_one_is_asked_for() -> None:
+def test_the_entropy_has_a_gradient_only_on_request() -> None:
     z = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
     _, entropy = of_logits(z, torch.tensor([0]), 1.0, True)
     (gradient,) = torch.autograd.grad(entropy.sum(), z)
@@ -234,7 +234,7 @@ def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
     assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, whole).item())
 
 
-def test_weights_against_the_rollout_logprob_gap() -> None:
+def test_truncated_importance_weights() -> None:
     old = torch.tensor([0.5, 0.1, 0.6, 1.0, 1.0], dtype=torch.float64).log().requires_grad_()
     sampler = torch.tensor([0.4, 0.2, 0.2, 1.0, 0.0], dtype=torch.float64).log()
     weights = tis_weight(old, sampler, 2.0)

@@ -46,7 +46,7 @@ def rows(run: Path, kind: str) -> list[dict]:
     return [row for row in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if row["kind"] == kind]
 
 
-def test_a_run_trains_on_all_and_reports_each(mixed, tmp_path: Path) -> None:
+def test_a_run_trains_on_all_tasks_and_reports_each(mixed, tmp_path: Path) -> None:
     result = train(str(mixed()), run_dir=tmp_path / "run")
     for row in [*rows(tmp_path / "run", "eval"), *rows(tmp_path / "run", "train")]:
         low, high = sorted((row["vowels/accuracy"], row["letters/accuracy"]))
@@ -60,7 +60,7 @@ def test_a_run_trains_on_all_and_reports_each(mixed, tmp_path: Path) -> None:
     assert {sample["task"] for sample in samples} <= {"vowels", "letters"}
 
 
-def test_it_goes_on_to_the_same_weights(mixed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_mixture_reaches_the_same_weights(mixed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run folder holds the tasks in full: their files are gone."""
     file = mixed(curriculum={"mode": "pass_rate"})
     train(str(file), run_dir=tmp_path / "whole")
@@ -89,7 +89,7 @@ def stop_at(last: int):
 
 
 @pytest.mark.parametrize("count", [4, 10, 16])
-def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
+def test_prompts_are_divided_by_weight(make_task, count: int) -> None:
     tasks = [make_task(), *(make_task({"repetition": {"n": 1}}) for _ in range(2))]
     pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
     total: Counter[int] = Counter()
@@ -105,7 +105,7 @@ def test_prompts_are_shared_by_weight(make_task, count: int) -> None:
         assert total[number] / (200 * count) == pytest.approx(weight / 7.5, abs=0.02)
 
 
-def test_each_task_is_judged_by_its_own_verifier_and_schedules(make_task) -> None:
+def test_each_task_is_scored_by_its_own_verifier_and_schedules(make_task) -> None:
     pools = [
         PromptSampler(make_task(), 1.0, TrainConfig()),
         PromptSampler(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig()),
@@ -114,30 +114,30 @@ def test_each_task_is_judged_by_its_own_verifier_and_schedules(make_task) -> Non
         assert verifier == task.verifier.at(0)
 
 
-def test_one_task_is_taken_as_if_there_were_no_mixture(make_task) -> None:
+def test_a_mixture_of_one_task_samples_like_the_task(make_task) -> None:
     task = make_task()
     pool = PromptSampler(task, 7.0, TrainConfig())
     assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == pool.take(3, 5, "1")
     assert Mixture.of(task).resolved() == task.resolved()
 
 
-def test_means_of_each_task_stand_beside_those_of_all() -> None:
-    judged = [
+def test_summaries_have_means_of_each_task_and_of_all() -> None:
+    scored_rows = [
         ScoredRollout(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
         for task, reward, right in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
     ]
-    means = summarize(judged)
+    means = summarize(scored_rows)
     assert (means["accuracy"], means["one/accuracy"], means["two/accuracy"]) == (0.5, 1.0, pytest.approx(1 / 3))
     assert (means["reward"], means["one/reward"], means["two/reward"]) == (0.4375, 1.0, 0.25)
-    assert not any("/" in name for name in summarize(judged[1:]))
+    assert not any("/" in name for name in summarize(scored_rows[1:]))
 
 
-def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:
+def test_parts_of_different_tasks_are_normalized_separately(policy) -> None:
     """Each group by itself is as it would be alone, up to the scale of the batch that comes last."""
     values = {"one": [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], "two": [(0.0,), (3.0,), (1.0,)]}
     weights = {"one": (1.0, 0.5), "two": (2.0,)}
 
-    def judged(*tasks: str) -> list[ScoredRollout]:
+    def scored_rows(*tasks: str) -> list[ScoredRollout]:
         return [
             ScoredRollout(
                 None,
@@ -150,9 +150,9 @@ def test_parts_of_different_tasks_are_normalised_apart(policy) -> None:
         ]
 
     config = with_settings(TrainConfig(), group_size=3, advantage={"normalize": "parts"})
-    both = token_advantages(policy, judged("one", "two"), config)[:, 0]
+    both = token_advantages(policy, scored_rows("one", "two"), config)[:, 0]
     for part, task in ((both[:3], "one"), (both[3:], "two")):
-        alone = token_advantages(policy, judged(task), config)[:, 0]
+        alone = token_advantages(policy, scored_rows(task), config)[:, 0]
         torch.testing.assert_close(part / part.norm(), alone / alone.norm())
 
 

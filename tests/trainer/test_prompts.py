@@ -26,7 +26,7 @@ def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
     return PromptSampler(task, 1.0, config)
 
 
-def test_easy_ones_come_first_and_all_of_them_in_the_end() -> None:
+def test_easy_examples_come_first_and_finally_all() -> None:
     levels = [7, 1, 5, 3, 8, 2, 6, 4]
     found = pool(SCHEDULE, levels)
     for step, share in [(0, 0.25), (2, 0.4), (5, 0.625), (10, 1.0), (40, 1.0)]:
@@ -53,7 +53,7 @@ def test_a_step_has_no_example_twice_while_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("level", [None, "hard", True, float("nan")])
-def test_a_difficulty_that_is_no_number_is_named(level: object) -> None:
+def test_a_difficulty_that_is_not_a_number_is_an_error(level: object) -> None:
     with pytest.raises(UsageError, match=r"t\.yaml: curriculum.difficulty=level: example 1 has .*a number is needed"):
         pool(SCHEDULE, [1, level])
 
@@ -63,7 +63,7 @@ def judged(id: str, *right: float | None, task: str = "t") -> list[ScoredRollout
     return [ScoredRollout(Example(id), rollout, Score(0.0), value, task) for value in right]
 
 
-def test_what_is_mastered_comes_seldom() -> None:
+def test_examples_with_a_high_pass_rate_are_rare() -> None:
     found = pool(RATE, [None] * 4)
     found.update_rates([*judged("0", 1.0, 1.0), *judged("1", 1.0, 0.0), *judged("2", 0.0, None)])
     assert found.rates == {"0": 1.0, "1": 0.5, "2": 0.0}
@@ -73,7 +73,7 @@ def test_what_is_mastered_comes_seldom() -> None:
         assert drawn[id] / 4000 == pytest.approx(weight / sum(weights.values()), abs=0.03)
 
 
-def test_only_its_own_task_and_only_when_asked_for() -> None:
+def test_pass_rates_are_of_the_own_task_and_only_for_the_pass_rate_curriculum() -> None:
     found = pool(RATE, [None] * 2)
     found.update_rates(judged("0", 1.0, task="other"))
     found.update_rates(judged("1", None))
@@ -83,7 +83,7 @@ def test_only_its_own_task_and_only_when_asked_for() -> None:
     assert plain.rates == {}
 
 
-def test_the_last_group_counts() -> None:
+def test_the_pass_rate_is_that_of_the_last_group() -> None:
     found = pool(RATE, [None] * 2)
     found.update_rates(judged("0", 1.0))
     found.update_rates(judged("0", 0.0, 0.5))

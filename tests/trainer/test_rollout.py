@@ -21,19 +21,19 @@ from grpo_env.trainer.run.checkpoint import RunFolder
 from .shortcuts import roll_out, with_settings
 
 
-@verifier("test_telling")
+@verifier("test_informative")
 @dataclass(frozen=True)
-class Telling(Verifier):
+class Informative(Verifier):
     """1 for texts whose letters add up to an even number, but 1 for every text of most examples."""
 
     every: int = 2
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         even = sum(map(ord, completion.text)) % 2 == 0
-        return Score(float(even or not telling(example, self.every)))
+        return Score(float(even or not is_informative(example, self.every)))
 
 
-def telling(example: Example, every: int = 2) -> bool:
+def is_informative(example: Example, every: int = 2) -> bool:
     return every > 0 and int(example.answer or 0) // 2 % every == 0
 
 
@@ -41,14 +41,14 @@ CONFIG = TrainConfig(
     prompts_per_step=3,
     group_size=8,
     sampling={"max_new_tokens": 6},
-    dynamic_sampling={"part": "test_telling", "max_rounds": 4},
+    dynamic_sampling={"part": "test_informative", "max_rounds": 4},
 )
 
 
 @pytest.fixture
 def fill(policy: Policy, make_task):
     def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
-        task = make_task({"test_telling": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
+        task = make_task({"test_informative": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         config = with_settings(CONFIG, **changes)
         sampler, groups = PromptSampler(task, 1.0, config), GroupSelection(config, 1)
         while groups.missing:
@@ -60,53 +60,53 @@ def fill(policy: Policy, make_task):
     return call
 
 
-def rollouts(judged: list[ScoredRollout]) -> list[tuple[str, list[int]]]:
-    return [(one.example.id, one.rollout.ids) for one in judged]
+def tokens(rollouts: list[ScoredRollout]) -> list[tuple[str, list[int]]]:
+    return [(row.example.id, row.rollout.ids) for row in rollouts]
 
 
-def test_without_a_part_nothing_is_sampled_again(fill) -> None:
-    batch, tried = fill(dynamic_sampling={"part": None})
-    assert batch == tried
+def test_without_a_part_there_is_one_round(fill) -> None:
+    batch, sampled = fill(dynamic_sampling={"part": None})
+    assert batch == sampled
     assert len(batch) == 24
 
 
-def test_groups_that_tell_nothing_give_way(fill) -> None:
+def test_uniform_groups_are_replaced(fill) -> None:
     again = 0
     for step in range(4):
-        batch, tried = fill(step)
-        first = rollouts(fill(step, dynamic_sampling={"part": None})[0])
-        assert all(one in rollouts(tried) for one in first)
-        again += len(tried) > len(first)
+        batch, sampled = fill(step)
+        first = tokens(fill(step, dynamic_sampling={"part": None})[0])
+        assert all(row in tokens(sampled) for row in first)
+        again += len(sampled) > len(first)
         # test_vowels differs within every group: only the named part counts.
-        groups = [batch[at : at + 8] for at in range(0, 24, 8)]
-        told = [len({one.score.part("test_telling").value for one in group}) > 1 for group in groups]
-        assert told == [telling(group[0].example) for group in groups]
-        assert told == sorted(told, reverse=True)
-        assert all(told) == (sum(telling(one.example) for one in tried[::8]) >= 3)
+        groups = [batch[start : start + 8] for start in range(0, 24, 8)]
+        informative = [len({row.score.part("test_informative").value for row in group}) > 1 for group in groups]
+        assert informative == [is_informative(group[0].example) for group in groups]
+        assert informative == sorted(informative, reverse=True)
+        assert all(informative) == (sum(is_informative(row.example) for row in sampled[::8]) >= 3)
     assert again
 
 
 def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
-    once, again, later = (rollouts(fill(step)[1]) for step in (2, 2, 3))
+    once, again, later = (tokens(fill(step)[1]) for step in (2, 2, 3))
     assert once == again != later
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_rounds_are_bounded(fill, rounds: int) -> None:
-    tried = [len(fill(step, dynamic_sampling={"max_rounds": rounds})[1]) for step in range(4)]
-    assert 24 * rounds < max(tried) <= 24 * (1 + rounds)
+    sampled = [len(fill(step, dynamic_sampling={"max_rounds": rounds})[1]) for step in range(4)]
+    assert 24 * rounds < max(sampled) <= 24 * (1 + rounds)
 
 
-def test_when_nothing_tells_the_first_groups_stay(fill) -> None:
-    batch, tried = fill(every=0, dynamic_sampling={"max_rounds": 2})
-    assert len(tried) == 3 * len(batch)
-    assert batch == tried[:24]
+def test_without_informative_groups_the_first_groups_fill_the_batch(fill) -> None:
+    batch, sampled = fill(every=0, dynamic_sampling={"max_rounds": 2})
+    assert len(sampled) == 3 * len(batch)
+    assert batch == sampled[:24]
 
 
 def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
-    task = make_task({"test_telling": {"weight": 1.0}})
+    task = make_task({"test_informative": {"weight": 1.0}})
     run = train(
-        task, run_dir=tmp_path / "run", dynamic_sampling={"part": "test_telling"}, eval={"every": 0}, group_size=4
+        task, run_dir=tmp_path / "run", dynamic_sampling={"part": "test_informative"}, eval={"every": 0}, group_size=4
     )
     rows = [row for row in RunFolder(run.run_dir).metrics() if row["kind"] == "train"]
     assert max(row["groups_sampled"] for row in rows) > 3
@@ -129,14 +129,14 @@ def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: P
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
     task = make_task()
     prompts = [Prompt(task, Lengths(), example) for example in task.examples("train")]
-    judged = roll_out(policy, prompts, 3, max_new_tokens=30, temperature=1.0, seed="0")
-    assert [one.example.id for one in judged] == [example.id for example in task.examples("train") for _ in range(3)]
-    assert all(one.score.value == len(one.rollout.ids) for one in judged)
-    assert all(one.score.explanation == one.example.id for one in judged)
+    scored = roll_out(policy, prompts, 3, max_new_tokens=30, temperature=1.0, seed="0")
+    assert [row.example.id for row in scored] == [example.id for example in task.examples("train") for _ in range(3)]
+    assert all(row.score.value == len(row.rollout.ids) for row in scored)
+    assert all(row.score.explanation == row.example.id for row in scored)
     assert threads == {kind is BatchVerifier}
 
 
-def test_an_unknown_part_is_named(make_task, tmp_path) -> None:
+def test_an_unknown_part_is_an_error(make_task, tmp_path) -> None:
     with pytest.raises(
         UsageError, match=r"dynamic_sampling.part=vowels: no such part of the reward .*did you mean 'test_vowels'"
     ):

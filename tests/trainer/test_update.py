@@ -54,14 +54,14 @@ def sampler_logp(token: int) -> float:
     return -0.1 * token  # as far from the model's as would be hard to overlook
 
 
-def judged(policy: Policy, rows=None, **score) -> list[ScoredRollout]:
-    found = []
+def scored(policy: Policy, rows=None, **score) -> list[ScoredRollout]:
+    result = []
     for prompt, ids, reward in rows or ROWS:
         finish = "stop" if ids[-1] == 0 else "length"
         rollout = Rollout(prompt, ids, policy.decode(ids), finish, list(map(sampler_logp, ids)))
         status = "scored" if reward is not None else "error"
-        found.append(ScoredRollout(EXAMPLE, rollout, Score(reward, status, **score)))
-    return found
+        result.append(ScoredRollout(EXAMPLE, rollout, Score(reward, status, **score)))
+    return result
 
 
 def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, reference=None) -> torch.Tensor:
@@ -108,6 +108,17 @@ def hand_advantages() -> list[float]:
     return found
 
 
+def test_wrong_shapes_and_types_are_errors(policy: Policy) -> None:
+    batch = packed(policy, scored(policy), CONFIG)
+    (micro,) = batch.micro_batches
+    with pytest.raises(ValueError, match=r"advantages: expected torch.float32 of shape \(6, 8\), got .* \(6, 7\)"):
+        replace(micro, advantages=micro.advantages[:, 1:])
+    with pytest.raises(ValueError, match=r"completion_mask: expected torch\.bool"):
+        replace(micro, completion_mask=micro.completion_mask.float())
+    with pytest.raises(ValueError, match=r"lengths: expected torch\.int64"):
+        replace(batch, lengths=batch.lengths.float())
+
+
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, temperature: float) -> None:
@@ -119,7 +130,9 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
     }[mode]
     expected = reinforce_gradient(policy, ROWS, hand_advantages(), weights, temperature)
     got = gradient(
-        policy, judged(policy), with_settings(CONFIG, loss={"aggregation": mode}, sampling={"temperature": temperature})
+        policy,
+        scored(policy),
+        with_settings(CONFIG, loss={"aggregation": mode}, sampling={"temperature": temperature}),
     )
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
     assert expected.abs().max() > 1e-3
@@ -130,8 +143,8 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
 def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, tokens: int) -> None:
     config = with_settings(CONFIG, loss={"aggregation": mode}, kl={"coef": 0.1})
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
-    whole = gradient(policy, judged(policy), config, reference)
-    split = gradient(policy, judged(policy), with_settings(config, engine={"micro_batch_tokens": tokens}), reference)
+    whole = gradient(policy, scored(policy), config, reference)
+    split = gradient(policy, scored(policy), with_settings(config, engine={"micro_batch_tokens": tokens}), reference)
     torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
 
 
@@ -169,14 +182,14 @@ def test_packing_fills_the_budget() -> None:
 
 def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
     order = [2, 0, 1, 4, 5, 3]
-    moved = gradient(policy, judged(policy, [ROWS[place] for place in order]), CONFIG)
-    torch.testing.assert_close(moved, gradient(policy, judged(policy), CONFIG), atol=1e-6, rtol=1e-4)
+    moved = gradient(policy, scored(policy, [ROWS[place] for place in order]), CONFIG)
+    torch.testing.assert_close(moved, gradient(policy, scored(policy), CONFIG), atol=1e-6, rtol=1e-4)
 
 
 def test_a_constant_added_to_a_groups_rewards_does_not_change_the_gradient(policy: Policy) -> None:
     shifted = [(prompt, ids, reward + 7) for prompt, ids, reward in ROWS[:3]] + ROWS[3:]
-    got = gradient(policy, judged(policy, shifted), CONFIG)
-    torch.testing.assert_close(got, gradient(policy, judged(policy), CONFIG), atol=1e-6, rtol=1e-4)
+    got = gradient(policy, scored(policy, shifted), CONFIG)
+    torch.testing.assert_close(got, gradient(policy, scored(policy), CONFIG), atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
@@ -185,24 +198,24 @@ def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str)
     more = []
     for group in (ROWS[:3], ROWS[3:]):
         more += [*group, (group[0][0], [90, 91, 92, 93], None)]
-    got = gradient(policy, judged(policy, more), with_settings(config, group_size=4))
-    torch.testing.assert_close(got, gradient(policy, judged(policy), config), atol=1e-6, rtol=1e-4)
+    got = gradient(policy, scored(policy, more), with_settings(config, group_size=4))
+    torch.testing.assert_close(got, gradient(policy, scored(policy), config), atol=1e-6, rtol=1e-4)
 
 
 def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS[3:]]
-    batch = packed(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
+    batch = packed(policy, scored(policy, ROWS[:3] + uniform), CONFIG)
     assert batch.uniform_groups == 1
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 3
     advantages = [*hand_advantages()[:3], 0, 0, 0]
     expected = reinforce_gradient(policy, ROWS, advantages, [1 / 22] * 6)
-    got = gradient(policy, judged(policy, ROWS[:3] + uniform), CONFIG)
+    got = gradient(policy, scored(policy, ROWS[:3] + uniform), CONFIG)
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
 
 
 def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS]
-    batch = packed(policy, judged(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
+    batch = packed(policy, scored(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
     assert batch.uniform_groups == 2
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
 
@@ -212,12 +225,12 @@ def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Poli
     expected = reinforce_gradient(
         policy, [ROWS[row] for row in kept], [hand_advantages()[row] for row in kept], [1 / 6] * 2
     )
-    got = gradient(policy, judged(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
+    got = gradient(policy, scored(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
 
 
 def test_micro_batch_masks(policy: Policy) -> None:
-    (micro,) = packed(policy, judged(policy), CONFIG).micro_batches
+    (micro,) = packed(policy, scored(policy), CONFIG).micro_batches
     by_length = [sorted(group, key=lambda row: len(row[1])) for group in (ROWS[3:], ROWS[:3])]
     rows = [*by_length[0], *by_length[1]]  # the second group is shorter
     assert micro.prompts == [prompt for prompt, _, _ in rows]
@@ -233,7 +246,7 @@ def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
     with torch.no_grad():
         for weight in policy.model.parameters():
             weight.add_(torch.randn_like(weight) * 0.05)
-    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    uniform = scored(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
     config = with_settings(
         CONFIG, kl={"coef": 1.0, "estimator": "k2"}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
@@ -248,10 +261,10 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
         optimizer={"updates_per_step": 4, "learning_rate": 3e-2, "lr_schedule": "constant"},
         loss={"clip_low": 0.0, "clip_high": 0.0},
     )
-    stats = one_step(policy, judged(policy), config)
+    stats = one_step(policy, scored(policy), config)
     assert stats.clip_fraction > 0.5  # ratios have left 1, and the clip has no width
     once = with_settings(config, optimizer={"updates_per_step": 1})
-    stats = one_step(policy, judged(policy), once)
+    stats = one_step(policy, scored(policy), once)
     assert stats.clip_fraction == 0
 
 
@@ -262,17 +275,17 @@ def test_gradient_of_truncated_importance_sampling(policy: Policy, temperature: 
     config = with_settings(
         CONFIG, sampling={"temperature": temperature}, engine={"micro_batch_tokens": tokens}, loss={"tis_cap": 2.0}
     )
-    got = gradient(policy, judged(policy), config)
+    got = gradient(policy, scored(policy), config)
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
     for other in (None, 50.0):
         without = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, other)
         assert (got - without).norm() > 0.1 * got.norm()  # tokens are on both sides of the bound
 
 
-def test_weights_against_the_gap_leave_penalty_bonus_and_skipped_rows_as_they_are(policy: Policy) -> None:
+def test_importance_weights_do_not_affect_penalty_bonus_and_skipped_rows(policy: Policy) -> None:
     reference = policy.snapshot()
     reference["model.embed_tokens.weight"] *= 1.5
-    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    uniform = scored(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
     config = with_settings(CONFIG, kl={"coef": 0.1}, loss={"entropy_coef": 0.1})
     plain, weighted = (
         gradient(policy, uniform, with_settings(config, loss={"tis_cap": clip}), reference) for clip in (None, 2.0)
@@ -280,14 +293,14 @@ def test_weights_against_the_gap_leave_penalty_bonus_and_skipped_rows_as_they_ar
     assert plain.norm() > 1e-2
     assert torch.equal(plain, weighted)
 
-    mixed = judged(policy, ROWS[:3]) + uniform[3:]
+    mixed = scored(policy, ROWS[:3]) + uniform[3:]
     config = with_settings(CONFIG, loss={"tis_cap": 2.0})
     skipped, passed = (gradient(policy, mixed, with_settings(config, kl={"coef": coef})) for coef in (0.0, 0.1))
     torch.testing.assert_close(skipped, passed, atol=1e-6, rtol=1e-4)
 
 
-def test_weights_against_the_gap_are_those_of_the_first_update(policy: Policy) -> None:
-    (micro,) = packed(policy, judged(policy), CONFIG).micro_batches
+def test_importance_weights_are_those_of_the_first_update(policy: Policy) -> None:
+    (micro,) = packed(policy, scored(policy), CONFIG).micro_batches
     config = with_settings(CONFIG, loss={"tis_cap": 1e6, "clip_low": 1.0, "clip_high": 1e6})
     loss_of(policy, micro, config)
     old = micro.old_logp
@@ -323,7 +336,7 @@ def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: P
             optimizer={"updates_per_step": updates, "learning_rate": 1e-2},
             engine={"micro_batch_tokens": tokens},
         )
-        stats = one_step(policy, judged(policy), config)
+        stats = one_step(policy, scored(policy), config)
         assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
 
 
@@ -336,7 +349,7 @@ def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
     return sums.logprob_gap / sums.tokens
 
 
-def test_the_rollout_logprob_gap_is_nothing_small_or_a_warning(policy: Policy) -> None:
+def test_the_rollout_logprob_gap_distinguishes_rounding_from_errors(policy: Policy) -> None:
     """Of the same computation, of one rounded to bfloat16, and of other distributions."""
     rounded = replace(policy, autocast=torch.bfloat16)
     same, small = (gap(policy, sampler, 1.0) for sampler in (policy, rounded))
@@ -362,32 +375,32 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
     config = with_settings(CONFIG, optimizer={"max_grad_norm": 1e-3, "learning_rate": 1.0, "lr_schedule": "constant"})
     before = torch.cat([weight.detach().flatten().clone() for weight in policy.model.parameters()])
     optimizer = torch.optim.SGD(policy.model.parameters())
-    stats = one_step(policy, judged(policy), config, optimizer)
+    stats = one_step(policy, scored(policy), config, optimizer)
     after = torch.cat([weight.detach().flatten() for weight in policy.model.parameters()])
     assert stats.grad_norm > 1e-3
     assert (after - before).norm().item() == pytest.approx(1e-3, rel=1e-2)
 
 
-def test_optimizer_settings_arrive(policy: Policy) -> None:
+def test_optimizer_settings_apply(policy: Policy) -> None:
     config = with_settings(CONFIG, optimizer={"beta1": 0.8, "beta2": 0.9, "weight_decay": 0.3})
     (group,) = make_optimizer(policy, config.optimizer, config.seed).param_groups
     assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
 
 
 def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
-    plain = gradient(policy, judged(policy), CONFIG)
+    plain = gradient(policy, scored(policy), CONFIG)
     policy.model.activation_checkpointing_enable({"use_reentrant": False})
     policy.model.train()
     calls = []
     layer = policy.model.model.layers[0].input_layernorm
     layer.register_forward_hook(lambda *_: calls.append(1))
-    torch.testing.assert_close(gradient(policy, judged(policy), CONFIG), plain, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(gradient(policy, scored(policy), CONFIG), plain, atol=1e-6, rtol=1e-5)
     assert len(calls) == 2  # once forward, once recomputed
 
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
 def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) -> None:
-    batch = packed(policy, judged(policy), CONFIG)
+    batch = packed(policy, scored(policy), CONFIG)
     batch.micro_batches[0].advantages[0, 0] = poison
     before = copy.deepcopy(policy.model.state_dict())
     optimizer = make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
@@ -438,7 +451,7 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
 def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -> None:
     rows = [
         one._replace(score=replace(one.score, steps=steps_of((1, index % 2))))
-        for index, one in enumerate(judged(policy))
+        for index, one in enumerate(scored(policy))
     ]
     parts = {
         kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind, advantage={"process_weight": 0.5}))
@@ -458,10 +471,10 @@ def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -
     ],
 )
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
-def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], supervision: str) -> None:
+def test_advantage_settings_apply(policy: Policy, change: dict[str, object], supervision: str) -> None:
     rows = [
         one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
-        for index, one in enumerate(judged(policy))
+        for index, one in enumerate(scored(policy))
     ]
     plain, changed = (
         token_advantages(policy, rows, with_settings(CONFIG, supervision=supervision, **more)) for more in ({}, change)
@@ -470,10 +483,10 @@ def test_advantage_settings_arrive(policy: Policy, change: dict[str, object], su
 
 
 @pytest.mark.parametrize("credit", ["mean", "min"])
-def test_the_credit_arrives(policy: Policy, credit: str) -> None:
+def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     rows = [
         one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
-        for index, one in enumerate(judged(policy))
+        for index, one in enumerate(scored(policy))
     ]
     plain = token_advantages(policy, rows, with_settings(CONFIG, supervision="process"))
     assert not torch.allclose(
@@ -483,10 +496,10 @@ def test_the_credit_arrives(policy: Policy, credit: str) -> None:
 
 
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
-def test_truncated_rows_of_reward_zero(policy: Policy, supervision: str) -> None:
+def test_truncated_rows_can_have_reward_zero(policy: Policy, supervision: str) -> None:
     rows = [
         one._replace(score=replace(one.score, steps=steps_of((1, index + 1.0))))
-        for index, one in enumerate(judged(policy))
+        for index, one in enumerate(scored(policy))
     ]
     without = [
         one
@@ -500,9 +513,9 @@ def test_truncated_rows_of_reward_zero(policy: Policy, supervision: str) -> None
     assert not torch.allclose(got, token_advantages(policy, rows, config))
 
 
-def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
+def test_parts_are_normalized_separately(policy: Policy) -> None:
     rows = []
-    for index, one in enumerate(judged(policy)):
+    for index, one in enumerate(scored(policy)):
         parts = (
             Score(float(index % 3 == 0), weight=2.0),
             Score(10.0 * index, weight=0.1),
@@ -535,14 +548,14 @@ def test_parts_are_normalised_by_themselves(policy: Policy) -> None:
         {"kl.bias_correction": True},
     ],
 )
-def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None:
+def test_loss_settings_apply(policy: Policy, change: dict[str, object]) -> None:
     """On samples of older weights each switch gives another gradient."""
     found = []
     for more in ({}, change):
         config = with_settings(CONFIG, kl={"coef": 0.1}, **more)
         reference = policy.snapshot()
         reference["model.embed_tokens.weight"] *= 1.5
-        batch = packed(policy, judged(policy), config)
+        batch = packed(policy, scored(policy), config)
         (micro,) = batch.micro_batches
         generator = torch.Generator().manual_seed(0)
         shift = 0.3 * torch.randn(micro.completion_mask.shape, generator=generator)
@@ -557,7 +570,7 @@ def test_loss_settings_arrive(policy: Policy, change: dict[str, object]) -> None
 
 
 def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
-    uniform = judged(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    uniform = scored(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
     config = with_settings(
         CONFIG, loss={"entropy_coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )

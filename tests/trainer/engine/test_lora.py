@@ -85,8 +85,8 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
         weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
     options = {"max_new_tokens": 6, "seed": "0"}
     examples = task.examples("train")[:2]
-    judged = roll_out(run.policy, make_prompts(task, examples), 4, temperature=1.0, **options)
-    batch = packed(run.policy, judged, run.config)
+    rollouts = roll_out(run.policy, make_prompts(task, examples), 4, temperature=1.0, **options)
+    batch = packed(run.policy, rollouts, run.config)
     assert run.reference is not None
     add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
 

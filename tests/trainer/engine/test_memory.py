@@ -34,8 +34,8 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
             layer.self_attn.attention_dropout = 0.5
         config = TrainConfig(group_size=4, engine={"gradient_checkpointing": recompute})
         options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
-        judged = roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options)
-        batch = packed(policy, judged, config)
+        rollouts = roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options)
+        batch = packed(policy, rollouts, config)
         calls = count_calls(policy.model.model.layers[0].input_layernorm)
         norms.append(update(policy, make_optimizer(policy, config.optimizer, config.seed), batch, config, 0).grad_norm)
         assert calls() == len(batch.micro_batches) * (1 + recompute)
