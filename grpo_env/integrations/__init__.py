@@ -1,5 +1,5 @@
-"""Our tasks in other trainers and evaluators: a file for each, and none of them is a dependency.
+"""Adapters for other trainers and evaluators, one file for each. None of them is a dependency.
 
-A data set written for one of them carries the task's own rows with it (``examples``), so that every one pays the same
-reward for the same text (``verdicts``).
+Data sets written for them contain the task's rows (``formats.packed_example``), so that the same text gets the same
+reward everywhere.
 """

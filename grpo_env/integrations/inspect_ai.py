@@ -1,7 +1,7 @@
-"""A task in Inspect: its examples as samples, its verdict as a scorer. Checked against inspect-ai 0.3.285.
+"""inspect-ai 0.3.285: a task's examples as samples and its verifiers as a scorer.
 
-``task_file`` is an Inspect task as it stands (``inspect eval grpo_env/task_file -T file=sums.yaml``), ``samples`` and
-``verdict`` are for tasks of one's own.
+``task_file`` is a complete Inspect task (``inspect eval grpo_env/task_file -T file=sums.yaml``); ``samples`` and
+``task_scorer`` are for Inspect tasks of your own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from grpo_env.formats.packed_example import COLUMN, Unpacker, pack
 from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import completion, refuse_groups, refuse_schedules, verdicts
+from .scoring import make_completion, refuse_groups, refuse_schedules, score_pairs
 
 _MESSAGES: dict[str, Any] = {
     "system": ChatMessageSystem,
@@ -38,20 +38,20 @@ _REASONS = {"no_answer": "invalid_response_format", "error": "scoring_failed", "
 
 @inspect_task
 def task_file(file: str, split: Split = "eval", limit: int | None = None, part: str | None = None) -> InspectTask:
-    """A task of ours, by name or YAML file, with the first ``limit`` examples of a split. Raises ``UsageError``."""
+    """A task, by name or YAML file, with the first ``limit`` examples of a split. Raises ``UsageError``."""
     loaded = load_task(file)
-    return InspectTask(samples(loaded, split, limit), solver=generate(), scorer=verdict(file, part))
+    return InspectTask(samples(loaded, split, limit), solver=generate(), scorer=task_scorer(file, part))
 
 
 def samples(task: Task, split: Split = "eval", limit: int | None = None) -> MemoryDataset:
-    """The examples of a split as Inspect's samples, each with its row packed into its metadata."""
+    """The examples of a split as Inspect samples, with their rows packed into the metadata."""
     return MemoryDataset([_sample(task, example) for example in task.examples(split, limit)], name=task.name)
 
 
 def _sample(task: Task, example: Example) -> Sample:
     prompt = example.prompt
-    given: str | list[ChatMessage] = prompt if isinstance(prompt, str) else _chat(prompt)
-    return Sample(given, target=example.answer or "", id=example.id, metadata={COLUMN: pack(example)})
+    input: str | list[ChatMessage] = prompt if isinstance(prompt, str) else _chat(prompt)
+    return Sample(input, target=example.answer or "", id=example.id, metadata={COLUMN: pack(example)})
 
 
 def _chat(prompt: Sequence[Message]) -> list[ChatMessage]:
@@ -59,13 +59,13 @@ def _chat(prompt: Sequence[Message]) -> list[ChatMessage]:
 
 
 @scorer(metrics=[accuracy(), stderr()])
-def verdict(file: str, part: str | None = None) -> Scorer:
-    """The verdict on a sample of ``samples``: the value of a part, or of ``total``; default: the task's metric.
+def task_scorer(file: str, part: str | None = None) -> Scorer:
+    """Scores samples made by ``samples``. The value is that of ``part``, or of ``total``; default: the task's metric.
 
-    The score's metadata holds ``status``, the value of every part (``null`` where it is unscored) and ``steps``, the
-    step scores with their characters. What is unscored is ``Score.unscored()``, which Inspect's metrics leave out.
-    A scorer sees one epoch at a time. Raises ``UsageError`` for a task whose verifiers compare completions or change
-    over training, and for an unknown part.
+    The score's metadata has ``status``, the value of every part (``null`` if it is unscored) and ``steps``, the step
+    scores as ``[start, end, value]``. Unscored completions are ``Score.unscored()``, which Inspect's metrics leave out.
+    Raises ``UsageError`` for an unknown part, and for a task that compares the completions of a group or whose weights
+    follow a schedule, since a scorer sees one epoch at a time.
     """
     loaded = load_task(file)
     refuse_groups(loaded, "Inspect")
@@ -79,10 +79,10 @@ def verdict(file: str, part: str | None = None) -> Scorer:
         where = f"sample {state.sample_id}"
         packed = state.metadata.get(COLUMN)
         if packed is None:
-            raise UsageError(f"{where}: no metadata {COLUMN!r}; take the samples from grpo_env's own data set")
-        pair = unpack(packed, where), _said(loaded, state)
-        (found,) = await asyncio.to_thread(verdicts, loaded, [pair])
-        return _score(found, part or loaded.metric)
+            raise UsageError(f"{where}: no metadata {COLUMN!r}; make the data set with grpo_env's samples()")
+        pair = unpack(packed, where), _completion(loaded, state)
+        (total,) = await asyncio.to_thread(score_pairs, loaded, [pair])
+        return _score(total, part or loaded.metric)
 
     return score
 
@@ -93,37 +93,36 @@ def _names(verifiers: Mapping[str, VerifierSpec]) -> Iterator[str]:
         yield from _names(spec.of or {})
 
 
-def _said(task: Task, state: TaskState) -> Completion:
-    """The last output. Reasoning that the provider split off is put back in front."""
+def _completion(task: Task, state: TaskState) -> Completion:
+    """The last output. Reasoning that the provider split off is put back before it."""
     choice = state.output.choices[0] if state.output.choices else None
     if choice is None:
-        return completion(task, "")
+        return make_completion(task, "")
     content = choice.message.content
-    reasoning = (
-        "" if isinstance(content, str) else "".join(each.reasoning for each in content if each.type == "reasoning")
-    )
+    blocks = [] if isinstance(content, str) else content
+    reasoning = "".join(block.reasoning for block in blocks if block.type == "reasoning")
     message = {"role": "assistant", "content": choice.message.text, "reasoning_content": reasoning or None}
     finish = {"stop": "stop", "max_tokens": "length"}.get(choice.stop_reason)
-    said = completion(task, [message], finish=finish)
+    completion = make_completion(task, [message], finish=finish)
     usage = state.output.usage
-    return said if usage is None else replace(said, num_tokens=usage.output_tokens)
+    return completion if usage is None else replace(completion, num_tokens=usage.output_tokens)
 
 
 def _score(total: Score, part: str) -> InspectScore:
-    found = total.part(part)
-    about: dict[str, Any] = {
-        "answer": _valid(found.answer),
-        "explanation": _valid(found.explanation),
-        "reason": _REASONS.get(found.status),
+    score = total.part(part)
+    fields: dict[str, Any] = {
+        "answer": _valid(score.answer),
+        "explanation": _valid(score.explanation),
+        "reason": _REASONS.get(score.status),
         "metadata": {
-            "status": found.status,
+            "status": score.status,
             "steps": [[step.start, step.end, step.value] for step in total.steps],
-            **{each.name: each.value for each in total.walk()},
+            **{part.name: part.value for part in total.walk()},
         },
     }
-    return InspectScore.unscored(**about) if found.value is None else InspectScore(value=found.value, **about)
+    return InspectScore.unscored(**fields) if score.value is None else InspectScore(value=score.value, **fields)
 
 
 def _valid(text: str | None) -> str | None:
-    """Logs are UTF-8, which has no lone surrogates."""
+    """The text without lone surrogates, which Inspect's UTF-8 logs cannot contain."""
     return None if text is None else SURROGATE.sub("\ufffd", text)

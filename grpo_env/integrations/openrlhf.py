@@ -1,7 +1,7 @@
-"""OpenRLHF 0.11: ``reward_func(queries, prompts, labels)`` for ``--reward.remote_url``, and what its HTTP form shares.
+"""OpenRLHF 0.11: a task as ``reward_func(queries, prompts, labels)`` for ``--reward.remote_url``, and its data set.
 
-Read from ``openrlhf/utils/agent.py`` (``SingleTurnAgentExecutor``): each call is one sample, made from a thread, by
-position. Labels are packed examples (``rows``) or plain gold answers.
+OpenRLHF (``openrlhf/utils/agent.py``, ``SingleTurnAgentExecutor``) loads this file by its path and calls the function
+from threads, with one sample and by position. Labels are packed examples (``rows``) or plain gold answers.
 """
 
 from __future__ import annotations
@@ -19,28 +19,33 @@ from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
+from grpo_env.integrations.scoring import (  # absolute: OpenRLHF loads this file without its package
+    Pair,
+    make_completion,
+    refuse_groups,
+    refuse_schedules,
+    score_pairs,
+    value_or,
+)
 from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import Pair, completion, number, refuse_groups, refuse_schedules, verdicts
-
 TASK = "GRPO_ENV_TASK"
-"""The environment variable that names the task of this file's own ``reward_func``."""
+"""The environment variable with the name or file of the task that this file's ``reward_func`` uses."""
 
-# What such tokens look like: <|im_end|>, <|endoftext|>, <|eot_id|>; DeepSeek's, with fullwidth bars (U+FF5C); those of
-# Llama 2 and Mistral, and of Gemma.
-_END = re.compile(r"(?:<\|\w{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>|<turn\|>)\Z")
-_LONGEST_END = 44
+# <|im_end|>, <|endoftext|>, <|eot_id|>; DeepSeek's, with fullwidth bars (U+FF5C); those of Llama 2, Mistral and Gemma.
+_END_TOKEN = re.compile(r"(?:<\|\w{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>|<turn\|>)\Z")
+_MAX_END_TOKEN = 44
 
 
 class RewardFunc:
     """A task as ``reward_func(queries, prompts, labels)``. Safe for threads.
 
-    OpenRLHF knows no completion without a reward: NaN would reach the weights. A call that has one raises
-    ``UsageError``, which OpenRLHF logs before it stops for the missing reward; ``unscored`` is the reward to give
-    instead, if you must. The task may not compare the completions of a group, nor change over training: neither the
-    group nor the step arrives here. Raises ``UsageError`` for such a task.
+    OpenRLHF cannot express a completion without a reward: NaN would reach the weights. Such a completion raises
+    ``UsageError``, which OpenRLHF logs before it stops because of the missing reward, unless ``unscored`` is a reward
+    to give instead. Raises ``UsageError`` for a task that compares the completions of a group or whose weights follow
+    a schedule: OpenRLHF passes neither the group nor the step.
     """
 
     def __init__(self, task: Task, unscored: float | None = None) -> None:
@@ -54,25 +59,25 @@ class RewardFunc:
         """OpenRLHF's dictionary, with tensors of shape (number of queries,)."""
         import torch
 
-        found = self.reply(verdicts(self.task, self.read(queries, prompts, labels)))
-        logs = {name: torch.tensor(values) for name, values in found["extra_logs"].items()}
-        return {"rewards": torch.tensor(found["rewards"]), "scores": torch.tensor(found["scores"]), "extra_logs": logs}
+        reply = self.reply(score_pairs(self.task, self.read(queries, prompts, labels)))
+        logs = {name: torch.tensor(values) for name, values in reply["extra_logs"].items()}
+        return {"rewards": torch.tensor(reply["rewards"]), "scores": torch.tensor(reply["scores"]), "extra_logs": logs}
 
     def read(self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Pair]:
-        """What is to be judged. Raises ``UsageError`` naming the row whose query does not begin with its prompt."""
+        """Examples and completions. Raises ``UsageError`` for a row whose query does not begin with its prompt."""
         if not len(queries) == len(prompts) == len(labels):
             raise UsageError(f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
         rows = zip(queries, prompts, labels, strict=True)
-        return [self._pair(f"row {row}", *asked) for row, asked in enumerate(rows)]
+        return [self._pair(f"row {index}", *row) for index, row in enumerate(rows)]
 
     def reply(self, scores: Sequence[Score]) -> dict[str, Any]:
-        """The dictionary in numbers: ``rewards``; the metric in [0, 1] as ``scores``; the parts as ``extra_logs``.
+        """OpenRLHF's dictionary as lists: ``rewards``, ``scores`` (the metric clipped to [0, 1]) and ``extra_logs``.
 
-        A part that is unscored where the whole is not has NaN in the logs, as every sample must have every key.
-        Raises ``UsageError`` for an unscored completion, unless there is a number for those.
+        The logs are the parts. An unscored part of a scored completion is NaN, since every sample must have every key.
+        Raises ``UsageError`` for an unscored completion if ``unscored`` is ``None``.
         """
-        rewards = self._numbers(scores)
-        metrics = self._numbers([score.part(self.task.metric) for score in scores])
+        rewards = self._values(scores)
+        metrics = self._values([score.part(self.task.metric) for score in scores])
         names = self.task.spec.verifiers
         logs = {f"parts/{name}": [score.part(name).value for score in scores] for name in names}
         return {
@@ -83,63 +88,64 @@ class RewardFunc:
             },
         }
 
-    def _numbers(self, scores: Sequence[Score]) -> list[float]:
-        rows = enumerate(scores)
-        return [number(score, self.unscored, f"row {row}", "OpenRLHF", "RewardFunc's unscored") for row, score in rows]
+    def _values(self, scores: Sequence[Score]) -> list[float]:
+        option = "RewardFunc's unscored"
+        return [value_or(self.unscored, score, f"row {row}", "OpenRLHF", option) for row, score in enumerate(scores)]
 
     def _pair(self, where: str, query: str, prompt: str, label: Any) -> Pair:
-        text = _after(query, prompt)
+        text = _after_prompt(query, prompt)
         if text is None:
             raise UsageError(
                 f"{where}: the query does not begin with its prompt; is the prompt longer than --data.max_len allows?"
             )
-        text, finish = _ended(text)
+        text, finish = _without_end_tokens(text)
         example = self._unpack(label, where) if is_packed(label) else Example("", prompt, as_text(label))
-        return example, completion(self.task, text, finish=finish)
+        return example, make_completion(self.task, text, finish=finish)
 
 
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
-    """A split as OpenRLHF reads it: ``--data.input_key prompt --data.label_key label``.
+    """A split as OpenRLHF reads it, with ``--data.input_key prompt --data.label_key label``.
 
-    Prompts of messages need ``--data.apply_chat_template``.
+    Chat prompts need ``--data.apply_chat_template``.
     """
     for example in task.examples(split):
         yield {"prompt": prompt_to_send(task, example), "label": pack(example)}
 
 
 def write(task: Task, split: Split, path: str | Path) -> None:
-    """Write a split as JSON lines: ``--data.prompt_dataset``."""
+    """Write a split as JSON lines for ``--data.prompt_dataset``."""
     lines = map(dump_record, rows(task, split))
     Path(path).write_text("".join(lines), encoding="utf-8")
 
 
-def _after(query: str, prompt: str) -> str | None:
-    """The query behind its prompt; ``None`` if it does not begin with it.
+def _after_prompt(query: str, prompt: str) -> str | None:
+    """The query after its prompt; ``None`` if it does not begin with it.
 
     Encoding and decoding may compose characters (Qwen's tokenizer) and change white space (clean-up, Llama 2).
     """
     if query.startswith(prompt):
         return query[len(prompt) :]
     for text in (prompt, normalize("NFC", prompt)):
-        wanted = "".join(text.split())
-        end = next((found.end() for found in islice(re.finditer(r"\S", query), len(wanted) - 1, None)), 0)
-        if wanted and "".join(query[:end].split()) == wanted:
+        characters = "".join(text.split())
+        matches = islice(re.finditer(r"\S", query), len(characters) - 1, None)
+        end = next((match.end() for match in matches), 0)
+        if characters and "".join(query[:end].split()) == characters:
             return query[end:].removeprefix(text[len(text.rstrip()) :])
     return None
 
 
-def _ended(text: str) -> tuple[str, Finish]:
-    """The text without the special tokens at its end, which are the sampler's stop and no part of the answer."""
+def _without_end_tokens(text: str) -> tuple[str, Finish]:
+    """The text without the special tokens at its end, which stopped the sampler and are not part of the answer."""
     end = len(text)
-    while found := _END.search(text, max(0, end - _LONGEST_END), end):
-        end = found.start()
+    while match := _END_TOKEN.search(text, max(0, end - _MAX_END_TOKEN), end):
+        end = match.start()
     return text[:end], "stop" if end < len(text) else "unknown"
 
 
 def __getattr__(name: str) -> Any:
-    # OpenRLHF loads this very file by its path and asks for reward_func: a task that is not there is told then.
+    # Made on access, so that this module can be imported without a task, and OpenRLHF reports a missing one.
     if name != "reward_func":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not os.environ.get(TASK):
-        raise UsageError(f"{TASK} is not set: the name or the file of the task to reward by")
+        raise UsageError(f"{TASK} is not set; set it to the name or file of a task")
     return RewardFunc(load_task(os.environ[TASK]))

@@ -1,6 +1,6 @@
-"""reasoning-gym's data sets as tasks: ``problems`` generates their entries, ``ReasoningGym`` asks their own scorer.
+"""reasoning-gym 0.1.25: its data sets as tasks. ``problems`` generates entries, ``ReasoningGym`` uses their own scorer.
 
-Checked against reasoning-gym 0.1.25. A task names the two by ``module:name`` (docs/integrations.md).
+Task files name the two as ``module:name`` (docs/integrations.md).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 MAX_LENGTH = 20_000  # characters of an answer
 MEMORY = 3 * 2**30  # bytes of address space, libraries included
 PATIENCE = 5.0  # seconds by the clock for one of processor time
-_DRAWS = 4  # entries drawn for one that is kept, at most
+_MAX_CANDIDATES = 4  # entries generated for each one used, at most
 
 
 def problems(split: str, size: int, seed: int, dataset: str, **arguments: Any) -> Iterator[dict[str, Any]]:
     """Yield ``size`` entries ``{question, answer, metadata, arguments}`` of a data set of reasoning-gym.
 
-    ``arguments`` are the data set's own configuration. No question comes twice, and its hash decides which split it
-    belongs to, whatever the seeds: half of them go to either. (Seeds alone do not separate splits there: entry ``i``
-    is drawn from ``seed + i``, so neighbouring seeds share all but one of their entries.) Raises ``UsageError`` for
-    unknown names and keys, and where there are too few different questions.
+    ``arguments`` configure the data set. Questions are unique, and their hash assigns half of them to each split,
+    whatever the seed. (Seeds alone do not separate splits: reasoning-gym generates entry ``i`` from ``seed + i``, so
+    adjacent seeds share all but one entry.) Raises ``UsageError`` for unknown names and keys, and if there are too few
+    different questions.
     """
     from reasoning_gym.factory import DATASETS, create_dataset
 
@@ -42,13 +42,13 @@ def problems(split: str, size: int, seed: int, dataset: str, **arguments: Any) -
     if dataset not in DATASETS or dataset == "composite":
         raise UsageError(f"dataset {dataset!r}; {nearest(dataset, DATASETS.keys() - {'composite'})}")
     start = int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4]) // 2
-    draws = _DRAWS * size + 100
+    candidates = _MAX_CANDIDATES * size + 100
     try:
-        entries = create_dataset(dataset, seed=start, size=draws, **arguments)
+        entries = create_dataset(dataset, seed=start, size=candidates, **arguments)
     except (TypeError, ValueError, AssertionError) as error:
         raise UsageError(f"{dataset}: {error}") from error
     seen: set[bytes] = set()
-    for index in range(draws):
+    for index in range(candidates):
         entry = json.loads(json.dumps(entries[index]))
         digest = hashlib.sha256(entry["question"].encode("utf-8", "backslashreplace")).digest()
         if digest not in seen and (digest[0] % 2 == 1) == (split == "eval"):
@@ -56,27 +56,27 @@ def problems(split: str, size: int, seed: int, dataset: str, **arguments: Any) -
             yield {key: entry[key] for key in ("question", "answer", "metadata")} | {"arguments": arguments}
         if len(seen) == size:
             return
-    raise UsageError(f"{dataset}: found only {len(seen)} different {split} questions; lower limit or widen its ranges")
+    raise UsageError(f"{dataset}: found only {len(seen)} different {split} questions; lower limit or widen the ranges")
 
 
 @dataclass(frozen=True)
 class ReasoningGym(Verifier):
-    """The value that reasoning-gym's own scorer gives to the text inside the answer tag: 0 to 1, often with shares.
+    """The value that reasoning-gym's own scorer gives to the text in the answer tag: 0 to 1, often partial credit.
 
-    The entry is the row: columns ``question``, ``answer``, ``metadata`` with its ``source_dataset``, and
-    ``arguments`` where the data set has a configuration of its own. The text is that of the last closed answer tag
-    behind the reasoning, without white space around it, or all of it where the format has no answer tag; without one
-    the status is ``no_answer``, as for a text on which the scorer raises while it can score the gold answer.
+    The row is the entry: columns ``question``, ``answer``, ``metadata`` with its ``source_dataset``, and ``arguments``
+    if the data set is configured. The text is that of the last closed answer tag after the reasoning, stripped, or all
+    of it if the format has no answer tag. Without a closed tag the status is ``no_answer``, as for a text on which the
+    scorer raises although it can score the gold answer.
 
-    Some of those scorers evaluate what they are given (sympy's parser). So each answer is judged in a process of its
-    own without files, network and children, and ended when it is late (``timeout``) or too large (``over_limit``).
-    What such a text may still do is to reach its own verdict: where that matters use a verifier of this project
+    Some of these scorers evaluate the text (sympy's parser). Each answer is therefore scored in a process of its own,
+    without files, network or child processes, which is killed when it is late (``timeout``) or too large
+    (``over_limit``). Hostile text could still set its own score; if that matters, use a verifier of this project
     (``accuracy``, ``countdown``).
     """
 
     format: Format = field(default_factory=Format)
     timeout: float = 5.0
-    """Seconds of processor time for one answer, more than 0; by the clock five times as long."""
+    """Seconds of processor time for one answer, more than 0. The limit by the clock is five times as long."""
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < 86400:
@@ -89,7 +89,7 @@ class ReasoningGym(Verifier):
         gold = entry["answer"]
         answer = _answer(self.format, completion)
         if answer is None:
-            return Score(0.0, "no_answer", gold=gold, explanation="no closed answer tag behind the reasoning")
+            return Score(0.0, "no_answer", gold=gold, explanation="no closed answer tag after the reasoning")
         if len(answer) > MAX_LENGTH:
             return Score(0.0, "over_limit", gold=gold, explanation=f"an answer of {len(answer):,} characters")
         request = {"entry": entry, "answer": answer, "arguments": example.info.get("arguments") or {}}
@@ -97,18 +97,18 @@ class ReasoningGym(Verifier):
             reply = _worker(self.timeout, os.getpid()).ask(request, PATIENCE * self.timeout)
         except (LateError, WorkerDiedError):
             reply = {"late": True}
-        shown = answer[:300]
+        excerpt = answer[:300]
         if "late" in reply:
-            return Score(0.0, "timeout", answer=shown, gold=gold, explanation="no verdict in time")
+            return Score(0.0, "timeout", answer=excerpt, gold=gold, explanation="not scored in time")
         if "over" in reply:
-            return Score(0.0, "over_limit", answer=shown, gold=gold, explanation=f"too large: {reply['over']}")
+            return Score(0.0, "over_limit", answer=excerpt, gold=gold, explanation=f"too large: {reply['over']}")
         if "unread" in reply:
             why = f"its scorer raised {reply['unread']}"
-            return Score(0.0, "no_answer", answer=shown, gold=gold, explanation=why)
+            return Score(0.0, "no_answer", answer=excerpt, gold=gold, explanation=why)
         if "error" in reply or not math.isfinite(reply["value"]):
             return Score(None, "error", gold=gold, explanation=str(reply.get("error", "no finite value")))
         name = entry["metadata"]["source_dataset"]
-        return Score(reply["value"], answer=shown, gold=gold, explanation=f"the scorer of {name}")
+        return Score(reply["value"], answer=excerpt, gold=gold, explanation=f"the scorer of {name}")
 
     def problem(self, example: Example) -> str | None:
         for column in ("question", "answer", "metadata"):
@@ -121,7 +121,7 @@ class ReasoningGym(Verifier):
 
 
 def _answer(format: Format, completion: Completion) -> str | None:
-    # By name and late: the tree of imports points from verifiers to here, not back.
+    # Imported here: the verifiers import the package, not the other way round.
     from grpo_env.verifiers.blocks import find_tags, whole_turn
 
     text = whole_turn(format, completion)[0]

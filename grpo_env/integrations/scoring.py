@@ -1,4 +1,4 @@
-"""The verdicts on what another framework hands over: many completions at once, those of one example as its group."""
+"""What the adapters share: completions and groups from other frameworks' data, and their scores."""
 
 from __future__ import annotations
 
@@ -15,55 +15,58 @@ from grpo_env.taskfile.task import Task
 Pair = tuple[Example, Completion]
 
 
-def completion(task: Task, said: Any, token_ids: Sequence[int] | None = None, finish: str | None = None) -> Completion:
-    """What a model said, a text or chat messages, as a completion. Raises ``UsageError`` for anything else."""
+def make_completion(
+    task: Task, content: Any, token_ids: Sequence[int] | None = None, finish: str | None = None
+) -> Completion:
+    """A model's text or chat messages as a completion. Raises ``UsageError`` for anything else."""
     ids = None if token_ids is None else tuple(token_ids)
-    return read_completion(task, said, finish_reason=finish, token_ids=ids)[0]
+    return read_completion(task, content, finish_reason=finish, token_ids=ids)[0]
 
 
-def verdicts(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
-    """A score for each pair, in order, by the task as it stands at a training step.
+def score_pairs(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
+    """A score for each pair, in order, with the task's weights at a training step.
 
-    Neighbours with one and the same ``Example`` object are a group. Never raises for what the model wrote.
+    Adjacent pairs with the same ``Example`` object are a group. Never raises because of what the model wrote.
     """
-    together = groupby(pairs, key=lambda pair: id(pair[0]))
-    members = [list(group) for _, group in together]
-    groups = [Group(group[0][0], [said for _, said in group]) for group in members]
+    groups = []
+    for _, members in groupby(pairs, key=lambda pair: id(pair[0])):
+        examples, completions = zip(*members, strict=True)
+        groups.append(Group(examples[0], completions))
     scores = chain.from_iterable(score_groups(task.verifier.at(step), groups))
     return [with_parts(task, score) for score in scores]
 
 
 def with_parts(task: Task, score: Score) -> Score:
-    """The score with the parts that callers ask for by name, of which one that failed as a whole has none."""
+    """The score with all of the task's parts, which a total that failed as a whole does not have."""
     names = {**dict.fromkeys(task.spec.verifiers), task.metric: None}
     return score if score.parts else replace(score, parts=tuple(score.relabel(name=name) for name in names))
 
 
-def number(score: Score, unscored: float | None, where: str, caller: str, option: str) -> float:
-    """The value of a score for a caller that takes nothing but numbers: ``unscored`` where there is none.
+def value_or(unscored: float | None, score: Score, where: str, caller: str, option: str) -> float:
+    """The value of a score for a caller that accepts only numbers: ``unscored`` if the score has none.
 
-    Raises ``UsageError`` that begins with ``where`` and names the caller's ``option`` if ``unscored`` is no number.
+    If that is ``None`` too, raises ``UsageError`` that begins with ``where`` and names the caller's ``option``.
     """
     value = unscored if score.value is None else score.value
     if value is None:
         raise UsageError(
             f"{where}: {score.name} is unscored ({score.status}: {score.explanation}), which {caller} cannot express; "
-            f"mend the data or the verifier, or say what it is to be worth ({option})"
+            f"fix the data or the verifier, or set a reward for such completions ({option})"
         )
     return float(value)
 
 
 def refuse_groups(task: Task, caller: str) -> None:
-    """Raises ``UsageError`` for such a task where completions come one at a time."""
+    """For a caller that passes one completion at a time. Raises ``UsageError`` if the task compares completions."""
     if task.scores_groups:
         raise UsageError(
-            f"task {task.name}: a verifier compares the completions of a group, but {caller} hands over one at a time"
+            f"task {task.name}: a verifier compares the completions of a group, but {caller} passes one at a time"
         )
 
 
 def refuse_schedules(task: Task, caller: str) -> None:
-    """Raises ``UsageError`` for a task whose weights change over training where the step is not told."""
+    """For a caller that does not pass the training step. Raises ``UsageError`` if the task's weights depend on it."""
     if task.verifier.at(0) != task.verifier.at(2**53):
         raise UsageError(
-            f"task {task.name}: weights follow a schedule, but {caller} does not tell the step; make them numbers"
+            f"task {task.name}: weights follow a schedule, but {caller} does not pass the step; use constant weights"
         )

@@ -1,14 +1,13 @@
-"""TRL 1.16: a task as reward functions of ``GRPOTrainer``, and its examples as a data set.
+"""TRL 1.16: a task as reward functions for ``GRPOTrainer``, and its examples as a data set.
 
-Read from ``trainer/grpo_trainer.py`` (``_calculate_rewards``). For ``trl grpo --reward_funcs`` every task that can be
-found by name is an attribute of this module: ``grpo_env.integrations.trl.gsm8k``.
+The calls are those of ``trainer/grpo_trainer.py`` (``_calculate_rewards``). For ``trl grpo --reward_funcs``, every task
+that can be found by name is an attribute of this module: ``grpo_env.integrations.trl.gsm8k``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
 from threading import Lock
 from typing import Any
 
@@ -18,14 +17,14 @@ from grpo_env.formats.packed_example import COLUMN, Unpacker, pack, prompt_to_se
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, find_task_file, load_task
 
-from .scoring import Pair, completion, verdicts
+from .scoring import Pair, make_completion, score_pairs
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
 
 
-class Judge:
-    """A task's verdicts on batches. Keeps the last batch's, as all functions of a task are asked about the same."""
+class BatchScorer:
+    """Scores batches by a task. Keeps the last scores, since all reward functions of a task get the same batch."""
 
     def __init__(self, task: Task) -> None:
         self.task, self._unpack = task, Unpacker(task)
@@ -33,46 +32,47 @@ class Judge:
         self._last: tuple[int, list[Pair], list[Score]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Judge, (self.task,)
+        return BatchScorer, (self.task,)
 
     def __call__(self, pairs: list[Pair], step: int) -> list[Score]:
-        """A score for each pair by the task as it stands at a training step."""
+        """A score for each pair, with the task's weights at a training step."""
         with self._lock:
             if self._last is None or self._last[:2] != (step, pairs):
-                self._last = step, pairs, verdicts(self.task, pairs, step)
+                self._last = step, pairs, score_pairs(self.task, pairs, step)
             return self._last[2]
 
     def pairs(
         self, prompts: Sequence[Any], completions: Sequence[Any], ids: Sequence[Any], columns: Mapping[str, Any]
     ) -> list[Pair]:
-        """What is to be judged. Raises ``UsageError`` for rows that the task's templates do not fit."""
+        """Examples and completions. Raises ``UsageError`` for rows that lack a column of the task's templates."""
         pairs: list[Pair] = []
-        for place, (said, tokens) in enumerate(zip(completions, ids, strict=True)):
-            where = f"task {self.task.name}, completion {place}"
+        for index, (content, tokens) in enumerate(zip(completions, ids, strict=True)):
+            where = f"task {self.task.name}, completion {index}"
             if COLUMN in columns:
-                example = self._unpack(columns[COLUMN][place], where)
+                example = self._unpack(columns[COLUMN][index], where)
             else:
-                row = {"prompt": prompts[place], **{key: values[place] for key, values in columns.items()}}
+                row = {"prompt": prompts[index], **{key: values[index] for key, values in columns.items()}}
                 example = pairs[-1][0] if pairs and pairs[-1][0].info == row else self._example(row, where)
-            pairs.append((example, completion(self.task, said, tokens)))
+            pairs.append((example, make_completion(self.task, content, tokens)))
         return pairs
 
     def _example(self, row: Mapping[str, Any], where: str) -> Example:
         prompt = row["prompt"]
-        chat = prompt if isinstance(prompt, str) else tuple(Message(one["role"], one["content"]) for one in prompt)
-        return Example("", chat, self.task.answer(row, where), row)
+        if not isinstance(prompt, str):
+            prompt = tuple(Message(message["role"], message["content"]) for message in prompt)
+        return Example("", prompt, self.task.answer(row, where), row)
 
 
 class RewardFunc:
     """A task's reward, or one part of it, as a reward function. Picklable, safe for threads.
 
-    ``weight`` is what it counts in ``reward_weights``: 1 for the reward, 0 for a part, which is there to be watched.
+    ``weight`` is its entry in ``reward_weights``: 1 for the reward, 0 for a part, which is only logged.
     """
 
-    def __init__(self, judge: Judge, part: str | None = None) -> None:
-        self._judge, self._part = judge, part
+    def __init__(self, scorer: BatchScorer, part: str | None = None) -> None:
+        self._scorer, self._part = scorer, part
         self.weight = 1.0 if part is None else 0.0
-        self.__name__ = judge.task.name if part is None else f"{judge.task.name}/{part}"
+        self.__name__ = scorer.task.name if part is None else f"{scorer.task.name}/{part}"
 
     def __call__(
         self,
@@ -88,12 +88,14 @@ class RewardFunc:
     ) -> list[float | None]:
         """A value for each completion, ``None`` for an unscored one.
 
-        Neighbours of one row are a group, as far as they are in this batch. Schedules follow the trainer's step.
+        Adjacent completions of one row are a group, as far as they are in this batch. Schedules follow the trainer's
+        step.
         """
-        pairs = self._judge.pairs(prompts, completions, completion_ids or list(repeat(None, len(completions))), columns)
-        scores = self._judge(pairs, 0 if trainer_state is None else trainer_state.global_step)
+        ids: Sequence[Any] = completion_ids or [None] * len(completions)
+        pairs = self._scorer.pairs(prompts, completions, ids, columns)
+        scores = self._scorer(pairs, 0 if trainer_state is None else trainer_state.global_step)
         if self._part is not None:
-            # TRL adds up what is there: a part's 0 x value beside no reward would make the reward 0.
+            # TRL sums the values that are not None: 0 x a part's value would turn a missing reward into 0.
             return [score.part(self._part).value if score.scored else None for score in scores]
         if log_extra:
             self._log_extra(log_extra, pairs, scores)
@@ -105,31 +107,33 @@ class RewardFunc:
         steps = [[[step.start, step.end, step.value] for step in score.steps] for score in scores]
         log(COLUMN, [pack(example) for example, _ in pairs])
         log(f"{self.__name__}/why", [str(score) for score in scores])
-        log(f"{self.__name__}/steps", [json.dumps(each) for each in steps])
+        log(f"{self.__name__}/steps", [json.dumps(completion_steps) for completion_steps in steps])
 
     def _log_metric(self, log: LogMetric, scores: Sequence[Score]) -> None:
-        name = self._judge.task.metric
-        found = [value for score in scores if (value := score.part(name).value) is not None]
-        if found:
-            log(f"{self.__name__}/metric/{name}", sum(found) / len(found))
+        name = self._scorer.task.metric
+        values = [value for score in scores if (value := score.part(name).value) is not None]
+        if values:
+            log(f"{self.__name__}/metric/{name}", sum(values) / len(values))
         log(f"{self.__name__}/unscored", sum(not score.scored for score in scores) / max(1, len(scores)))
 
 
 def reward_funcs(task: Task) -> list[RewardFunc]:
-    """The reward, named after the task, then each of its parts in the order of the task file (``task/part``).
+    """The reward, named after the task, then each of its parts (``task/part``), in the order of the task file.
 
-    The parts are to be watched: give the trainer ``reward_weights=[func.weight for func in funcs]``.
+    The parts are only logged: give the trainer ``reward_weights=[func.weight for func in funcs]``, since its default
+    would add them to the reward. A batch is scored once for all functions.
     """
-    judge = Judge(task)
-    return [RewardFunc(judge), *(RewardFunc(judge, part) for part in task.spec.verifiers)]
+    scorer = BatchScorer(task)
+    return [RewardFunc(scorer), *(RewardFunc(scorer, part) for part in task.spec.verifiers)]
 
 
 def to_dataset(task: Task, split: Split) -> Any:
-    """A split as a ``datasets.Dataset`` with the columns ``prompt`` (chat or text) and ``grpo_env``."""
+    """A split as a ``datasets.Dataset`` with the columns ``prompt`` (chat or text) and ``grpo_env`` (the example)."""
     from datasets import Dataset
 
     examples = task.examples(split)
-    return Dataset.from_list([{"prompt": prompt_to_send(task, one), COLUMN: pack(one)} for one in examples])
+    rows = [{"prompt": prompt_to_send(task, example), COLUMN: pack(example)} for example in examples]
+    return Dataset.from_list(rows)
 
 
 def __getattr__(name: str) -> RewardFunc:
@@ -139,4 +143,4 @@ def __getattr__(name: str) -> RewardFunc:
         file = find_task_file(name)
     except UsageError as error:
         raise AttributeError(str(error)) from error
-    return RewardFunc(Judge(load_task(file)))
+    return RewardFunc(BatchScorer(load_task(file)))

@@ -1,6 +1,6 @@
-"""A task as an environment of verifiers: ``Tasks`` is its taskset, ``Chat`` one reply to each prompt.
+"""verifiers 0.4.0: a task as an environment. ``Tasks`` is its taskset, ``Chat`` a harness that makes one request.
 
-Checked against verifiers 0.4.0, which has tasksets alone. ``vf-eval`` finds one by a module's name without dots:
+``vf-eval`` finds a taskset by the name of a module without dots:
 
     # my_tasks.py
     from grpo_env.integrations.verifiers import Chat, Tasks
@@ -25,26 +25,26 @@ from grpo_env.formats.packed_example import Unpacker, pack
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import completion, number, refuse_groups, refuse_schedules, verdicts
+from .scoring import make_completion, refuse_groups, refuse_schedules, score_pairs, value_or
 
 __all__ = ["Chat", "Tasks"]
 
-SECONDS = 3600.0  # for a reply; the rollout's own timeout, where one is set, is the shorter
+TIMEOUT = 3600.0  # seconds for a reply; a rollout's timeout, if set, is shorter
 
 
 class TasksConfig(vf.TasksetConfig):
-    """What of ours is run: ``--env.taskset.KEY`` on the command line."""
+    """Which examples are used: ``--env.taskset.KEY`` on the command line."""
 
     file: str = "arithmetic"
     """A task's name or its YAML file."""
     split: Split = "train"
     """``train`` or ``eval``."""
     limit: int | None = None
-    """The first so many examples."""
+    """How many examples, from the first; default: all."""
 
 
 class Row(vf.TaskData):
-    """An example as verifiers carries it."""
+    """An example as data of verifiers."""
 
     answer: str | None = None
     example: str = ""
@@ -52,34 +52,34 @@ class Row(vf.TaskData):
 
 
 class Problem(vf.Task[Row]):
-    """One example. Its ``total`` is the reward, the values of its parts are metrics, ``info.grpo_env`` the verdict.
+    """One example. ``total`` is the reward, the parts are metrics, and ``info.grpo_env`` is the complete score.
 
-    A reward is a number here. A completion that is *unscored* raises, so that the rollout counts as failed; a part
-    that is has no metric.
+    Rewards of verifiers are numbers. An unscored completion raises, so that its rollout counts as failed; an unscored
+    part has no metric.
     """
 
-    def judging(self, task: Task, unpack: Unpacker) -> Problem:
-        """This problem with what judges it."""
+    def with_task(self, task: Task, unpack: Unpacker) -> Problem:
+        """This problem, to be scored by ``task``."""
         self._task, self._unpack = task, unpack
         return self
 
     @vf.reward
     async def total(self, trace: vf.Trace) -> float:
-        """The task's reward. Raises ``UsageError`` where there is none."""
+        """The task's reward. Raises ``UsageError`` if there is none."""
         where = f"task {self.data.id}"
-        pair = self._unpack(self.data.example, where), _said(self._task, trace)
-        (score,) = await asyncio.to_thread(verdicts, self._task, [pair])
+        pair = self._unpack(self.data.example, where), _completion(self._task, trace)
+        (score,) = await asyncio.to_thread(score_pairs, self._task, [pair])
         trace.info["grpo_env"] = score.to_dict()
         parts = [part for part in score.walk() if part is not score]
         trace.record_metrics({part.name: part.value for part in parts if part.value is not None})
-        return number(score, None, where, "verifiers", "statuses in the task file")
+        return value_or(None, score, where, "verifiers", "statuses in the task file")
 
 
 class Tasks(vf.Taskset[Problem, TasksConfig]):
     """A task's examples.
 
-    Verifiers judges one rollout at a time and knows no training step, so tasks that compare the completions of a group
-    or change over training are refused. Raises ``UsageError``.
+    verifiers scores one rollout at a time and passes no training step. Raises ``UsageError`` for tasks that compare the
+    completions of a group or whose weights follow a schedule.
     """
 
     def load(self) -> Iterable[Problem]:
@@ -91,11 +91,11 @@ class Tasks(vf.Taskset[Problem, TasksConfig]):
 
     def _problems(self, task: Task, unpack: Unpacker) -> Iterator[Problem]:
         for example in task.examples(self.config.split, self.config.limit):
-            yield Problem(_row(example), self.config.task).judging(task, unpack)
+            yield Problem(_row(example), self.config.task).with_task(task, unpack)
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """Asks the model once, from this process. Verifiers' own harnesses run agents, in an environment made by ``uv``."""
+    """Makes one request to the model from this process. verifiers' own harnesses run agents in ``uv`` environments."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -115,7 +115,7 @@ class Chat(vf.Harness[vf.HarnessConfig]):
         prompt = data.prompt
         chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
         body = {"model": ctx.model, "messages": list(chat)}
-        async with httpx.AsyncClient(timeout=SECONDS, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
             url, headers = f"{endpoint}/chat/completions", {"Authorization": f"Bearer {secret}"}
             reply = await client.post(url, json=body, headers=headers)
         return vf.ProgramResult(0 if reply.is_success else 1, "", reply.text if reply.is_error else "")
@@ -128,11 +128,11 @@ def _row(example: Example) -> Row:
     return Row(id=example.id, prompt=prompt, answer=example.answer, example=pack(example))
 
 
-def _said(task: Task, trace: vf.Trace) -> Completion:
-    """The last reply as the model wrote it (``last_reply`` strips it), with what the server counted."""
+def _completion(task: Task, trace: vf.Trace) -> Completion:
+    """The last reply as the model wrote it (``last_reply`` strips it), with the server's token count."""
     messages = trace.assistant_messages
     if not messages:
-        return completion(task, "")
+        return make_completion(task, "")
     call = trace.calls[-1] if trace.calls else None
-    said = completion(task, [messages[-1].model_dump()], finish=call.finish_reason if call else None)
-    return replace(said, num_tokens=call.usage.completion_tokens) if call and call.usage else said
+    completion = make_completion(task, [messages[-1].model_dump()], finish=call.finish_reason if call else None)
+    return replace(completion, num_tokens=call.usage.completion_tokens) if call and call.usage else completion

@@ -1,4 +1,4 @@
-"""The same two hundred completions for every door, with the scores that ``Task.score`` gives them."""
+"""Two hundred completions for all adapters, with their scores by ``Task.score``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from grpo_env.taskfile.task import Task
 GROUP = 8
 
 
-class Asked(NamedTuple):
-    """A completion of an example, and what it is worth."""
+class Row(NamedTuple):
+    """A completion of an example, and its score."""
 
     example: Example
     text: str
@@ -49,10 +49,10 @@ def task() -> Task:
 
 
 @pytest.fixture(scope="session")
-def asked(task: Task) -> list[Asked]:
+def cases(task: Task) -> list[Row]:
     """Twenty-five groups of eight."""
     rows = [
-        Asked(example, text, score_one(task.verifier, example, Completion(text, prefill=task.format.prefill)))
+        Row(example, text, score_one(task.verifier, example, Completion(text, prefill=task.format.prefill)))
         for example in task.examples("train")
         for text in texts(example)
     ]
@@ -76,14 +76,14 @@ def serve():
     with ExitStack() as servers:
 
         def start(texts, usage={"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}):  # noqa: B006
-            asked, lock = Counter(), Lock()
+            served, lock = Counter(), Lock()
 
             class Handler(BaseHTTPRequestHandler):
                 def do_POST(self):
                     prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
                     with lock:
-                        text = texts[prompt][asked[prompt]]
-                        asked[prompt] += 1
+                        text = texts[prompt][served[prompt]]
+                        served[prompt] += 1
                     message = {"role": "assistant", "content": text}
                     reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
                     reply["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]

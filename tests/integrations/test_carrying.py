@@ -1,4 +1,4 @@
-"""Examples come out of another framework's data as they went in, and neighbours of one example are one group."""
+"""Examples survive another framework's data unchanged, and adjacent completions of one example are a group."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import Unpacker, is_packed, pack
-from grpo_env.integrations.scoring import completion, refuse_groups, verdicts
+from grpo_env.integrations.scoring import make_completion, refuse_groups, score_pairs
 from grpo_env.taskfile.task import Task, make_task
 
 values = st.recursive(
@@ -33,7 +33,7 @@ def plain(tmp_path) -> Task:
     return make_task(PLAIN, "plain.yaml", tmp_path)
 
 
-def test_an_example_comes_out_as_it_went_in(task):
+def test_an_example_survives_packing(task):
     unpack = Unpacker(task)
     for example in task.examples("train"):
         text = pack(example)
@@ -43,7 +43,7 @@ def test_an_example_comes_out_as_it_went_in(task):
 
 
 @given(row=st.dictionaries(st.text(), values, max_size=4), id=st.text())
-def test_any_row_survives(row, id):
+def test_any_row_survives_packing(row, id):
     text = pack(Example(id, info=row))
     assert is_packed(text)
     assert text.encode()  # a lone surrogate is escaped
@@ -51,56 +51,56 @@ def test_any_row_survives(row, id):
 
 
 @pytest.mark.parametrize("text", ["18", "", '{"answer": 3}', None, 3])
-def test_gold_answers_are_not_taken_for_examples(text):
+def test_gold_answers_are_not_mistaken_for_packed_examples(text):
     assert not is_packed(text)
 
 
 @pytest.mark.parametrize("text", ["{", '{"grpo_env": "a"}', '{"grpo_env": "a", "row": 3}', "[]"])
-def test_a_damaged_example_is_named(plain, text):
+def test_a_damaged_example_is_reported_with_its_row(plain, text):
     with pytest.raises(UsageError, match=r"^row 7: .*write the dataset again"):
         Unpacker(plain)(text, "row 7")
 
 
-def test_an_example_of_another_task_is_named(plain):
+def test_an_example_of_another_task_is_reported_with_its_row(plain):
     with pytest.raises(UsageError, match=r"row 7: .*unknown field 'gold'.*another task"):
         Unpacker(plain)(pack(Example("a", info={"answer": "3"})), "row 7")
 
 
 @dataclass(frozen=True)
 class Rank(GroupVerifier):
-    """How many of the group are there."""
+    """Scores the size of the group."""
 
     def group(self, example, completions):
         return [Score(float(len(completions))) for _ in completions]
 
 
-def test_neighbours_of_one_example_are_a_group(plain):
+def test_adjacent_pairs_of_one_example_are_a_group(plain):
     task = Task(plain.spec, plain.source, plain.folder, Rank())
     one, other = Example("1", answer="1"), Example("1", answer="1")
     pairs = [(example, Completion("x")) for example in (one, one, other, one, one, one)]
-    assert [score.value for score in verdicts(task, pairs)] == [2, 2, 1, 3, 3, 3]
+    assert [score.value for score in score_pairs(task, pairs)] == [2, 2, 1, 3, 3, 3]
     assert task.scores_groups
     assert not plain.scores_groups
     with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
         refuse_groups(task, "verl")
 
 
-def test_the_two_hundred_through_the_shared_door(task, asked):
+def test_packed_examples_get_the_scores_of_the_task(task, cases):
     unpack = Unpacker(task)
-    pairs = [(unpack(pack(row.example), "row"), completion(task, row.text)) for row in asked]
-    assert [score.value for score in verdicts(task, pairs)] == [row.score.value for row in asked]
+    pairs = [(unpack(pack(row.example), "row"), make_completion(task, row.text)) for row in cases]
+    assert [score.value for score in score_pairs(task, pairs)] == [row.score.value for row in cases]
 
 
-def test_chat_messages_and_split_reasoning(task):
+def test_chat_messages_with_split_off_reasoning_are_completions(task):
     said = [{"role": "assistant", "content": "<answer>\n3\n</answer>", "reasoning_content": "1+2=3"}]
-    assert completion(task, said).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
+    assert make_completion(task, said).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
     with pytest.raises(UsageError, match="must be a string or a list of chat messages"):
-        completion(task, 3)
+        make_completion(task, 3)
 
 
 @dataclass(frozen=True)
 class Broken(Verifier):
-    """A total that fails before it has parts."""
+    """Fails, so that the total has no parts."""
 
     def __call__(self, example, completion):
         raise RuntimeError("no")
@@ -108,7 +108,7 @@ class Broken(Verifier):
 
 def test_a_total_that_fails_has_unscored_parts(plain):
     task = Task(plain.spec, plain.source, plain.folder, Broken())
-    (score,) = verdicts(task, [(Example("1", answer="1"), Completion("x"))])
+    (score,) = score_pairs(task, [(Example("1", answer="1"), Completion("x"))])
     assert [(one.name, one.value, one.status) for one in score.walk()] == [
         ("total", None, "error"),
         ("accuracy", None, "error"),

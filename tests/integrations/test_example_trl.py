@@ -1,4 +1,4 @@
-"""examples/trl_grpo.py runs as it stands."""
+"""examples/trl_grpo.py runs unchanged."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ pytest.importorskip("trl", reason="TRL is not installed: make test-integrations"
 EXAMPLE = Path(__file__).parents[2] / "examples/trl_grpo.py"
 
 
-def test_the_example_trains_and_tells_the_parts(tmp_path):
+def test_the_example_trains_and_prints_the_parts(tmp_path):
     command = [sys.executable, EXAMPLE, "arithmetic", "--steps", "2", "--prompts", "2"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

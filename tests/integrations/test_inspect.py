@@ -1,4 +1,4 @@
-"""Inspect evaluates our tasks: its log holds the values of ``Task.score``, by scorer and by exported records."""
+"""Inspect's logs have the values of ``Task.score``, from the scorer and from exported scores."""
 
 import gc
 import json
@@ -21,7 +21,7 @@ from inspect_ai.dataset import MemoryDataset  # noqa: E402
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 from inspect_ai.scorer import precomputed_scores  # noqa: E402
 
-from grpo_env.integrations.inspect_ai import samples, task_file, verdict  # noqa: E402
+from grpo_env.integrations.inspect_ai import samples, task_file, task_scorer  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
 GROUP = 8
@@ -36,10 +36,10 @@ def file(tmp_path, task):
     return str(path)
 
 
-def model(asked):
-    """Says the eight texts of each example in turn."""
+def model(cases):
+    """Returns the eight texts of each example in turn."""
     texts, said = {}, Counter()
-    for row in asked:
+    for row in cases:
         texts.setdefault(row.example.prompt[-1].content, []).append(row.text)
 
     def reply(messages, tools, tool_choice, config):
@@ -52,8 +52,8 @@ def model(asked):
     return get_model("mockllm/model", custom_outputs=reply)
 
 
-def log_of(task, folder, asked, **options):
-    (log,) = inspect.eval(task, model=model(asked), epochs=GROUP, log_dir=str(folder), display="none", **options)
+def log_of(task, folder, cases, **options):
+    (log,) = inspect.eval(task, model=model(cases), epochs=GROUP, log_dir=str(folder), display="none", **options)
     assert log.status == "success", log.error
     gc.collect()  # streams that Inspect leaves open warn when they go, here rather than after the tests
     return inspect.log.read_eval_log(log.location)
@@ -68,13 +68,13 @@ def text_of(sample):
 
 
 @pytest.mark.parametrize("part", ["total", "accuracy", "equations"])
-def test_two_hundred_completions_get_their_values(tmp_path, task, asked, file, part):
-    log = log_of(task_file(file, split="train", part=part), tmp_path, asked)
+def test_completions_get_the_values_of_the_task(tmp_path, task, cases, file, part):
+    log = log_of(task_file(file, split="train", part=part), tmp_path, cases)
     # The texts of one sample reach its epochs in any order; lone surrogates do not survive Inspect's log.
-    expected = Counter((row.example.id, shown(row.text), row.score.part(part).value) for row in asked)
+    expected = Counter((row.example.id, shown(row.text), row.score.part(part).value) for row in cases)
     found = Counter()
     for sample in log.samples:
-        score = sample.scores["verdict"]
+        score = sample.scores["task_scorer"]
         found[sample.id, shown(text_of(sample)), score.value] += 1
     assert found == expected
     assert sum(found.values()) == 200
@@ -84,34 +84,34 @@ def shown(text):
     return "".join("?" if "\ud800" <= char <= "\udfff" or char == "\ufffd" else char for char in text)
 
 
-def test_a_score_says_why_and_holds_parts_and_steps(tmp_path, task, asked, file):
-    log = log_of(task_file(file, split="train", limit=1), tmp_path, asked)
-    right = next(sample for sample in log.samples if text_of(sample) == asked[0].text)
-    score, ours = right.scores["verdict"], asked[0].score
+def test_a_score_has_an_explanation_parts_and_steps(tmp_path, task, cases, file):
+    log = log_of(task_file(file, split="train", limit=1), tmp_path, cases)
+    right = next(sample for sample in log.samples if text_of(sample) == cases[0].text)
+    score, ours = right.scores["task_scorer"], cases[0].score
     metric = ours.part("accuracy")
     assert (score.value, score.answer, score.explanation) == (1.0, metric.answer, metric.explanation)
     assert {name: score.metadata[name] for name in ("total", "strict_format", "tag_count", "equations")} == {
         name: ours.part(name).value for name in ("total", "strict_format", "tag_count", "equations")
     }
     assert score.metadata["steps"] == [[step.start, step.end, step.value] for step in ours.steps]
-    assert right.target == asked[0].example.answer
+    assert right.target == cases[0].example.answer
 
 
-def test_counts_of_tokens_arrive(tmp_path, task, asked):
+def test_verifiers_get_token_counts(tmp_path, task, cases):
     spec = task.resolved()
     spec["verifiers"]["overlong"] = {"max_tokens": 40, "buffer": 20}
     (tmp_path / "short.yaml").write_text(yaml.safe_dump(spec))
-    log = log_of(task_file(str(tmp_path / "short.yaml"), "train", 2, "overlong"), tmp_path, asked)
-    assert {sample.scores["verdict"].value for sample in log.samples} == {(40 - 20 - TOKENS) / 20}
+    log = log_of(task_file(str(tmp_path / "short.yaml"), "train", 2, "overlong"), tmp_path, cases)
+    assert {sample.scores["task_scorer"].value for sample in log.samples} == {(40 - 20 - TOKENS) / 20}
 
 
-def test_what_is_unscored_is_left_out_of_the_metrics(tmp_path, task, asked):
+def test_unscored_completions_are_left_out_of_the_metrics(tmp_path, task, cases):
     spec = task.resolved()
     spec["verifiers"]["never"] = {"use": "strict_format", "format": {"reasoning": None, "answer": None}}
     (tmp_path / "never.yaml").write_text(yaml.safe_dump(spec))
-    log = log_of(task_file(str(tmp_path / "never.yaml"), "train", 2, "total"), tmp_path, asked)
+    log = log_of(task_file(str(tmp_path / "never.yaml"), "train", 2, "total"), tmp_path, cases)
     for sample in log.samples:
-        score = sample.scores["verdict"]
+        score = sample.scores["task_scorer"]
         assert math.isnan(score.value)
         assert score.metadata["never"] is None
         assert score.metadata["accuracy"] is not None
@@ -119,7 +119,7 @@ def test_what_is_unscored_is_left_out_of_the_metrics(tmp_path, task, asked):
     assert (result.scored_samples, result.unscored_samples) == (0, 2)
 
 
-def test_groups_and_schedules_and_unknown_parts_are_refused(tmp_path, task, asked):
+def test_groups_and_schedules_and_unknown_parts_are_refused(tmp_path, task, cases):
     spec = task.resolved()
     for name, options in {
         "diversity": {},
@@ -128,12 +128,12 @@ def test_groups_and_schedules_and_unknown_parts_are_refused(tmp_path, task, aske
         path = tmp_path / f"{name}.yaml"
         path.write_text(yaml.safe_dump({**spec, "verifiers": {**spec["verifiers"], name: options}}))
         with pytest.raises(UsageError, match="Inspect"):
-            verdict(str(path))
+            task_scorer(str(path))
     with pytest.raises(UsageError, match="did you mean 'accuracy'"):
-        verdict("arithmetic", part="acuracy")
+        task_scorer("arithmetic", part="acuracy")
 
 
-def test_chats_keep_their_roles_and_texts_stay_texts(tmp_path, task):
+def test_chats_keep_their_roles_and_text_prompts_stay_text(tmp_path, task):
     spec = task.resolved()
     spec["prompt"] = {"system": "Be brief.", "user": "{{ question }}"}
     sample = samples(make_task(spec, "chat", tmp_path), "train", 1)[0]
@@ -150,7 +150,7 @@ def command(*words, folder, **variables):
     return done
 
 
-def test_inspect_eval_asks_the_bundled_model_by_the_tasks_name(tmp_path, task, file):
+def test_inspect_eval_finds_task_file_by_name(tmp_path, task, file):
     words = [str(Path(sys.executable).parent / "inspect"), "eval", "grpo_env/task_file", "-T", f"file={file}"]
     words += ["-T", "split=train", "-T", "limit=8", "--model", "hf/local", "-M", f"model_path={BUNDLED}"]
     words += ["-M", "device=cpu", "--max-tokens", "64", "--log-dir", "logs"]
@@ -159,24 +159,24 @@ def test_inspect_eval_asks_the_bundled_model_by_the_tasks_name(tmp_path, task, f
     log = inspect.log.read_eval_log(str(location))
     assert log.status == "success"
     examples = {example.id: example for example in task.examples("train", 8)}
-    values = [sample.scores["verdict"].value for sample in log.samples]
+    values = [sample.scores["task_scorer"].value for sample in log.samples]
     for sample, value in zip(log.samples, values, strict=True):
         example = examples[sample.id]
         assert value == task.score(text_of(sample), answer=example.answer, info=example.info).part("accuracy").value
     assert sum(values) >= 3  # of eight: it was taught this
 
 
-def test_exported_scores_go_through_inspects_import(tmp_path, task, asked, file):
+def test_inspect_imports_exported_scores(tmp_path, task, cases, file):
     with open(tmp_path / "completions.jsonl", "w") as lines:
-        for at in range(0, len(asked), GROUP):
-            group = asked[at : at + GROUP]
+        for at in range(0, len(cases), GROUP):
+            group = cases[at : at + GROUP]
             row = {**group[0].example.info, "id": group[0].example.id, "completions": [each.text for each in group]}
             lines.write(json.dumps(row) + "\n")
     ours = [sys.executable, "-P", "-m", "grpo_env"]
     command(*ours, "score", file, "completions.jsonl", "--out", "scores.jsonl", folder=tmp_path)
     command(*ours, "export", "inspect", "scores.jsonl", "--part", "total", "--out", "inspect.jsonl", folder=tmp_path)
 
-    ids = [row.example.id for row in asked[::GROUP]]
+    ids = [row.example.id for row in cases[::GROUP]]
     data = MemoryDataset([inspect.dataset.Sample(input="?", id=id) for id in ids])
     scorer = precomputed_scores(str(tmp_path / "inspect.jsonl"), on_missing="error")
     words = ModelOutput.from_content("mockllm", "not what is scored")
@@ -191,5 +191,5 @@ def test_exported_scores_go_through_inspects_import(tmp_path, task, asked, file)
     assert log.status == "success", log.error
     found = found_in(log, "precomputed_scores")
     assert len(found) == 200
-    for index, row in enumerate(asked):
+    for index, row in enumerate(cases):
         assert found[row.example.id, index % GROUP + 1].value == row.score.value

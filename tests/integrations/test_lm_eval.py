@@ -1,4 +1,4 @@
-"""The harness writes its samples file, and ``grpo_env score`` reads from it the verdicts of ``Task.score``."""
+"""``grpo_env score`` reads the samples file of lm-evaluation-harness and gets the scores of ``Task.score``."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ GROUP = 8
 
 
 class Canned(LM):
-    """Says the texts of a prompt, one for each time that it is asked."""
+    """Returns the texts of a prompt, one per request."""
 
     def __init__(self, texts):
         super().__init__()
@@ -34,10 +34,10 @@ class Canned(LM):
     loglikelihood_rolling = loglikelihood
 
 
-def samples_file(folder, asked):
-    """What the harness saved of the two hundred completions: a row is a document with its eight repeats."""
+def samples_file(folder, cases):
+    """The harness's samples file of the completions. A row is a document with its eight repeats."""
     with open(folder / "data.jsonl", "w") as lines:
-        for row in asked[::GROUP]:
+        for row in cases[::GROUP]:
             lines.write(json.dumps(dict(row.example.info)) + "\n")
     config = {
         "task": "sums",
@@ -55,7 +55,7 @@ def samples_file(folder, asked):
     (folder / "tasks").mkdir()
     (folder / "tasks" / "sums.yaml").write_text(yaml.safe_dump(config))
     texts = {}
-    for row in asked:
+    for row in cases:
         texts.setdefault(row.example.info["question"], []).append(row.text)
     tracker = EvaluationTracker(output_path=str(folder / "out"))
     results = simple_evaluate(
@@ -73,8 +73,8 @@ def samples_file(folder, asked):
     return found
 
 
-def test_the_harness_own_file_gets_the_same_verdicts(tmp_path, task, asked):
-    file = samples_file(tmp_path, asked)
+def test_the_samples_file_gets_the_scores_of_the_task(tmp_path, task, cases):
+    file = samples_file(tmp_path, cases)
     (tmp_path / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
     command = [sys.executable, "-P", "-m", "grpo_env", "score", "task.yaml", str(file), "--out", "scores.jsonl"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
@@ -82,7 +82,7 @@ def test_the_harness_own_file_gets_the_same_verdicts(tmp_path, task, asked):
     assert "lm-eval samples" in done.stdout + done.stderr
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert len(rows) == 200
-    for row, one in zip(rows, asked, strict=True):
+    for row, one in zip(rows, cases, strict=True):
         assert row["text"] == one.text
         assert row["total"] == one.score.value
         assert {name: part["value"] for name, part in row["parts"].items()} == {

@@ -1,4 +1,4 @@
-"""OpenRLHF's own executor loads our file, cuts nothing that matters, and gets the rewards that the task pays."""
+"""OpenRLHF's executor loads the adapter by its path and gets the task's rewards; only end tokens are cut."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ import pytest
 from grpo_env.core import Completion
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import pack
-from grpo_env.integrations import openrlhf as door
+from grpo_env.integrations import openrlhf as adapter
 from grpo_env.taskfile.task import make_task
 
 USER, TURN = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
@@ -32,22 +32,22 @@ def prompt_of(example):
 
 
 def cut(query, prompt="p"):
-    ((_, said),) = door.RewardFunc(make_task(PLAIN, "t", None)).read([query], [prompt], ["1"])
+    ((_, said),) = adapter.RewardFunc(make_task(PLAIN, "t", None)).read([query], [prompt], ["1"])
     return said.text, said.finish
 
 
-def test_the_two_hundred(task, asked):
-    func = door.RewardFunc(task)
-    prompts = [prompt_of(row.example) for row in asked]
-    queries = [f"{prompt}{row.text}<|im_end|>" for prompt, row in zip(prompts, asked, strict=True)]
-    labels = [pack(row.example) for row in asked]
+def test_the_two_hundred(task, cases):
+    func = adapter.RewardFunc(task)
+    prompts = [prompt_of(row.example) for row in cases]
+    queries = [f"{prompt}{row.text}<|im_end|>" for prompt, row in zip(prompts, cases, strict=True)]
+    labels = [pack(row.example) for row in cases]
     pairs = func.read(queries, prompts, labels)
-    assert pairs == [(row.example, Completion(row.text, "stop")) for row in asked]
-    found = func.reply([row.score for row in asked])
-    assert found["rewards"] == [row.score.value for row in asked]
-    assert found["scores"] == [row.score.part("accuracy").value for row in asked]
+    assert pairs == [(row.example, Completion(row.text, "stop")) for row in cases]
+    found = func.reply([row.score for row in cases])
+    assert found["rewards"] == [row.score.value for row in cases]
+    assert found["scores"] == [row.score.part("accuracy").value for row in cases]
     assert found["extra_logs"] == {
-        f"parts/{name}": [row.score.part(name).value for row in asked] for name in task.spec.verifiers
+        f"parts/{name}": [row.score.part(name).value for row in cases] for name in task.spec.verifiers
     }
     tensors = func(queries, prompts, labels)
     assert tensors["rewards"].tolist() == pytest.approx(found["rewards"])
@@ -65,11 +65,11 @@ def test_special_tokens_at_the_end_are_cut(end):
 
 
 @pytest.mark.parametrize("text", ["a", "a</answer>", "<|im_end|> a", "a <| b |>", "<|im_end|>\n", "a</b>", "|>"])
-def test_and_nothing_else(text):
+def test_nothing_else_at_the_end_is_cut(text):
     assert cut(f"p{text}") == (text, "unknown")
 
 
-def test_prompts_that_decoding_changed():
+def test_prompts_changed_by_decoding_are_recognized():
     # Composed characters, as Qwen's tokenizer makes of them; spaces, as a clean-up or Llama 2's leaves them.
     assert cut("u\u0308 x\n y", "u\u0308 x\n") == (" y", "unknown")
     assert cut("\u00fc x\n y", "u\u0308 x\n") == (" y", "unknown")
@@ -78,11 +78,11 @@ def test_prompts_that_decoding_changed():
         with pytest.raises(UsageError, match="row 0: the query does not begin with its prompt"):
             cut(query)
     with pytest.raises(UsageError, match="1 queries, 2 prompts and 1 labels"):
-        door.RewardFunc(make_task(PLAIN, "t", None)).read(["a"], ["a", "b"], ["1"])
+        adapter.RewardFunc(make_task(PLAIN, "t", None)).read(["a"], ["a", "b"], ["1"])
 
 
-def test_plain_golds_and_a_prefill():
-    func = door.RewardFunc(make_task(PLAIN, "t", None))
+def test_plain_gold_answers_and_a_prefill():
+    func = adapter.RewardFunc(make_task(PLAIN, "t", None))
     text = "so\n</think>\n<answer>\n7\n</answer></s>"
     found = func(
         [f"p<think>\n{text}", f"p<think>\n{text}", f"p<think>\n{text}"], ["p<think>\n"] * 2 + ["p"], ["7", 7, "8"]
@@ -90,37 +90,37 @@ def test_plain_golds_and_a_prefill():
     assert found["rewards"].tolist() == [3.0, 3.0, 1.0]
 
 
-def test_what_is_unscored_is_refused_or_what_the_user_says():
+def test_an_unscored_completion_is_an_error_or_gets_the_users_reward():
     task = make_task(
         {**PLAIN, "verifiers": {"accuracy": {}, "watched": {"use": "diversity", "weight": 0.0}}}, "t", None
     )
     with pytest.raises(UsageError, match="compares the completions of a group, but OpenRLHF"):
-        door.RewardFunc(task)
+        adapter.RewardFunc(task)
     task = make_task(
         {**PLAIN, "verifiers": {"accuracy": {}, "n": {"use": "overlong", "max_tokens": 5, "weight": 0}}}, "t", None
     )
-    found = door.RewardFunc(task)(["p</think><answer>3</answer>"], ["p"], ["3"])
+    found = adapter.RewardFunc(task)(["p</think><answer>3</answer>"], ["p"], ["3"])
     assert found["rewards"].tolist() == [1.0]
     assert math.isnan(found["extra_logs"]["parts/n"].item())  # the key must be there, a number is not
     with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which OpenRLHF cannot express"):
-        door.RewardFunc(task)(["p3"], ["p"], [""])
-    assert door.RewardFunc(task, unscored=0.25)(["p3"], ["p"], [""])["rewards"].tolist() == [0.25]
+        adapter.RewardFunc(task)(["p3"], ["p"], [""])
+    assert adapter.RewardFunc(task, unscored=0.25)(["p3"], ["p"], [""])["rewards"].tolist() == [0.25]
 
 
-def test_a_task_that_changes_over_training_is_refused():
+def test_a_task_with_a_schedule_is_refused():
     fading = {"accuracy": {"weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}}}
-    with pytest.raises(UsageError, match="task plain: weights follow a schedule, but OpenRLHF does not tell the step"):
-        door.RewardFunc(make_task({**PLAIN, "verifiers": fading}, "t", None))
+    with pytest.raises(UsageError, match="task plain: weights follow a schedule, but OpenRLHF does not pass the step"):
+        adapter.RewardFunc(make_task({**PLAIN, "verifiers": fading}, "t", None))
 
 
 def test_the_file_needs_a_task(monkeypatch):
-    monkeypatch.delenv(door.TASK, raising=False)
+    monkeypatch.delenv(adapter.TASK, raising=False)
     with pytest.raises(UsageError, match="GRPO_ENV_TASK is not set"):
-        _ = door.reward_func
+        _ = adapter.reward_func
 
 
-def test_the_data_set(task, tmp_path):
-    door.write(task, "train", tmp_path / "train.jsonl")
+def test_the_data_set_contains_packed_examples(task, tmp_path):
+    adapter.write(task, "train", tmp_path / "train.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
     assert [row["label"] for row in rows] == [pack(example) for example in task.examples("train")]
     assert rows[0]["prompt"][0]["role"] == "user"
@@ -144,13 +144,13 @@ def agent():
 
 @pytest.fixture
 def execute(agent, task, tmp_path, monkeypatch):
-    """A function that runs OpenRLHF's executor, with our file, for a prompt, a label and what the model writes."""
+    """A function that runs OpenRLHF's executor with the adapter on a prompt, a label and a completion."""
     from transformers import ByT5Tokenizer
 
     tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
     (tmp_path / "task.yaml").write_text(json.dumps(task.resolved()))
-    monkeypatch.setenv(door.TASK, str(tmp_path / "task.yaml"))
-    executor = agent.SingleTurnAgentExecutor(door.__file__)
+    monkeypatch.setenv(adapter.TASK, str(tmp_path / "task.yaml"))
+    executor = agent.SingleTurnAgentExecutor(adapter.__file__)
 
     def run(prompt, label, text):
         params, engine = SimpleNamespace(max_tokens=20000, logprobs=None), Engine(tokenizer, text)
@@ -160,16 +160,16 @@ def execute(agent, task, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # the other packages' own
-def test_the_two_hundred_through_the_executor(execute, asked):
-    for row in asked:
+def test_the_executor_gets_the_rewards_of_the_task(execute, cases):
+    for row in cases:
         found = execute(prompt_of(row.example), pack(row.example), row.text)
         assert found["reward"].tolist() == [pytest.approx(row.score.value, abs=1e-6)]
         assert found["scores"].tolist() == [row.score.part("accuracy").value]
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_unscored_completion_is_told_and_stops_the_run(execute, asked, agent, monkeypatch):
-    """OpenRLHF goes on without a reward, as far as its next step with it."""
+def test_an_unscored_completion_is_logged_and_stops_the_run(execute, cases, agent, monkeypatch):
+    """OpenRLHF continues without the reward and fails when it combines the samples."""
     import torch
 
     for name in ("ray", "vllm", "openrlhf.trainer.ray.vllm_engine"):  # what it imports beside, and needs a GPU for
@@ -179,7 +179,7 @@ def test_an_unscored_completion_is_told_and_stops_the_run(execute, asked, agent,
 
     said = []
     monkeypatch.setattr(agent.logger, "info", said.append)
-    row = asked[0]
+    row = cases[0]
     good = execute(prompt_of(row.example), pack(row.example), row.text)
     bad = execute(prompt_of(row.example), "no number", row.text)
     assert bad["reward"] is None

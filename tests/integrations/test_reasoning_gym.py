@@ -1,4 +1,4 @@
-"""Entries and values of reasoning-gym come out of ours as its own code gives them; hostile answers end in time."""
+"""Entries and values are those of reasoning-gym's own code; hostile answers end in time."""
 
 import hashlib
 import json
@@ -41,13 +41,13 @@ def task(dataset, folder, **arguments):
 
 
 def answers(entry, other):
-    """Right, nearly right, another entry's, wrong and empty."""
+    """Correct, nearly correct, another entry's, wrong and empty."""
     gold = entry["answer"]
     return [gold, f"It is {gold}.", other["answer"], "17", ""]
 
 
 def own_value(score, text, entry):
-    """What reasoning-gym pays, or none where it raises."""
+    """The value of reasoning-gym's scorer, or ``None`` if it raises."""
     try:
         return float(score(text, entry))
     except Exception:
@@ -55,7 +55,7 @@ def own_value(score, text, entry):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_hundred_values_are_those_of_its_own_scorer(tmp_path, name):
+def test_values_are_those_of_its_own_scorer(tmp_path, name):
     ours = task(name, tmp_path)
     unpack = Unpacker(ours)
     # The entries as reasoning-gym makes them, tuples and all.
@@ -85,7 +85,7 @@ def test_every_data_set_scores_as_its_own_scorer_does():
             expected = own_value(scorer.score_answer, text.strip(), entry)
             if name in ("arc_agi", "rearc"):  # these cannot score an entry that was JSON
                 expected = 1.0 if text is entry["answer"] else expected
-            score = verdict(entry, f"<answer>\n{text}\n</answer>", timeout=20.0)
+            score = gym_score(entry, f"<answer>\n{text}\n</answer>", timeout=20.0)
             assert score.value == (expected or 0.0), (name, text, score)
             compared += 1
     assert compared > 200
@@ -132,49 +132,49 @@ def row(name):
     return next(iter(problems("train", 1, 0, name)))
 
 
-def verdict(row, text, **options):
+def gym_score(row, text, **options):
     return score_one(ReasoningGym(**options), Example("", info=row), Completion(text))
 
 
-def test_an_answer_that_never_ends_is_ended_and_the_next_one_is_judged():
+def test_an_endless_answer_times_out_and_the_next_one_is_scored():
     hard = row("countdown")
-    late = verdict(hard, "<answer>9**9**9**9</answer>", timeout=1.0)
+    late = gym_score(hard, "<answer>9**9**9**9</answer>", timeout=1.0)
     assert (late.value, late.status) == (0.0, "timeout")
-    asleep = verdict(hard, "<answer>__import__('time').sleep(600)</answer>", timeout=0.5)
+    asleep = gym_score(hard, "<answer>__import__('time').sleep(600)</answer>", timeout=0.5)
     assert (asleep.value, asleep.status) == (0.0, "timeout")
-    assert verdict(hard, f"<answer>{hard['answer']}</answer>", timeout=1.0).value == 1.0
+    assert gym_score(hard, f"<answer>{hard['answer']}</answer>", timeout=1.0).value == 1.0
 
 
 def test_an_answer_writes_no_file_and_starts_no_process(tmp_path):
     target = tmp_path / "written"
     for attack in (f"__import__('os').system('touch {target}')", f"open('{target}', 'w').write('x')"):
-        verdict(row("countdown"), f"<answer>{attack}</answer>")
+        gym_score(row("countdown"), f"<answer>{attack}</answer>")
         assert not target.exists()
 
 
-def test_texts_without_a_verdict_say_why():
+def test_a_text_that_cannot_be_scored_has_a_status():
     hard = row("prime_factorization")
-    assert verdict(hard, "<answer>many</answer>").status == "no_answer"  # its scorer raises
-    assert verdict(hard, "many").status == "no_answer"
-    assert verdict(hard, "<think>\n<answer>2</answer>").status == "no_answer"
-    assert verdict(hard, f"<answer>{'9' * 30_000}</answer>").status == "over_limit"
-    assert verdict({"question": "", "answer": ""}, "<answer>1</answer>").status == "bad_gold"
+    assert gym_score(hard, "<answer>many</answer>").status == "no_answer"  # its scorer raises
+    assert gym_score(hard, "many").status == "no_answer"
+    assert gym_score(hard, "<think>\n<answer>2</answer>").status == "no_answer"
+    assert gym_score(hard, f"<answer>{'9' * 30_000}</answer>").status == "over_limit"
+    assert gym_score({"question": "", "answer": ""}, "<answer>1</answer>").status == "bad_gold"
     broken = {**hard, "metadata": {"source_dataset": "no_such"}}
-    assert verdict(broken, "<answer>1</answer>").value is None
+    assert gym_score(broken, "<answer>1</answer>").value is None
 
 
-def test_the_last_closed_answer_counts_and_surrogates_are_text():
+def test_the_last_closed_answer_is_scored_and_surrogates_are_text():
     hard = row("leg_counting")
     right = f"<answer>{hard['answer']}</answer>"
-    assert verdict(hard, f"<answer>0</answer> no: {right}").value == 1.0
-    assert verdict(hard, f"<think>{right}</think><answer>none</answer>").value == 0.0
-    assert verdict(hard, "<answer>\ud800</answer>").value == 0.0
+    assert gym_score(hard, f"<answer>0</answer> no: {right}").value == 1.0
+    assert gym_score(hard, f"<think>{right}</think><answer>none</answer>").value == 0.0
+    assert gym_score(hard, "<answer>\ud800</answer>").value == 0.0
 
 
 def test_forked_processes_have_scorers_of_their_own():
     hard = row("leg_counting")
     text = f"<answer>{hard['answer']}</answer>"
-    assert verdict(hard, text).value == 1.0
+    assert gym_score(hard, text).value == 1.0
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert [score.value for score in pool.starmap(verdict, [(hard, text)] * 8)] == [1.0] * 8
-    assert verdict(hard, text).value == 1.0
+        assert [score.value for score in pool.starmap(gym_score, [(hard, text)] * 8)] == [1.0] * 8
+    assert gym_score(hard, text).value == 1.0

@@ -1,4 +1,4 @@
-"""TRL's trainer pays what the task pays: its own code calls our functions, logs them, and finds them by name."""
+"""TRL's trainer calls, logs and finds by name the reward functions of a task, and gets its rewards."""
 
 import json
 import pickle
@@ -16,7 +16,7 @@ from grpo_env import Example, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
 from grpo_env.formats.packed_example import COLUMN, pack
-from grpo_env.integrations import trl as door
+from grpo_env.integrations import trl as adapter
 from grpo_env.taskfile.task import Task, make_task
 
 ROOT = Path(__file__).parents[2]
@@ -48,18 +48,18 @@ class Counted(Verifier):
         return Score(None, "not_applicable") if completion.text == "?" else Score(float(completion.text))
 
 
-def call(functions, asked, **more):
-    columns = {COLUMN: [pack(row.example) for row in asked]}
-    said = {"prompts": ["?"] * len(asked), "completions": [row.text for row in asked]}
+def call(functions, cases, **more):
+    columns = {COLUMN: [pack(row.example) for row in cases]}
+    said = {"prompts": ["?"] * len(cases), "completions": [row.text for row in cases]}
     return [function(**{**said, **columns, **more}) for function in functions]
 
 
-def expected(task: Task, asked) -> list[list[float | None]]:
-    return [[row.score.value for row in asked], *([r.score.part(n).value for r in asked] for n in task.spec.verifiers)]
+def expected(task: Task, cases) -> list[list[float | None]]:
+    return [[row.score.value for row in cases], *([r.score.part(n).value for r in cases] for n in task.spec.verifiers)]
 
 
-def test_the_two_hundred_text_and_chat(task, asked):
-    functions = pickle.loads(pickle.dumps(door.reward_funcs(task)))
+def test_texts_and_chats_get_the_scores_of_the_task(task, cases):
+    functions = pickle.loads(pickle.dumps(adapter.reward_funcs(task)))
     assert [function.__name__ for function in functions] == [
         "arithmetic",
         "arithmetic/accuracy",
@@ -68,14 +68,14 @@ def test_the_two_hundred_text_and_chat(task, asked):
         "arithmetic/equations",
     ]
     assert [function.weight for function in functions] == [1, 0, 0, 0, 0]
-    assert call(functions, asked) == expected(task, asked)
-    chats = [[{"role": "assistant", "content": row.text}] for row in asked]
-    assert call(functions, asked, completions=chats) == expected(task, asked)
+    assert call(functions, cases) == expected(task, cases)
+    chats = [[{"role": "assistant", "content": row.text}] for row in cases]
+    assert call(functions, cases, completions=chats) == expected(task, cases)
 
 
-def test_a_batch_is_judged_once_and_another_one_anew(task):
+def test_a_batch_is_scored_once_for_all_functions(task):
     task = Task(task.spec, task.source, task.folder, Counted())
-    first, second = door.reward_funcs(task)[0], pickle.loads(pickle.dumps(door.reward_funcs(task)[0]))
+    first, second = adapter.reward_funcs(task)[0], pickle.loads(pickle.dumps(adapter.reward_funcs(task)[0]))
     said = {"prompts": ["p", "p"], COLUMN: [pack(Example("a", info={"question": "", "answer": "1"}))] * 2}
     Counted.calls = 0
     texts = ["1", "2"]
@@ -89,13 +89,13 @@ def test_a_batch_is_judged_once_and_another_one_anew(task):
     assert Counted.calls == 8
 
 
-def test_right_from_many_threads(task, asked):
-    functions = door.reward_funcs(task)
-    whole = expected(task, asked)
+def test_values_are_correct_from_many_threads(task, cases):
+    functions = adapter.reward_funcs(task)
+    whole = expected(task, cases)
     parts = [slice(start, start + 8) for start in range(0, 200, 8)] * 4
 
     def ask(where):
-        return where, call(functions, asked[where])
+        return where, call(functions, cases[where])
 
     with ThreadPoolExecutor(8) as pool:
         for where, found in pool.map(ask, parts):
@@ -124,8 +124,8 @@ def plain(tmp_path) -> Task:
     return make_task(PLAIN, "plain.yaml", tmp_path)
 
 
-def test_columns_of_the_users_own_data_are_the_row(plain):
-    function = door.reward_funcs(plain)[0]
+def test_the_columns_of_a_users_data_set_are_the_row(plain):
+    function = adapter.reward_funcs(plain)[0]
     said = {"prompts": ["1+1?"] * 3, "completions": [RIGHT, "", RIGHT]}
     columns = {"gold": ["2", "2", "3"], "equations": [["1+1=2"]] * 3}
     assert function(**said, **columns) == [2.5, 0.0, 1.5]
@@ -134,19 +134,19 @@ def test_columns_of_the_users_own_data_are_the_row(plain):
 
 
 def test_schedules_follow_the_trainers_step(plain):
-    function = door.reward_funcs(plain)[0]
+    function = adapter.reward_funcs(plain)[0]
     said = {"prompts": ["1+1?"], "completions": [RIGHT], "gold": ["2"], "equations": [["1+1=2"]]}
     steps = [function(**said, trainer_state=SimpleNamespace(global_step=step)) for step in (0, 2, 4, 9)]
     assert steps == [[2.5], [3.5], [4.5], [4.5]]
 
 
-def test_what_is_unscored_is_none_everywhere_and_logged(plain):
-    reward, *parts = door.reward_funcs(plain)
+def test_an_unscored_completion_is_none_in_all_functions_and_logged(plain):
+    reward, *parts = adapter.reward_funcs(plain)
     extras, metrics = {}, {}
     said = {"prompts": ["1+1?"] * 2, "completions": [RIGHT] * 2, "gold": ["2", "2"], "equations": [None, ["1+1=2"]]}
     logs = {"log_extra": extras.__setitem__, "log_metric": metrics.__setitem__}
     assert reward(**said, **logs) == [None, 2.5]
-    # Accuracy has a value, but 0 x that value beside no reward would be a reward of 0 to TRL.
+    # Accuracy has a value, but TRL would turn 0 x that value without a reward into a reward of 0.
     assert [part(**said, **logs) for part in parts] == [[None, 1.0]] * 3
     assert metrics == {"plain/metric/accuracy": 1.0, "plain/unscored": 0.5}
     assert set(extras) == {COLUMN, "plain/why", "plain/steps"}
@@ -154,8 +154,8 @@ def test_what_is_unscored_is_none_everywhere_and_logged(plain):
     assert "accuracy: 1" in extras["plain/why"][1]
 
 
-def test_tool_calls_and_reasoning_apart(task):
-    function = door.reward_funcs(task)[1]
+def test_tool_calls_and_split_off_reasoning(task):
+    function = adapter.reward_funcs(task)[1]
     row = [pack(example) for example in task.examples("train", 1)] * 2
     gold = task.examples("train", 1)[0].answer
     said = [
@@ -166,19 +166,19 @@ def test_tool_calls_and_reasoning_apart(task):
 
 
 def test_a_data_set_for_trl(task, plain):
-    found = door.to_dataset(task, "train")
+    found = adapter.to_dataset(task, "train")
     assert found.column_names == ["prompt", COLUMN]
     assert len(found) == 25
     assert found[0]["prompt"] == [{"role": "user", "content": task.examples("train", 1)[0].info["question"]}]
-    assert door.to_dataset(plain, "train")[0]["prompt"] == "Q: 1+1\nA: <think>\n"
+    assert adapter.to_dataset(plain, "train")[0]["prompt"] == "Q: 1+1\nA: <think>\n"
 
 
 def test_tasks_are_attributes_of_the_module(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text(json.dumps({**PLAIN, "task": "mine"}))
     monkeypatch.setenv("GRPO_ENV_TASKS", str(tmp_path))
-    assert [getattr(door, name).__name__ for name in ("gsm8k", "mine")] == ["gsm8k", "mine"]
+    assert [getattr(adapter, name).__name__ for name in ("gsm8k", "mine")] == ["gsm8k", "mine"]
     with pytest.raises(AttributeError, match=r"unknown task 'gsm9k'.*gsm8k"):
-        _ = door.gsm9k
+        _ = adapter.gsm9k
 
 
 @pytest.fixture
@@ -188,30 +188,30 @@ def trl():
 
 @pytest.fixture
 def trainer(trl, task, tmp_path):
-    functions = door.reward_funcs(task)
+    functions = adapter.reward_funcs(task)
     weights = [function.weight for function in functions]
     return trl.GRPOTrainer(
         model=str(BUNDLED),
         reward_funcs=functions,
         args=trl.GRPOConfig(output_dir=str(tmp_path), reward_weights=weights, **SETTINGS),
-        train_dataset=door.to_dataset(task, "train"),
+        train_dataset=adapter.to_dataset(task, "train"),
     )
 
 
 @pytest.mark.filterwarnings("ignore")  # the other packages' own
-def test_the_two_hundred_through_the_trainer(trainer, task, asked):
+def test_the_trainer_gets_the_rewards_of_the_task(trainer, task, cases):
     import torch
 
-    prompts = [[{"role": "user", "content": row.example.info["question"]}] for row in asked]
-    rows = [{"prompt": prompt, COLUMN: pack(row.example)} for prompt, row in zip(prompts, asked, strict=True)]
-    chats = [[{"role": "assistant", "content": row.text}] for row in asked]
-    found = trainer._calculate_rewards(rows, prompts, chats, [[1]] * len(asked))
-    assert torch.equal(found, torch.tensor(expected(task, asked)).T)
+    prompts = [[{"role": "user", "content": row.example.info["question"]}] for row in cases]
+    rows = [{"prompt": prompt, COLUMN: pack(row.example)} for prompt, row in zip(prompts, cases, strict=True)]
+    chats = [[{"role": "assistant", "content": row.text}] for row in cases]
+    found = trainer._calculate_rewards(rows, prompts, chats, [[1]] * len(cases))
+    assert torch.equal(found, torch.tensor(expected(task, cases)).T)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_twenty_steps_are_logged_as_we_score_them(trainer, task, tmp_path):
-    """Each row of TRL's tables of completions, scored again from the table: by the file scorer and by the task."""
+def test_logged_completions_have_the_rewards_of_the_task(trainer, task, tmp_path):
+    """Each row of TRL's completion tables is scored again, by ``grpo_env score`` and by the task."""
     trainer.train()
     tables = sorted((tmp_path / "completions").glob("*.parquet"))
     assert len(tables) == 20
@@ -235,7 +235,7 @@ def test_twenty_steps_are_logged_as_we_score_them(trainer, task, tmp_path):
 
 def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     (tmp_path / "data").mkdir()
-    door.to_dataset(task, "train").to_parquet(tmp_path / "data/train.parquet")
+    adapter.to_dataset(task, "train").to_parquet(tmp_path / "data/train.parquet")
     settings = {**SETTINGS, "max_steps": 1, "disable_tqdm": "true", "use_cpu": "true", "log_completions": "true"}
     options = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
     run = [sys.executable, "-m", "trl.scripts.grpo", "--model_name_or_path", BUNDLED, "--dataset_name", "data"]
@@ -245,7 +245,7 @@ def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     assert "rewards/arithmetic/mean" in done.stdout
 
 
-def test_the_snippet_of_the_page_trains(trl, tmp_path):
+def test_the_example_in_the_documentation_trains(trl, tmp_path):
     page = (ROOT / "docs/integrations.md").read_text()
     (snippet,) = re.findall(r'^```python title="train_trl.py"\n(.*?)^```$', page, re.MULTILINE | re.DOTALL)
     done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, timeout=300)

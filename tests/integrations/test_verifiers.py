@@ -1,4 +1,4 @@
-"""``vf-eval`` runs our tasks against a server on this machine, and saves the rewards that ``Task.score`` gives."""
+"""``vf-eval`` runs tasks against a local server and saves the rewards of ``Task.score``."""
 
 import json
 import os
@@ -27,7 +27,7 @@ MODULE = 'from grpo_env.integrations.verifiers import Chat, Tasks\n__all__ = ["C
 
 
 def vf_eval(folder, task, served, rollouts):
-    """What ``vf-eval`` did; the traces that it saved."""
+    """The finished ``vf-eval`` process, its traces and their file."""
     (folder / "my_tasks.py").write_text(MODULE)
     (folder / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
     command = [str(Path(sys.executable).parent / "vf-eval"), "my_tasks", "--env.taskset.file", "task.yaml"]
@@ -43,10 +43,10 @@ def vf_eval(folder, task, served, rollouts):
     return done, [json.loads(line)["traces"][0] for line in lines], file
 
 
-def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, asked, serve):
+def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, cases, serve):
     texts = {}
     expected = Counter()
-    for row in asked:
+    for row in cases:
         (message,) = row.example.prompt
         texts.setdefault(message.content, []).append(row.text)
         values = {part.name: part.value for part in row.score.walk() if part is not row.score}
@@ -96,7 +96,7 @@ def test_an_unscored_completion_is_a_failed_rollout(tmp_path, task, serve):
         ({"tag_count": {"weight": {"linear": {"from": 1, "to": 0, "steps": 5}}}}, "verifiers"),
     ],
 )
-def test_tasks_that_it_cannot_run_are_refused(tmp_path, task, serve, verifiers, message):
+def test_tasks_with_groups_or_schedules_are_refused(tmp_path, task, serve, verifiers, message):
     spec = task.resolved()
     spec["verifiers"].update(verifiers)
     done, traces, _ = vf_eval(tmp_path, make_task(spec, "refused", tmp_path), serve({}), 1)

@@ -1,4 +1,4 @@
-"""verl's own reward managers load our functions by path, and get the rewards that the task pays."""
+"""verl's reward managers load the adapter by its path and get the task's rewards."""
 
 import json
 import math
@@ -12,19 +12,19 @@ from rich.console import Console
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
 from grpo_env.formats.packed_example import pack
-from grpo_env.integrations import verl as door
+from grpo_env.integrations import verl as adapter
 from grpo_env.scoring import score_files
 from grpo_env.taskfile.task import make_task
 
 
 @pytest.fixture
 def named(task, tmp_path, monkeypatch):
-    """The task of the two hundred, found by a name."""
+    """The name of a task file with the task of the completions."""
     (tmp_path / "sums.yaml").write_text(yaml.safe_dump({**task.resolved(), "task": "sums"}))
     monkeypatch.setenv("GRPO_ENV_TASKS", str(tmp_path))
-    door._judge.cache_clear()
+    adapter._scorer.cache_clear()
     yield "sums"
-    door._judge.cache_clear()
+    adapter._scorer.cache_clear()
 
 
 def reply(score, task):
@@ -32,15 +32,15 @@ def reply(score, task):
     return {"score": score.value, "acc": score.part("accuracy").value, **parts}
 
 
-def test_the_two_hundred(named, task, asked):
-    expected = [reply(row.score, task) for row in asked]
-    texts, golds = [row.text for row in asked], [pack(row.example) for row in asked]
+def test_single_and_batch_scores_are_those_of_the_task(named, task, cases):
+    expected = [reply(row.score, task) for row in cases]
+    texts, golds = [row.text for row in cases], [pack(row.example) for row in cases]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text, gold: door.compute_score(named, text, gold), texts, golds))
+        found = list(pool.map(lambda text, gold: adapter.compute_score(named, text, gold), texts, golds))
     assert found == expected
-    assert door.compute_scores([named] * 200, texts, golds) == expected
-    assert door.compute_scores(["?"] * 200, texts, golds, [{}] * 200, task=named) == expected
-    assert door.compute_score("?", texts[0], golds[0], None, task=named, reward_router_address=None) == expected[0]
+    assert adapter.compute_scores([named] * 200, texts, golds) == expected
+    assert adapter.compute_scores(["?"] * 200, texts, golds, [{}] * 200, task=named) == expected
+    assert adapter.compute_score("?", texts[0], golds[0], None, task=named, reward_router_address=None) == expected[0]
 
 
 def write_task(folder, **verifiers):
@@ -56,42 +56,42 @@ def write_task(folder, **verifiers):
     return str(folder / "plain.yaml")
 
 
-def test_plain_golds_with_their_extra_info(tmp_path):
+def test_plain_gold_answers_with_extra_info(tmp_path):
     file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "equations"})
     text = "<think>1+1=2</think><answer>2</answer>"
-    found = door.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
+    found = adapter.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
     assert found == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}
 
 
-def test_what_is_unscored_is_refused_or_what_the_user_says(tmp_path):
+def test_an_unscored_completion_is_an_error_or_gets_the_users_reward(tmp_path):
     file = write_task(tmp_path, n={"use": "overlong", "max_tokens": 5, "weight": 0.0})
     with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which verl cannot express"):
-        door.compute_score(file, "<answer>2</answer>", "")
-    assert door.compute_score(file, "2", "", unscored=-1.0)["score"] == -1
-    assert math.isnan(door.compute_score(file, "<answer>2</answer>", "2")["parts/n"])
+        adapter.compute_score(file, "<answer>2</answer>", "")
+    assert adapter.compute_score(file, "2", "", unscored=-1.0)["score"] == -1
+    assert math.isnan(adapter.compute_score(file, "<answer>2</answer>", "2")["parts/n"])
 
 
-def test_groups_are_judged_in_batches_only(tmp_path):
+def test_groups_are_scored_only_in_batches(tmp_path):
     file = write_task(tmp_path, vote={"use": "majority", "weight": 1.0})
     with pytest.raises(UsageError, match="compares the completions of a group, but verl's compute_score"):
-        door.compute_score(file, "<answer>2</answer>", "2")
+        adapter.compute_score(file, "<answer>2</answer>", "2")
     gold = '{"grpo_env": "a", "row": {"question": "q", "gold": "1"}}'
     texts = [f"<answer>{answer}</answer>" for answer in (2, 2, 1)]
-    found = door.compute_scores([file] * 3, texts, [gold] * 3)
+    found = adapter.compute_scores([file] * 3, texts, [gold] * 3)
     assert [one["parts/vote"] for one in found] == [1, 1, 0]
 
 
-def test_schedules_and_prompts_of_text_are_refused(tmp_path):
+def test_schedules_and_text_prompts_are_refused(tmp_path):
     file = write_task(tmp_path, fading={"use": "tag_count", "weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}})
-    with pytest.raises(UsageError, match="weights follow a schedule, but verl does not tell the step"):
-        door.compute_score(file, "2", "2")
+    with pytest.raises(UsageError, match="weights follow a schedule, but verl does not pass the step"):
+        adapter.compute_score(file, "2", "2")
     (tmp_path / "none_train.jsonl").write_text('{"question": "1+1", "gold": "2"}\n')
-    with pytest.raises(UsageError, match=r"prompt.text: verl's data sets hold chats"):
-        next(door.rows(make_task(yaml.safe_load((tmp_path / "plain.yaml").read_text()), file, tmp_path), "train"))
+    with pytest.raises(UsageError, match=r"prompt.text: verl's data sets contain chats"):
+        next(adapter.rows(make_task(yaml.safe_load((tmp_path / "plain.yaml").read_text()), file, tmp_path), "train"))
 
 
-def test_the_data_set(task, tmp_path):
-    door.write(task, "train", tmp_path / "train.parquet")
+def test_the_data_set_contains_packed_examples(task, tmp_path):
+    adapter.write(task, "train", tmp_path / "train.parquet")
     rows = pyarrow.parquet.read_table(tmp_path / "train.parquet").to_pylist()
     first = task.examples("train", 1)[0]
     assert len(rows) == 25
@@ -111,8 +111,8 @@ def verl():
 
 
 @pytest.fixture
-def batch(verl, asked, named):
-    """The two hundred as verl hands them to a reward manager, in bytes for tokens."""
+def batch(verl, cases, named):
+    """The completions as verl passes them to a reward manager, with bytes as tokens."""
     import numpy as np
     import torch
     from tensordict import TensorDict
@@ -120,14 +120,14 @@ def batch(verl, asked, named):
     from verl import DataProto
 
     tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
-    ids = [[*tokenizer(row.text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for row in asked]
+    ids = [[*tokenizer(row.text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for row in cases]
     longest = max(map(len, ids))
     responses = torch.tensor([one + [0] * (longest - len(one)) for one in ids])
     mask = torch.tensor([[1] * (2 + len(one)) + [0] * (longest - len(one)) for one in ids])
     tensors = {"prompts": torch.ones(len(ids), 2, dtype=torch.long), "responses": responses, "attention_mask": mask}
     others = {
         "data_source": np.array([named] * len(ids), dtype=object),
-        "reward_model": np.array([{"ground_truth": pack(row.example)} for row in asked], dtype=object),
+        "reward_model": np.array([{"ground_truth": pack(row.example)} for row in cases], dtype=object),
         "extra_info": np.array([{} for _ in ids], dtype=object),
     }
     lengths = [len(one) for one in ids]
@@ -144,43 +144,43 @@ def config():
 
 
 @pytest.mark.filterwarnings("ignore")  # the other packages' own
-def test_the_two_hundred_through_the_reward_loop(verl, config, batch, task, asked):
+def test_the_reward_loop_gets_the_rewards_of_the_task(verl, config, batch, task, cases):
     import torch
 
     tokenizer, lengths, data = batch
     manager = verl.load_reward_manager(config, tokenizer)
 
-    async def judge():
+    async def score():
         return [await manager.run_single(data[place : place + 1]) for place in range(len(data))]
 
-    found = manager.loop.run_until_complete(judge())
+    found = manager.loop.run_until_complete(score())
     manager.loop.close()
-    assert [one["reward_extra_info"] for one in found] == [reply(row.score, task) for row in asked]
+    assert [one["reward_extra_info"] for one in found] == [reply(row.score, task) for row in cases]
     rewards = manager.assemble_rm_scores(data, [one["reward_score"] for one in found])
-    assert torch.equal(rewards.sum(1), torch.tensor([row.score.value for row in asked]))
-    places = [length - 1 for length, row in zip(lengths, asked, strict=True) if row.score.value]
-    assert rewards.nonzero()[:, 1].tolist() == places  # the whole reward is paid on the last token
+    assert torch.equal(rewards.sum(1), torch.tensor([row.score.value for row in cases]))
+    places = [length - 1 for length, row in zip(lengths, cases, strict=True) if row.score.value]
+    assert rewards.nonzero()[:, 1].tolist() == places  # the reward is on the last token
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_two_hundred_through_the_batch_manager(batch, asked):
+def test_the_batch_manager_gets_the_rewards_of_the_task(batch, cases):
     import torch
     from verl.workers.reward_manager.batch import BatchRewardManager
 
     tokenizer, _, data = batch
-    found = BatchRewardManager(tokenizer, 0, door.compute_scores)(data, return_dict=True)
-    assert torch.equal(found["reward_tensor"].sum(1), torch.tensor([row.score.value for row in asked]))
-    assert found["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in asked]
+    found = BatchRewardManager(tokenizer, 0, adapter.compute_scores)(data, return_dict=True)
+    assert torch.equal(found["reward_tensor"].sum(1), torch.tensor([row.score.value for row in cases]))
+    assert found["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in cases]
 
 
-def test_its_dumps_are_scored_as_they_were(task, asked, tmp_path):
+def test_scoring_verls_dumps_gives_the_same_rewards(task, cases, tmp_path):
     """The lines of ``_write_generations`` (trainer/ppo/ray_trainer.py); ``gts`` is the gold, hence a packed example."""
     rows = [
         {"input": "?", "output": row.text, "gts": pack(row.example), "score": row.score.value, "step": 3, "acc": 0.0}
-        for row in asked
+        for row in cases
     ]
     (tmp_path / "3.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     score_files(task, [tmp_path / "3.jsonl"], tmp_path / "scores.jsonl", console=Console(quiet=True))
     scored = [record.row for record in read_records(tmp_path / "scores.jsonl")]
-    assert [row["total"] for row in scored] == [row.score.value for row in asked]
-    assert [row["id"] for row in scored] == [row.example.id for row in asked]
+    assert [row["total"] for row in scored] == [row.score.value for row in cases]
+    assert [row["id"] for row in scored] == [row.example.id for row in cases]
