@@ -7,7 +7,7 @@ The real server runs in a process of its own, the clients in another. Completion
 published ones with ``GRPO_ENV_DATA``, else made from the bundled arithmetic problems), one in thirty hostile, and one
 in eight with a number of its own, so that no other item has its verdict. Every verdict is compared with ``task.score``
 of that very text in the client, but for the time it took: lost, mixed up or changed ones are counted, and make the exit
-code 1. One judging process is killed at random about every ``--kills-every`` seconds.
+code 1. One scoring process is killed at random about every ``--kills-every`` seconds.
 
 Latency is a request's, of 1 to 32 items. Memory is resident: of the server, and of all processes below it together.
 """
@@ -170,7 +170,7 @@ def clients(port: int, count: int, seconds: float, seed: int, results: Any) -> N
 
 
 class Watch(threading.Thread):
-    """Kills judging processes now and then, and notes memory once a second."""
+    """Kills scoring processes at random times, and records memory once a second."""
 
     def __init__(self, server: int, every: float, seed: int) -> None:
         super().__init__()
@@ -194,13 +194,13 @@ class Watch(threading.Thread):
         return self.draw.expovariate(1 / self.every) if self.every else float("inf")
 
     def _kill(self) -> None:
-        judges = [child for child in self.server.children() if is_judge(child)]
-        if judges:
-            self.draw.choice(judges).kill()
+        workers = [child for child in self.server.children() if is_worker(child)]
+        if workers:
+            self.draw.choice(workers).kill()
             self.kills += 1
 
 
-def is_judge(process: psutil.Process) -> bool:
+def is_worker(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
         return "spawn_main" in " ".join(process.cmdline())
     return False
@@ -219,8 +219,8 @@ def report(answered: list[Answered], memory: list[tuple[float, float]], seconds:
     fifth = seconds / 5
     spans = {"all": (0, seconds), "first fifth": (0, fifth), "middle fifth": (2 * fifth, 3 * fifth)}
     spans["last fifth"] = (4 * fifth, seconds)
-    rows: dict[str, list[str]] = {"requests a second": [], "items a second": [], "latency p50, ms": []}
-    rows |= {"latency p99, ms": [], "server, MiB": [], "judging processes, MiB": []}
+    rows: dict[str, list[str]] = {"requests per second": [], "items per second": [], "latency p50, ms": []}
+    rows |= {"latency p99, ms": [], "server, MiB": [], "scoring processes, MiB": []}
     for low, high in spans.values():
         those = [one for one in answered if low <= one.at < high]
         cuts = quantiles([one.seconds * 1000 for one in those], n=100)

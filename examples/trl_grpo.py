@@ -30,17 +30,17 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=64, help="longest completion")
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--out", default="runs/trl")
-    asked = parser.parse_args()
-    task = load_task(asked.task)
+    options = parser.parse_args()
+    task = load_task(options.task)
     funcs = reward_funcs(task)
     config = GRPOConfig(
-        output_dir=asked.out,
-        reward_weights=[func.weight for func in funcs],  # the task's reward 1, its parts 0: they are in it already
+        output_dir=options.out,
+        reward_weights=[func.weight for func in funcs],  # 1 for the reward; 0 for its parts, which it contains already
         num_generations=GROUP,
-        per_device_train_batch_size=GROUP * asked.prompts,  # whole groups on a device, for verifiers that compare
-        max_completion_length=asked.tokens,
-        max_steps=asked.steps,
-        learning_rate=asked.learning_rate,
+        per_device_train_batch_size=GROUP * options.prompts,  # complete groups per device, for group verifiers
+        max_completion_length=options.tokens,
+        max_steps=options.steps,
+        learning_rate=options.learning_rate,
         beta=0.0,
         bf16=torch.cuda.is_available(),
         log_completions=True,
@@ -48,7 +48,7 @@ def main() -> None:
         save_strategy="no",
         report_to="none",
     )
-    trainer = GRPOTrainer(asked.model, reward_funcs=funcs, args=config, train_dataset=to_dataset(task, "train"))
+    trainer = GRPOTrainer(options.model, reward_funcs=funcs, args=config, train_dataset=to_dataset(task, "train"))
     trainer.train()
     last = [row for row in trainer.state.log_history if "reward" in row][-1]
     print("step", last["step"], {key: round(value, 3) for key, value in last.items() if key.endswith("/mean")})
