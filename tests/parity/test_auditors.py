@@ -1,9 +1,9 @@
-"""What a public auditor of TRL's reward functions says of ours. It runs where it is installed:
+"""A public auditor of TRL reward functions, applied to ours. Runs only if it is installed:
 
     /tmp/peers/bin/pip install -r benchmarks/requirements.txt
     /tmp/peers/bin/python -m pytest tests/parity/test_auditors.py
 
-Its two complaints are policy here (docs/audit.md): values are exact, and texts are compared as they are.
+Its two findings are intended (docs/audit.md): values are exact, and texts are compared literally.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ reward_doctor = pytest.importorskip("reward_doctor", reason="reward-doctor is no
 
 
 @pytest.mark.parametrize("name", ["gsm8k", "math"])
-def test_reward_doctor_finds_nothing_that_is_paid_and_should_not_be(name: str) -> None:
+def test_reward_doctor_finds_no_false_positives(name: str) -> None:
     task = load_task(name)
 
     def accuracy_reward(completions: list[str], answer: list[str], **_: object) -> list[float | None]:
@@ -25,8 +25,8 @@ def test_reward_doctor_finds_nothing_that_is_paid_and_should_not_be(name: str) -
         groups = [Group(Example("", answer=gold), [Completion(text)]) for text, gold in pairs]
         return [score.part(task.metric).value for scores in score_groups(task.verifier, groups) for score in scores]
 
-    found = reward_doctor.audit(accuracy_reward)
-    assert len(found.outcomes) == 83
-    assert [outcome.case.id for outcome in found.false_positives] == []
-    assert [outcome.case.id for outcome in found.false_negatives] == ["eq.frac.repeating", "eq.text.article"]
-    assert found.errors == []
+    report = reward_doctor.audit(accuracy_reward)
+    assert len(report.outcomes) == 83
+    assert [outcome.case.id for outcome in report.false_positives] == []
+    assert [outcome.case.id for outcome in report.false_negatives] == ["eq.frac.repeating", "eq.text.article"]
+    assert report.errors == []

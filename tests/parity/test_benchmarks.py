@@ -1,4 +1,4 @@
-"""The benchmarks that measure TRL beside us run, on next to nothing."""
+"""Smoke tests of the benchmarks that compare with TRL, on very small inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("trl", reason="TRL is not installed; how to run these tests stands in test_trl.py")
+pytest.importorskip("trl", reason="TRL is not installed; see test_trl.py for how to run these tests")
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
