@@ -442,8 +442,8 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
         (ProcessRewardModel(speaker), "has no weights for score"),
         (ProcessRewardModel(three), "has 3 labels, a process reward model has one or two"),
         (ProcessRewardModel(last_digit, good_token="+", bad_token="-"), "has no weights for lm_head"),
-        (ProcessRewardModel(speaker, good_token="++1", bad_token="-"), "must be one token each"),
-        (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be one token each"),
+        (ProcessRewardModel(speaker, good_token="++1", bad_token="-"), "must be different single tokens"),
+        (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be different single tokens"),
     ]
     for judge, message in troubles:
         ((score,),) = score_groups(judge, [Group(EXAMPLE, [Completion("7")])])
