@@ -36,15 +36,15 @@ def no_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("held", [1, 2, 4])
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("length", [1, 6])
 @pytest.mark.usefixtures("no_fused_kernel")
-def test_products_are_attention(mask: str, held: int, length: int) -> None:
+def test_matrix_products_equal_torchs_attention(mask: str, kv_heads: int, length: int) -> None:
     draw = torch.Generator().manual_seed(0)
     query = torch.randn(2, 4, length, 8, generator=draw)
-    key, value = (torch.randn(2, held, 6, 8, generator=draw) for _ in range(2))
+    key, value = (torch.randn(2, kv_heads, 6, 8, generator=draw) for _ in range(2))
     found, _ = attention_forward(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
-    wide = [states.double().repeat_interleave(4 // held, 1) for states in (key, value)]
+    wide = [states.double().repeat_interleave(4 // kv_heads, 1) for states in (key, value)]
     given = MASKS[mask] if mask != "additive" else MASKS[mask].double()
     causal = mask == "none" and length > 1
     expected = scaled_dot_product_attention(query.double(), *wide, given, scale=0.5, is_causal=causal)
@@ -60,7 +60,7 @@ def test_a_soft_cap_bounds_the_scores() -> None:
     assert float(found) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
 
 
-def test_completions_are_padded_to_the_longest_of_their_chunk_only() -> None:
+def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
     lengths = torch.tensor([0, 0, 1, 2, 3, 5, 7, 40])
     layout = Layout(
         torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
@@ -69,7 +69,7 @@ def test_completions_are_padded_to_the_longest_of_their_chunk_only() -> None:
     assert [tuple(part.shape) for part in parts] == [(1, 2, 3, 4), (2, 2, 2, 4), (2, 2, 5, 4), (2, 2, 40, 4)]
 
 
-def test_a_packed_row_is_each_sequence_by_itself() -> None:
+def test_a_packed_row_equals_each_sequence_alone() -> None:
     """Two prompts, three completions, one of them empty; a window of three positions or none."""
     own, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
     layout = Layout(own, *(torch.arange(max(each)) < torch.tensor(each)[:, None] for each in (prompts, lengths)))
@@ -89,7 +89,7 @@ def test_a_packed_row_is_each_sequence_by_itself() -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "autocast"])
 @pytest.mark.parametrize("keys", [6, 2 * attention.SHORT])
-def test_the_fused_kernel_keeps_long_sequences_and_float32(
+def test_long_sequences_and_float32_use_the_fused_kernel(
     monkeypatch: pytest.MonkeyPatch, keys: int, precision: str
 ) -> None:
     called: list[int] = []
@@ -108,8 +108,8 @@ def test_the_fused_kernel_keeps_long_sequences_and_float32(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_whole_models_say_the_same(family: str) -> None:
-    """Logits and gradient through both ways of the loss."""
+def test_whole_models_give_the_same_logits_and_gradient(family: str) -> None:
+    """On both paths of the loss."""
     policy = tiny(family)
     results = []
     for own, shared in ((False, False), (True, False), (True, True)):
@@ -126,7 +126,7 @@ def test_whole_models_say_the_same(family: str) -> None:
         assert (gradient - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
 
-def test_a_loaded_model_attends_so_and_its_saved_config_does_not_say_it(tmp_path) -> None:
+def test_a_loaded_model_uses_this_attention_and_its_saved_config_does_not_name_it(tmp_path) -> None:
     model = load_policy("bundled", device="cpu").model
     assert model.config._attn_implementation == NAME
     model.save_pretrained(tmp_path)

@@ -1,4 +1,4 @@
-"""Weights in bfloat16: rounding is right on average, small updates are not lost, and a resumed run draws the same."""
+"""Weights in bfloat16: rounding is right on average, small updates add up, and runs resume to the bit."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value =
 
 
 @given(FINITE, st.integers(0, 2**16 - 1))
-def test_a_value_becomes_one_of_its_two_neighbours(value, draw):
+def test_a_value_is_rounded_to_one_of_its_two_neighbors(value, draw):
     exact = torch.tensor([value])
     found = stochastic_round(exact, torch.tensor([draw], dtype=torch.int32))
     bits = exact.view(torch.int32) & -(2**16)  # towards zero
@@ -22,7 +22,7 @@ def test_a_value_becomes_one_of_its_two_neighbours(value, draw):
 
 
 @pytest.mark.parametrize("value", [1 + 2**-9, -(1 + 3 * 2**-10), 0.1, 3.0])
-def test_over_all_draws_the_mean_is_the_value(value):
+def test_the_mean_over_all_random_bits_is_the_value(value):
     draws = torch.arange(2**16, dtype=torch.int32)
     exact = torch.full((2**16,), value)
     assert stochastic_round(exact, draws).double().mean().item() == pytest.approx(exact[0].item(), rel=2**-24)
@@ -45,7 +45,7 @@ def test_updates_that_are_too_small_for_bfloat16_add_up():
     assert moved(torch.optim.AdamW([plain], **settings), plain, 64) == 0
 
 
-def test_the_second_moment_does_not_stand_still():
+def test_small_changes_of_the_second_moment_add_up():
     # A decay of .999 changes it by less than its spacing. After n equal gradients it is 1 - .999**n.
     weight = torch.nn.Parameter(torch.ones(20_000, dtype=torch.bfloat16))
     optimizer = StochasticRoundingAdamW([weight], 0, lr=0.0, betas=(0.9, 0.999), weight_decay=0.0)
@@ -54,7 +54,7 @@ def test_the_second_moment_does_not_stand_still():
 
 
 @pytest.mark.parametrize("chunk", [2**22, 300])
-def test_the_update_is_adamws(monkeypatch, chunk):
+def test_the_update_is_that_of_adamw(monkeypatch, chunk):
     monkeypatch.setattr("grpo_env.trainer.engine.bf16_adamw.CHUNK", chunk)
     torch.manual_seed(0)
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
@@ -69,7 +69,7 @@ def test_the_update_is_adamws(monkeypatch, chunk):
     assert ours.state[held]["step"] == 5
 
 
-def test_a_run_holds_half_as_much_learns_and_resumes_to_the_bit(make_task, tmp_path):
+def test_a_run_in_bfloat16_resumes_to_the_bit(make_task, tmp_path):
     settings = {"optimizer.name": "adamw_bf16", "engine.precision": "bf16", "steps": 4}
     whole = train(make_task(**settings), run_dir=tmp_path / "whole").run_dir
     cut = train(make_task(**settings), run_dir=tmp_path / "cut").run_dir
@@ -85,6 +85,6 @@ def test_a_run_holds_half_as_much_learns_and_resumes_to_the_bit(make_task, tmp_p
         assert torch.equal(one["exp_avg_sq"], other["exp_avg_sq"])
 
 
-def test_it_needs_a_pass_in_bfloat16(make_task, tmp_path):
+def test_it_needs_bf16_precision(make_task, tmp_path):
     with pytest.raises(UsageError, match=r"engine\.precision=bf16"):
         train(make_task(optimizer={"name": "adamw_bf16"}, engine={"precision": "fp32"}), run_dir=tmp_path / "run")

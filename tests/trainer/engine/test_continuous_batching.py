@@ -18,7 +18,7 @@ from grpo_env.trainer.engine.stepwise_decoding import decode_stepwise
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
 
-def test_greedy_completions_are_those_of_the_own_sampler(policy: Policy) -> None:
+def test_greedy_completions_equal_those_of_the_own_engine(policy: Policy) -> None:
     endless = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
     own, paged = replace(policy), replace(policy, rollout_engine="transformers")
     for each in (own, paged):

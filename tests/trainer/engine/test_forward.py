@@ -138,7 +138,7 @@ def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
 
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16])
 @pytest.mark.parametrize("family", layers.FAMILIES)
-def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+def test_steps_without_the_graph_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
     policy = tiny(family)
     install_attention(policy.model)
     assert captures(policy, dtype)
@@ -150,7 +150,7 @@ def test_steps_that_are_to_be_captured_give_the_plain_logits(family: str, dtype:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16])
 @pytest.mark.parametrize("family", layers.FAMILIES)
-def test_captured_steps_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
+def test_recorded_steps_give_the_plain_logits(family: str, dtype: torch.dtype | None) -> None:
     policy = replace(tiny(family), accelerator=Accelerator())
     policy.model.to("cuda")
     install_attention(policy.model)
@@ -176,7 +176,7 @@ def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
     assert seen == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
 
 
-def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
+def test_a_model_without_a_key_value_cache_takes_the_plain_path() -> None:
     """Mamba keeps a state of its own instead of keys and values."""
     torch.manual_seed(0)
     config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
@@ -184,7 +184,7 @@ def test_a_model_whose_cache_is_no_help_takes_the_plain_path() -> None:
     assert not with_fast_paths(policy, share_prompts=True).shares_prompts
 
 
-def test_the_run_says_when_it_cannot_share(
+def test_the_run_reports_missing_fast_paths(
     make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(make_task(steps=1), run_dir=tmp_path / "fast")
@@ -197,7 +197,7 @@ def test_the_run_says_when_it_cannot_share(
     assert "those of transformers: there are no faster ones for this model" in said
 
 
-def test_the_switch_turns_it_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharing_prompts_can_be_turned_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", lambda *_: called.append(1))
     train(make_task(steps=1), run_dir=tmp_path / "run", engine={"share_prompts": False})

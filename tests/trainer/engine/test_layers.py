@@ -1,4 +1,4 @@
-"""Written-out layers against the model's own modules, and their gradients against differences."""
+"""Layers against the model's own modules, and their gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def random_model(family: str, settings: dict[str, Any], dtype: torch.dtype = tor
 
 
 def one_row(model: Any, ids: Tensor) -> Tensor:
-    """States of one row of tokens, by the written-out layers and plain causal attention."""
+    """States of one row of tokens, by these layers and plain causal attention."""
     steps = torch.arange(len(ids))
     back = steps[:, None] - steps
 
-    def mix(attention: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
+    def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
         rows = [states.transpose(0, 1)[None] for states in (query, key, value)]
         mask = (back >= 0) & (back < (window or torch.inf))
-        found = sdpa_attention_forward(attention, *rows, mask[None, None], scaling=attention.scaling)[0]
+        found = sdpa_attention_forward(module, *rows, mask[None, None], scaling=module.scaling)[0]
         return found[0]
 
-    return hidden_states(model, ids, steps, mix)
+    return hidden_states(model, ids, steps, attention_fn)
 
 
 @pytest.mark.parametrize(("family", "settings"), MODELS)
-def test_states_and_gradient_are_those_of_the_models_own_modules(family: str, settings: dict[str, Any]) -> None:
+def test_states_and_gradient_equal_those_of_the_models_own_modules(family: str, settings: dict[str, Any]) -> None:
     model, ids = random_model(family, settings), torch.arange(3, 15)
     assert is_supported(model)
     weight = torch.randn(len(ids), SMALL["hidden_size"])
@@ -75,7 +75,7 @@ def test_states_and_gradient_are_those_of_the_models_own_modules(family: str, se
 
 
 @pytest.mark.parametrize("autocast", [False, True])
-def test_low_precision_is_as_far_from_the_exact_states_as_the_models_own(autocast: bool) -> None:
+def test_low_precision_errors_are_as_small_as_those_of_the_model(autocast: bool) -> None:
     """Weights in bfloat16, or float32 weights under autocast: rounding may differ, its size may not."""
     ids = torch.arange(3, 15)
     exact = one_row(random_model("llama", {}), ids).detach()
@@ -90,7 +90,7 @@ def test_low_precision_is_as_far_from_the_exact_states_as_the_models_own(autocas
     assert all(weight.grad.dtype == weight.dtype for weight in model.parameters() if weight.grad is not None)
 
 
-def test_gradients_are_those_of_differences() -> None:
+def test_gradients_equal_finite_differences() -> None:
     """In float64, by torch's own check."""
     torch.manual_seed(0)
     states, weight, gate, up = (
@@ -104,7 +104,7 @@ def test_gradients_are_those_of_differences() -> None:
     assert torch.autograd.gradcheck(SwiGLU.apply, (gate, up))
 
 
-def test_other_families_are_not_taken_for_these() -> None:
+def test_other_families_are_not_supported() -> None:
     assert not is_supported(random_model("gemma2", {"head_dim": 8}))
     assert not is_supported(random_model("smollm3", {}))  # every fourth layer has no positions
     assert not is_supported(random_model("llama", {"hidden_act": "gelu"}))

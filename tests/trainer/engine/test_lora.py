@@ -112,7 +112,7 @@ def test_the_kl_starts_at_zero(first: Path) -> None:
     assert min(kls(first)[1:]) > 1e-6
 
 
-def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: Path) -> None:
+def test_training_continues_from_a_trained_adapter(first: Path, make_task, tmp_path: Path) -> None:
     """Begun from a trained adapter, the KL is measured from that adapter, also after a crash."""
     task = make_task(**{**LORA, "lora.rank": 0, "model": str(first / "model"), "checkpoint.keep": 3})
     run = train(task, run_dir=tmp_path / "second").run_dir
@@ -131,7 +131,7 @@ def test_an_adapter_is_trained_on_from_itself(first: Path, make_task, tmp_path: 
         train(task, run_dir=tmp_path / "third", lora={"rank": 4})
 
 
-def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_folder: Path, tmp_path: Path) -> None:
+def test_peft_and_transformers_load_the_model_folder(first: Path, model_folder: Path, tmp_path: Path) -> None:
     ids = torch.tensor([[40, 41, 42, 43]])
     base, _ = load_model(model_folder)
     by_transformers, tokenizer = load_model(first / "model")
@@ -149,7 +149,7 @@ def test_the_model_folder_is_what_peft_and_transformers_load(first: Path, model_
     assert tokenizer.eos_token == "<end>"
 
 
-def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
+def test_bf16_rounds_the_base_weights_once(model_folder: Path) -> None:
     """Linear layers are rounded at every use anyway, so rounding them beforehand changes nothing."""
     plain = load_policy(str(model_folder), device="cpu", precision="bf16")
     ids = torch.tensor([[40, 41, 42, 43]])
@@ -162,12 +162,12 @@ def test_bf16_rounds_the_weights_below_once(model_folder: Path) -> None:
     assert plain.model.model.embed_tokens.weight.dtype == torch.float32
 
 
-def test_wrong_targets_are_named(policy: Policy) -> None:
+def test_unknown_target_modules_are_reported(policy: Policy) -> None:
     with pytest.raises(UsageError, match="no linear layer 'q_porj'; did you mean 'q_proj'"):
         prepare_adapter(policy, TrainConfig(lora={"rank": 2, "target_modules": "q_porj"}))
 
 
-def test_peft_is_asked_for(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_peft_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(UsageError, match=r"needs peft: pip install 'grpo_env\[lora\]'"):
         prepare_adapter(policy, TrainConfig(lora={"rank": 2}))

@@ -1,4 +1,4 @@
-"""What saves memory changes nothing else."""
+"""Settings that save memory do not change results."""
 
 from __future__ import annotations
 
@@ -93,8 +93,10 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
         updated(model_folder, task, failing=range(100))
 
 
-def test_a_run_remembers(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    """A layer asks for more memory than there is, when all completions of a step pass at once."""
+def test_a_run_keeps_the_smaller_micro_batches(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    """A layer runs out of memory when all completions of a step pass at once."""
     sizes, forward = [], SwiGLU.forward
 
     def greedy(context: Any, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:

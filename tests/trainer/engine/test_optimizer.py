@@ -50,7 +50,7 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     assert all(torch.equal(again.trained[name], weight) for name, weight in policy.trained.items())
 
 
-def test_bitsandbytes_is_asked_for(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_bitsandbytes_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", None)
     with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: pip install"):
         make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)

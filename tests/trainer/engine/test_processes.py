@@ -1,4 +1,4 @@
-"""Two processes learn exactly what one learns, whether each has all weights or a share of them."""
+"""Two processes learn what one learns, whether each has all weights or a shard of them."""
 
 from __future__ import annotations
 
@@ -87,26 +87,26 @@ def assert_equal(one: Path, other: Path) -> None:
 
 @pytest.fixture(scope="module")
 def two(one: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of three runs of two processes, and what they said.
+    """The folder of three runs of two processes, and their console output.
 
-    ``whole``: each has all weights. ``shares``: each has a share of them; goes on with the first steps of ``one``.
-    ``then``: goes on with the first steps of ``shares``.
+    ``whole``: each has all weights. ``sharded``: each has a shard of them; resumes after the first steps of ``one``.
+    ``resumed``: resumes after the first steps of ``sharded``.
     """
     folder = tmp_path_factory.mktemp("two")
-    first_steps(one, folder / "shares")
+    first_steps(one, folder / "sharded")
     done = two_processes(folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("saved      ") == 3  # only the first process talks
+    assert done.stderr.count("saved      ") == 3  # only the first process prints
     return folder, done.stderr
 
 
 FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
 GO_ON = """
-resume("shares")
+resume("sharded")
 if os.environ["RANK"] == "0":
-    shutil.copytree("shares", "then", ignore=shutil.ignore_patterns("model", "step-000005"))
+    shutil.copytree("sharded", "resumed", ignore=shutil.ignore_patterns("model", "step-000005"))
 torch.distributed.barrier()
-resume("then")
+resume("resumed")
 """
 
 
@@ -115,31 +115,31 @@ def first_steps(one: Path, folder: Path) -> None:
 
 
 def test_two_processes_equal_one(one: Path, two: tuple[Path, str]) -> None:
-    folder, said = two
-    assert said.count("cpu, 2 processes\n") == 1
+    folder, output = two
+    assert output.count("cpu, 2 processes\n") == 1
     assert_equal(one, folder / "whole")
 
 
-def assert_shares_equal(one: Path, folder: Path) -> None:
+def assert_sharded_runs_equal(one: Path, folder: Path) -> None:
     """``GO_ON`` took the steps of one process, and from its own checkpoint its own to the bit."""
-    assert_equal(one, folder / "shares")
-    runs = [folder / "shares", folder / "then"]
+    assert_equal(one, folder / "sharded")
+    runs = [folder / "sharded", folder / "resumed"]
     states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
     torch.testing.assert_close(*states, rtol=0, atol=0)
     sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, *runs)}
-    assert len(sizes) == 1  # weights that layers share are written once
+    assert len(sizes) == 1  # tied weights are written once
 
 
-def test_shares_of_the_weights_equal_one_process(one: Path, two: tuple[Path, str]) -> None:
-    folder, said = two
-    assert said.count("cpu, 2 processes with sharded weights\n") == 2
-    assert_shares_equal(one, folder)
+def test_fsdp_equals_one_process(one: Path, two: tuple[Path, str]) -> None:
+    folder, output = two
+    assert output.count("cpu, 2 processes with sharded weights\n") == 2
+    assert_sharded_runs_equal(one, folder)
 
 
 @pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
 @pytest.mark.parametrize("stage", ["2", "3"])
 def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> None:
-    first_steps(one, tmp_path / "shares")
+    first_steps(one, tmp_path / "sharded")
     no_compiler = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
     environment = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": stage}
     done = two_processes(
@@ -147,10 +147,10 @@ def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("cpu, 2 processes with sharded weights\n") == 2
-    assert_shares_equal(one, tmp_path)
+    assert_sharded_runs_equal(one, tmp_path)
 
 
-def test_the_shares_of_stage_3_are_the_whole() -> None:
+def test_the_shards_of_stage_3_add_up_to_the_tensor() -> None:
     tensor, found = torch.arange(10.0).view(2, 5), []
     for rank in range(4):
         accelerator = SimpleNamespace(num_processes=4, process_index=rank)
@@ -159,7 +159,7 @@ def test_the_shares_of_stage_3_are_the_whole() -> None:
     assert [part.tolist() for part in found] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
 
 
-def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: Path, tmp_path: Path) -> None:
+def test_a_run_resumes_after_a_process_was_killed(one: Path, tmp_path: Path) -> None:
     done = two_processes(tmp_path, "die_at(3)", f"run({str(tmp_path / 'two')!r})")
     assert done.returncode != 0
     assert "SIGKILL" in done.stderr
@@ -168,7 +168,7 @@ def test_when_a_process_dies_the_run_ends_and_goes_on_from_its_checkpoint(one: P
     assert_equal(one, tmp_path / "two")
 
 
-def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_sharded_run_saves_nothing(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grpo_env.trainer.run.stopping.is_sharded", lambda policy: True)
     steps = iter(range(4))
 
@@ -196,7 +196,7 @@ def test_a_stopped_share_saves_nothing_by_itself(make_task, tmp_path: Path, monk
         ({"lora.rank": 2}, {}, "training of all weights, not of an adapter"),
     ],
 )
-def test_what_does_not_go_with_shares(
+def test_settings_that_do_not_work_with_fsdp(
     policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
 ) -> None:
     monkeypatch.setattr(Accelerator, "num_processes", 2)
@@ -218,7 +218,7 @@ def test_what_does_not_go_with_shares(
         ({}, {}, r"pip install 'grpo_env\[deepspeed\]'"),
     ],
 )
-def test_what_does_not_go_with_deepspeed(
+def test_settings_that_do_not_work_with_deepspeed(
     policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
 ) -> None:
     monkeypatch.setattr(Accelerator, "num_processes", 2)

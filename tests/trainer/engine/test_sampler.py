@@ -195,7 +195,7 @@ def test_device_that_does_not_exist(model_folder: Path) -> None:
         load_policy(str(model_folder), device=missing)
 
 
-def test_the_cache_copies_itself_now_and_then_only(policy: Policy) -> None:
+def test_the_cache_is_copied_once_in_nine_tokens(policy: Policy) -> None:
     cache = decoding_cache(policy)
     states = torch.randn(3, 2, 40, 8)
     places = []
@@ -215,7 +215,7 @@ def test_the_cache_copies_itself_now_and_then_only(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("precision", [None, torch.bfloat16])
-def test_groups_come_as_soon_as_they_have_ended(policy: Policy, precision: torch.dtype | None) -> None:
+def test_groups_are_reported_as_soon_as_they_have_ended(policy: Policy, precision: torch.dtype | None) -> None:
     policy = replace(policy, autocast=precision)
     # Every third token ends a completion here, so groups end at different times.
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
