@@ -449,5 +449,5 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
         ((score,),) = score_groups(judge, [Group(EXAMPLE, [Completion("7")])])
         assert (score.value, score.status) == (None, "error")
         assert message in score.explanation
-    with pytest.raises(UsageError, match="it was not made for"):
+    with pytest.raises(UsageError, match="it is not a checkpoint for"):
         load(str(BUNDLED), "sequence")
