@@ -1,8 +1,8 @@
-r"""A set of LaTeX answers whose truth is known by construction: eight completions for every gold answer.
+r"""LaTeX answers with labels that are true by construction: eight completions for each gold answer.
 
-Of each eight, one is the gold verbatim, three are worth the same and written otherwise (``\dfrac``, a decimal, another
-order, an inequality for an interval, a factored polynomial), four are different values or different things. Nothing is
-computed by a verifier: spellings are made from exact numbers, and a wrong answer is one whose numbers were changed.
+Of the eight, one contains the gold answer verbatim, three contain an equivalent one (``\dfrac``, a decimal, another
+order, an inequality for an interval, a factored polynomial), and four a different value or type. No verifier is
+involved: equivalent answers are written from exact numbers, and wrong ones from changed numbers.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ GROUPS = 300  # 50 of each kind
 
 
 class Answers(NamedTuple):
-    """A gold answer with other spellings of it and with wrong answers."""
+    """A gold answer, equivalent answers and wrong answers."""
 
     gold: str
-    right: list[str]
+    correct: list[str]
     wrong: list[str]
 
 
 def rows(seed: int = SEED, groups: int = GROUPS) -> Iterator[dict[str, Any]]:
-    """Rows ``{"id", "kind", "gold", "completions", "right"}``, the same for the same seed."""
-    dice = random.Random(seed)
+    """Rows ``{"id", "kind", "gold", "completions", "correct"}``, determined by the seed."""
+    rng = random.Random(seed)
     kinds = {"fraction": _fraction, "radical": _radical, "set": _set, "interval": _interval, "matrix": _matrix,
              "polynomial": _polynomial}  # fmt: skip
     for number in range(groups):
         kind = list(kinds)[number % len(kinds)]
-        others, wrong = set[str](), set[str]()
-        while len(others) < 3 or len(wrong) < 4:
-            answers = kinds[kind](dice)
-            others, wrong = set(answers.right) - {answers.gold}, set(answers.wrong)
-        right = [answers.gold, *dice.sample(sorted(others), 3)]
-        judged = [(answer, True) for answer in right] + [(answer, False) for answer in dice.sample(sorted(wrong), 4)]
-        dice.shuffle(judged)
+        equivalent, wrong = set[str](), set[str]()
+        while len(equivalent) < 3 or len(wrong) < 4:
+            answers = kinds[kind](rng)
+            equivalent, wrong = set(answers.correct) - {answers.gold}, set(answers.wrong)
+        correct = [answers.gold, *rng.sample(sorted(equivalent), 3)]
+        labeled = [(answer, True) for answer in correct] + [(answer, False) for answer in rng.sample(sorted(wrong), 4)]
+        rng.shuffle(labeled)
         yield {
             "id": f"{kind}-{number}",
             "kind": kind,
             "gold": answers.gold,
-            "completions": [_completion(dice, answer) for answer, _ in judged],
-            "right": [right for _, right in judged],
+            "completions": [_completion(rng, answer) for answer, _ in labeled],
+            "correct": [label for _, label in labeled],
         }
 
 
-def _completion(dice: random.Random, answer: str) -> str:
-    a, b, c = (dice.randint(2, 99) for _ in range(3))
+def _completion(rng: random.Random, answer: str) -> str:
+    a, b, c = (rng.randint(2, 99) for _ in range(3))
     lines = [
         f"First we write down what is given: $a = {a}$ and $b = {b}$, so that $a + b = {a + b}$.",
         rf"By the triangle inequality \(|a - b| \le {a + b}\), which leaves {c} cases to look at.",
@@ -60,7 +60,7 @@ def _completion(dice: random.Random, answer: str) -> str:
         rf"Note that $\sqrt{{{a * a}}} = {a}$, so nothing is lost by squaring.",
     ]
     ends = [rf"The answer is $\boxed{{{answer}}}$.", rf"\[ \boxed{{{answer}}} \]", rf"Therefore \(\boxed{{{answer}}}\)"]
-    return "\n\n".join([*dice.sample(lines, dice.randint(2, 5)), dice.choice(ends)])
+    return "\n\n".join([*rng.sample(lines, rng.randint(2, 5)), rng.choice(ends)])
 
 
 def _tex(value: Fraction, name: str = "frac") -> str:
@@ -70,7 +70,7 @@ def _tex(value: Fraction, name: str = "frac") -> str:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The finite decimal of a value, if it has one of at most six places."""
+    """A value as a decimal, if at most six decimal places are enough."""
     scaled = value * 10**6
     if scaled.denominator != 1:
         return None
@@ -78,21 +78,21 @@ def _decimal(value: Fraction) -> str | None:
     return "-" * (value < 0) + f"{digits[:-6]}.{digits[-6:]}".rstrip("0").rstrip(".")
 
 
-def _value(dice: random.Random, top: int = 30) -> Fraction:
-    return Fraction(dice.choice((-1, 1)) * dice.randint(1, top), dice.choice((1, 1, 2, 3, 4, 5, 6, 8, 9, 12)))
+def _value(rng: random.Random, top: int = 30) -> Fraction:
+    return Fraction(rng.choice((-1, 1)) * rng.randint(1, top), rng.choice((1, 1, 2, 3, 4, 5, 6, 8, 9, 12)))
 
 
-def _nudged(dice: random.Random, value: Fraction) -> Fraction:
-    return value + dice.choice((-1, 1)) * Fraction(dice.randint(1, 3), dice.choice((1, value.denominator)))
+def _perturbed(rng: random.Random, value: Fraction) -> Fraction:
+    return value + rng.choice((-1, 1)) * Fraction(rng.randint(1, 3), rng.choice((1, value.denominator)))
 
 
-def _fraction(dice: random.Random) -> Answers:
+def _fraction(rng: random.Random) -> Answers:
     value = Fraction(0)
     while value.denominator == 1:
-        value = Fraction(dice.choice((-1, 1)) * dice.randint(1, 99), dice.randint(2, 40))
-    top, bottom, times = value.numerator, value.denominator, dice.randint(2, 9)
+        value = Fraction(rng.choice((-1, 1)) * rng.randint(1, 99), rng.randint(2, 40))
+    top, bottom, times = value.numerator, value.denominator, rng.randint(2, 9)
     whole, rest = divmod(abs(top), bottom)
-    right = [
+    correct = [
         _tex(value, "dfrac"),
         _tex(value, "tfrac"),
         f"{top}/{bottom}",
@@ -102,16 +102,16 @@ def _fraction(dice: random.Random) -> Answers:
         *([f"{'-' * (top < 0)}{whole}\\frac{{{rest}}}{{{bottom}}}"] if whole else []),
         *([decimal] if (decimal := _decimal(value)) else []),
     ]
-    wrong = [_tex(other) for other in (-value, value + 1, Fraction(top, bottom + 1), _nudged(dice, value))]
+    wrong = [_tex(other) for other in (-value, value + 1, Fraction(top, bottom + 1), _perturbed(rng, value))]
     if not _decimal(value):
         wrong.append(f"{float(value):.3f}")  # rounded
-    return Answers(_tex(value), right, wrong)
+    return Answers(_tex(value), correct, wrong)
 
 
-def _radical(dice: random.Random) -> Answers:
-    root = dice.choice((2, 3, 5, 6, 7, 10, 11))
-    factor = Fraction(dice.randint(2, 12), dice.choice((1, 1, 3, 5, 7)))
-    shift = dice.choice((0, 0, dice.randint(1, 9)))
+def _radical(rng: random.Random) -> Answers:
+    root = rng.choice((2, 3, 5, 6, 7, 10, 11))
+    factor = Fraction(rng.randint(2, 12), rng.choice((1, 1, 3, 5, 7)))
+    shift = rng.choice((0, 0, rng.randint(1, 9)))
     top, bottom = factor.numerator, factor.denominator
 
     def spell(root: int, shift: int, term: str) -> list[str]:
@@ -129,39 +129,39 @@ def _radical(dice: random.Random) -> Answers:
         rf"\frac{{{top * root}}}{{{bottom if bottom > 1 else ''}\sqrt{{{root}}}}}",
         rf"\sqrt{{{root}}} \cdot {_tex(factor)}",
     ]
-    right = [text for each in terms for text in spell(root, shift, each)]
+    correct = [text for term_text in terms for text in spell(root, shift, term_text)]
     wrong = [
         text
         for other in (term(top + 1, bottom, root), term(top, bottom + 2, root), term(top, bottom, root + 3))
         for text in spell(root, shift, other)
     ]
     wrong += ["-" + gold, spell(root, shift + 1, term(top, bottom, root))[0]]
-    return Answers(gold, right, wrong)
+    return Answers(gold, correct, wrong)
 
 
-def _set(dice: random.Random) -> Answers:
+def _set(rng: random.Random) -> Answers:
     values: list[Fraction] = []
     while len(values) < 3:
-        values = sorted({_value(dice) for _ in range(dice.randint(3, 5))})
+        values = sorted({_value(rng) for _ in range(rng.randint(3, 5))})
 
     def braced(items: list[Fraction], name: str = "frac") -> str:
         return rf"\{{{', '.join(_tex(item, name) for item in items)}\}}"
 
     gold = braced(values)
-    other = list(values)
-    while other == values:
-        dice.shuffle(other)
+    reordered = list(values)
+    while reordered == values:
+        rng.shuffle(reordered)
     as_decimals = [_decimal(value) or _tex(value) for value in values]
-    right = [
-        braced(other),
+    correct = [
+        braced(reordered),
         rf"\left{braced(values)[:-2]}\right\}}",
         ", ".join(_tex(value) for value in values),
-        ",".join(_tex(value, "dfrac") for value in other),
+        ",".join(_tex(value, "dfrac") for value in reordered),
         rf"\{{{','.join(reversed(as_decimals))}\}}",
-        rf"x \in {braced(other, 'tfrac')}",
+        rf"x \in {braced(reordered, 'tfrac')}",
     ]
-    at = dice.randrange(len(values))
-    changed = [_nudged(dice, value) if n == at else value for n, value in enumerate(values)]
+    index = rng.randrange(len(values))
+    changed = [_perturbed(rng, value) if n == index else value for n, value in enumerate(values)]
     changed = changed if len(set(changed)) == len(values) else [value + 40 for value in values]
     wrong = [
         braced(values[:-1]),
@@ -170,14 +170,14 @@ def _set(dice: random.Random) -> Answers:
         f"({', '.join(_tex(value) for value in values)})",
         braced([-value for value in values]) if {-value for value in values} != set(values) else braced(values[1:]),
     ]
-    return Answers(gold, right, wrong)
+    return Answers(gold, correct, wrong)
 
 
-def _interval(dice: random.Random) -> Answers:
-    low = _value(dice)
-    high = low + Fraction(dice.randint(1, 40), dice.choice((1, 2, 3)))
-    brackets = dice.choice(("()", "[]", "(]", "[)"))
-    side = dice.choice(("both", "both", "low", "high"))  # which ends are finite
+def _interval(rng: random.Random) -> Answers:
+    low = _value(rng)
+    high = low + Fraction(rng.randint(1, 40), rng.choice((1, 2, 3)))
+    brackets = rng.choice(("()", "[]", "(]", "[)"))
+    side = rng.choice(("both", "both", "low", "high"))  # which ends are finite
     if side == "low":
         brackets = brackets[0] + ")"
     elif side == "high":
@@ -203,7 +203,7 @@ def _interval(dice: random.Random) -> Answers:
         *([closed[brackets[0]] + brackets[1]] if side != "high" else []),
         *([brackets[0] + closed[brackets[1]]] if side != "low" else []),
     ]
-    right = [
+    correct = [
         spell(low, high, brackets, sized=True),
         spell(low, high, brackets, "dfrac", sized=True),
         spell(low, high, brackets, "tfrac"),
@@ -218,12 +218,12 @@ def _interval(dice: random.Random) -> Answers:
         rf"x \in {spell(low - Fraction(1, 7), high + Fraction(1, 7), brackets)}",
         *inequality("frac", flipped[0]),
     ]
-    return Answers(spell(low, high, brackets), right, wrong)
+    return Answers(spell(low, high, brackets), correct, wrong)
 
 
-def _matrix(dice: random.Random) -> Answers:
-    height, width = dice.choice(((2, 1), (3, 1), (2, 2), (2, 2), (2, 3), (3, 3)))
-    cells = [[_value(dice, 12) for _ in range(width)] for _ in range(height)]
+def _matrix(rng: random.Random) -> Answers:
+    height, width = rng.choice(((2, 1), (3, 1), (2, 2), (2, 2), (2, 3), (3, 3)))
+    cells = [[_value(rng, 12) for _ in range(width)] for _ in range(height)]
 
     def spell(cells: list[list[Fraction]], name: str = "pmatrix", frac: str = "frac", space: str = " ") -> str:
         body = (space + r"\\" + space).join(f"{space}&{space}".join(_tex(cell, frac) for cell in row) for row in cells)
@@ -234,9 +234,9 @@ def _matrix(dice: random.Random) -> Answers:
             [value if (r, c) == (row, column) else cell for c, cell in enumerate(line)] for r, line in enumerate(cells)
         ]
 
-    row, column = dice.randrange(height), dice.randrange(width)
+    row, column = rng.randrange(height), rng.randrange(width)
     cell = cells[row][column]
-    right = [
+    correct = [
         spell(cells, "bmatrix"),
         spell(cells, space=""),
         spell(cells, frac="dfrac"),
@@ -251,15 +251,15 @@ def _matrix(dice: random.Random) -> Answers:
         spell(cells[:-1]),
         spell([*cells, cells[0]]),
     ]
-    return Answers(spell(cells), right, wrong)
+    return Answers(spell(cells), correct, wrong)
 
 
-def _polynomial(dice: random.Random) -> Answers:
-    """A product of linear factors, given factored or expanded, in one variable or homogeneous in two."""
-    two = dice.random() < 0.3
-    scale = dice.choice((Fraction(1), Fraction(dice.randint(2, 9)), Fraction(1, 2)))
+def _polynomial(rng: random.Random) -> Answers:
+    """A product of linear factors, factored or expanded, in one variable or homogeneous in two."""
+    homogeneous = rng.random() < 0.3
+    scale = rng.choice((Fraction(1), Fraction(rng.randint(2, 9)), Fraction(1, 2)))
     factors = [
-        (dice.choice((1, 1, 1, 2, 3)), dice.choice((-1, 1)) * dice.randint(1, 9)) for _ in range(dice.choice((2, 2, 3)))
+        (rng.choice((1, 1, 1, 2, 3)), rng.choice((-1, 1)) * rng.randint(1, 9)) for _ in range(rng.choice((2, 2, 3)))
     ]
     coefficients = [scale]  # of x^n, x^(n-1), ...
     for a, b in factors:
@@ -275,7 +275,7 @@ def _polynomial(dice: random.Random) -> Answers:
         return f"{name}^{{{exponent}}}" if braces else f"{name}^{exponent}"
 
     def monomial(value: Fraction, n: int, braces: bool, times: str) -> str:
-        letters = power("x", n, braces) + (power("y", degree - n, braces) if two else "")
+        letters = power("x", n, braces) + (power("y", degree - n, braces) if homogeneous else "")
         number = "" if abs(value) == 1 and letters else _tex(abs(value))
         return f"{number}{times}{letters}" if number and letters else number + letters
 
@@ -291,9 +291,9 @@ def _polynomial(dice: random.Random) -> Answers:
         return text
 
     def factored(factors: list[tuple[int, int]], times: str = "") -> str:
-        y = "y" if two else ""
+        y = "y" if homogeneous else ""
         texts = [
-            f"({'' if a == 1 else a}x {'-' if b < 0 else '+'} {'' if two and abs(b) == 1 else abs(b)}{y})"
+            f"({'' if a == 1 else a}x {'-' if b < 0 else '+'} {'' if homogeneous and abs(b) == 1 else abs(b)}{y})"
             for a, b in factors
         ]
         return times.join(([] if scale == 1 else [_tex(scale)]) + texts)
@@ -301,12 +301,12 @@ def _polynomial(dice: random.Random) -> Answers:
     def altered(index: int, by: int) -> list[Fraction]:
         return [value + by if n == index else value for n, value in enumerate(coefficients)]
 
-    back = list(range(degree, -1, -1))
-    mixed = [*back[1:], back[0]]
-    spelled = [
+    ascending = list(range(degree, -1, -1))
+    rotated = [*ascending[1:], ascending[0]]
+    correct = [
         expanded(coefficients),
-        expanded(coefficients, back),
-        expanded(coefficients, mixed, braces=True),
+        expanded(coefficients, ascending),
+        expanded(coefficients, rotated, braces=True),
         expanded(coefficients, times=r" \cdot "),
         expanded(coefficients).replace(" ", ""),
         factored(factors),
@@ -321,7 +321,7 @@ def _polynomial(dice: random.Random) -> Answers:
         factored([(factors[0][0], factors[0][1] + 10), *factors[1:]]),
         factored([*factors, factors[0]]),
     ]
-    return Answers(dice.choice((spelled[0], spelled[0], factored(factors))), spelled, wrong)
+    return Answers(rng.choice((correct[0], correct[0], factored(factors))), correct, wrong)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""TRL's side of a benchmark: its ``GRPOTrainer``, set to do what a config of ours says, on a task of ours."""
+"""TRL's side of a benchmark: its ``GRPOTrainer`` on one of our tasks, configured like our trainer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from sides import Ids, Listener, Rewards, Work, load
+from sides import Callbacks, Ids, Rewards, Work, load
 from transformers import TrainerCallback
 from transformers.utils import logging
 from trl import GRPOConfig, GRPOTrainer
@@ -18,37 +18,37 @@ from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.optimizer import learning_rate
 from grpo_env.trainer.prompts import take
 
-Heard = Callable[[Ids, Rewards], None]
+OnRewards = Callable[[Ids, Rewards], None]  # completion ids and rewards of one step's rows
 
 
-def train(work: Work, listener: Listener) -> None:
-    """Train as ``work`` says; the listener hears of every sample and step."""
+def train(work: Work, callbacks: Callbacks) -> None:
+    """Train as ``work`` says."""
     task, config = load(work)
     prompts: list[Ids] = []
     generate = GRPOTrainer._generate
 
-    def heard_generate(self: Any, *args: Any) -> Any:
-        done = generate(self, *args)
-        prompts.append(done[0])
-        return done
+    def generate_and_keep_prompts(self: Any, *args: Any) -> Any:
+        generated = generate(self, *args)
+        prompts.append(generated[0])
+        return generated
 
-    def heard_rewards(completion_ids: Ids, rewards: Rewards) -> None:
-        listener.samples(prompts.pop(), completion_ids, rewards)
+    def on_rewards(completion_ids: Ids, rewards: Rewards) -> None:
+        callbacks.on_samples(prompts.pop(), completion_ids, rewards)
 
-    GRPOTrainer._generate = heard_generate
-    listener.watch.put_on(GRPOTrainer, "_generate", "sample")
-    listener.watch.put_on(GRPOTrainer, "_calculate_rewards", "score")
-    listener.watch.put_on(GRPOTrainer, "compute_loss", "forward")
-    listener.watch.put_on(torch.autograd, "backward", "backward")
-    listener.watch.put_on(torch.optim.AdamW, "step", "optimiser")
+    GRPOTrainer._generate = generate_and_keep_prompts
+    callbacks.stopwatch.wrap(GRPOTrainer, "_generate", "sample")
+    callbacks.stopwatch.wrap(GRPOTrainer, "_calculate_rewards", "score")
+    callbacks.stopwatch.wrap(GRPOTrainer, "compute_loss", "forward")
+    callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")
+    callbacks.stopwatch.wrap(torch.optim.AdamW, "step", "optimizer")
     with tempfile.TemporaryDirectory() as folder:
-        trl_trainer(task, config, folder, heard_rewards, Listening(listener), work.trl).train()
+        trl_trainer(task, config, folder, on_rewards, StepCallback(callbacks), work.trl).train()
 
 
 def trl_trainer(
-    task: Any, config: Any, folder: str, heard: Heard, listening: TrainerCallback, more: dict[str, Any]
+    task: Any, config: Any, folder: str, on_rewards: OnRewards, callback: TrainerCallback, overrides: dict[str, Any]
 ) -> GRPOTrainer:
-    """A ``GRPOTrainer`` for a task and a config of ours; ``more`` wins over what follows from them."""
+    """A ``GRPOTrainer`` for one of our tasks and configs; ``overrides`` are arguments of ``GRPOConfig``."""
     logging.set_verbosity_error()
     train_examples = task.examples("train")
     examples = [
@@ -68,13 +68,14 @@ def trl_trainer(
         optimizer, lambda step: learning_rate(config.optimizer, step, config.steps) / config.optimizer.learning_rate
     )
     rows = config.prompts_per_step * config.group_size
-    at_once = min(rows, more["per_device_train_batch_size"])
+    micro_batch_rows = min(rows, overrides["per_device_train_batch_size"])
     arguments = {
         "output_dir": folder,
         "max_steps": config.steps,
         "seed": config.seed,
-        "shuffle_dataset": False,  # the examples come in our order
-        "gradient_accumulation_steps": rows // at_once,  # steps_per_generation follows: all rows sampled in one go
+        "shuffle_dataset": False,  # the examples are already in our order
+        "gradient_accumulation_steps": rows
+        // micro_batch_rows,  # also steps_per_generation: all rows are sampled at once
         "num_generations": config.group_size,
         "max_completion_length": config.sampling.max_new_tokens,
         "temperature": config.sampling.temperature,
@@ -86,68 +87,71 @@ def trl_trainer(
         "beta": config.kl.coef,
         "max_grad_norm": config.optimizer.max_grad_norm,
         "bf16": config.engine.precision == "bf16",
-        # On by default in TRL: less memory, a slower step.
+        # On by default in TRL: needs less memory, but slows a step down.
         "gradient_checkpointing": config.engine.gradient_checkpointing,
         "use_cpu": config.engine.device == "cpu",
         "report_to": "none",
         "logging_strategy": "no",
         "save_strategy": "no",
         "disable_tqdm": True,
-        **more,
-        "per_device_train_batch_size": at_once,
+        **overrides,
+        "per_device_train_batch_size": micro_batch_rows,
     }
     return GRPOTrainer(
         model=model,
         processing_class=tokenizer,
-        reward_funcs=reward_function(task, examples, config.group_size, heard),
+        reward_funcs=reward_function(task, examples, config.group_size, on_rewards),
         train_dataset=Dataset.from_list(
-            [{"prompt": _conversation(example, task), "place": place} for place, example in enumerate(examples)]
+            [{"prompt": _conversation(example, task), "index": index} for index, example in enumerate(examples)]
         ),
         args=GRPOConfig(**arguments),
         optimizers=(optimizer, schedule),
-        callbacks=[listening],
+        callbacks=[callback],
     )
 
 
 def reward_function(
-    task: Any, examples: Sequence[Any], group_size: int, heard: Heard
+    task: Any, examples: Sequence[Any], group_size: int, on_rewards: OnRewards
 ) -> Callable[..., list[float | None]]:
-    """A task of ours as a reward function of TRL's; the data set's column ``place`` says which example a row is of.
+    """One of our tasks as a reward function for TRL. The data set's column ``index`` is the number of the example.
 
-    TRL takes None, our *unscored*, for no reward at all. It says nothing about the end of a completion.
+    An unscored completion is ``None``, which TRL leaves out of the baseline. TRL does not pass on how a completion
+    ended.
     """
 
-    def reward(completions: Any, completion_ids: Ids, place: Sequence[int], **_: Any) -> list[float | None]:
-        texts = [one if isinstance(one, str) else one[0]["content"] for one in completions]
-        made = [
+    def reward(completions: Any, completion_ids: Ids, index: Sequence[int], **_: Any) -> list[float | None]:
+        texts = [text if isinstance(text, str) else text[0]["content"] for text in completions]
+        rows = [
             Completion(text, num_tokens=len(ids), token_ids=tuple(ids))
             for text, ids in zip(texts, completion_ids, strict=True)
         ]
-        groups = [Group(examples[place[at]], made[at : at + group_size]) for at in range(0, len(made), group_size)]
+        groups = [
+            Group(examples[index[start]], rows[start : start + group_size]) for start in range(0, len(rows), group_size)
+        ]
         rewards = [score.value for scores in score_groups(task.verifier, groups) for score in scores]
-        heard(completion_ids, rewards)
+        on_rewards(completion_ids, rewards)
         return rewards
 
     return reward
 
 
-class Listening(TrainerCallback):
-    """Tells a listener of TRL's steps."""
+class StepCallback(TrainerCallback):
+    """Calls ``Callbacks`` at TRL's steps."""
 
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
+    def __init__(self, callbacks: Callbacks) -> None:
+        self.callbacks = callbacks
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.global_step == 0:
-            self.listener.begin()
+            self.callbacks.on_begin()
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any, **_: Any) -> None:
-        control.should_training_stop |= self.listener.step(model)
+        control.should_training_stop |= self.callbacks.on_step(model)
 
 
 def _conversation(example: Any, task: Any) -> Any:
     if task.format.prefill:
-        raise SystemExit(f"the task {task.name} has a prefill, which TRL's prompts cannot have")
+        raise SystemExit(f"the task {task.name} has a prefill, which TRL's prompts do not support")
     if isinstance(example.prompt, str):
         return example.prompt
     return [message._asdict() for message in example.prompt]

@@ -1,15 +1,16 @@
-"""A load test of ``grpo_env serve``: requests, items and latency, memory, with killed processes and hostile texts.
+"""A load test of ``grpo_env serve`` with killed processes and hostile texts: throughput, latency, memory.
 
     GRPO_ENV_DATA=FOLDER python benchmarks/serving.py
     python benchmarks/serving.py --seconds 30 --clients 4 --kills-every 0
 
-The real server runs in a process of its own, the clients in another. Completions are those of ``scoring.py`` (GSM8K's
-published ones with ``GRPO_ENV_DATA``, else made from the bundled arithmetic problems), one in thirty hostile, and one
-in eight with a number of its own, so that no other item has its verdict. Every verdict is compared with ``task.score``
-of that very text in the client, but for the time it took: lost, mixed up or changed ones are counted, and make the exit
-code 1. One scoring process is killed at random about every ``--kills-every`` seconds.
+The server runs in one process, the clients in another. Completions are those of ``scoring.py`` (GSM8K's published ones
+with ``GRPO_ENV_DATA``, else made from the bundled arithmetic problems). One in thirty is hostile, and one in eight
+contains a unique number, so that no other item has the same score. Every score is compared with ``task.score`` of the
+same text in the client, except for its ``seconds``; if any are lost, mixed up or changed, the exit code is 1. A random
+scoring process is killed about every ``--kills-every`` seconds.
 
-Latency is a request's, of 1 to 32 items. Memory is resident: of the server, and of all processes below it together.
+Latency is that of requests of 1 to 32 items. Memory is resident memory, of the server and of all its child processes
+together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from statistics import quantiles
+from statistics import fmean, quantiles
 from typing import Any, NamedTuple
 
 import psutil
@@ -34,8 +35,8 @@ from scoring import make_rows
 
 from grpo_env.taskfile.task import Task, load_task
 
-MOST = 32  # items of a request
-DIFFERENT = 4000  # completions whose verdicts are made before the start
+MAX_ITEMS = 32  # per request
+NUM_CASES = 4000  # distinct ordinary completions; their expected scores are computed before the start
 HOSTILE = [
     "9" * 1_000_000,
     "<answer>\n" + "9" * 100_000 + "\n</answer>",
@@ -51,152 +52,157 @@ HOSTILE = [
 
 
 class Case(NamedTuple):
-    """An item, and the verdict that must come back."""
+    """An item of a request and its expected score."""
 
     item: dict[str, Any]
-    verdict: dict[str, Any]
+    expected: dict[str, Any]
 
 
-class Answered(NamedTuple):
-    """A request: seconds from the start until it was answered, seconds it took, and its items."""
+class Response(NamedTuple):
+    """An answered request: when it was answered, in seconds from the start; its latency in seconds; its items."""
 
-    at: float
-    seconds: float
+    time: float
+    latency: float
     items: int
 
 
-def case(task: Task, text: str, answer: str | None, info: dict[str, Any]) -> Case:
+def make_case(task: Task, text: str, answer: str | None, info: dict[str, Any]) -> Case:
     score = task.score(text, answer=answer, info=info)
-    return Case({"completion": text, "answer": answer, "info": info}, plain(json.loads(json.dumps(score.to_dict()))))
+    expected = json.loads(json.dumps(score.to_dict()))
+    return Case({"completion": text, "answer": answer, "info": info}, without_timing(expected))
 
 
-def plain(verdict: dict[str, Any]) -> dict[str, Any]:
-    """A verdict without its id and the time it took."""
-    kept = {key: value for key, value in verdict.items() if key not in ("id", "seconds")}
-    return {**kept, "parts": [plain(part) for part in verdict["parts"]]}
+def without_timing(score: dict[str, Any]) -> dict[str, Any]:
+    """A score without its id and seconds."""
+    rest = {key: value for key, value in score.items() if key not in ("id", "seconds")}
+    return {**rest, "parts": [without_timing(part) for part in score["parts"]]}
 
 
 def make_cases(task: Task, rows: list[dict[str, Any]]) -> tuple[list[Case], list[Case]]:
     """Ordinary cases and hostile ones."""
-    usual = []
-    for row in rows[:DIFFERENT]:
+    ordinary = []
+    for row in rows[:NUM_CASES]:
         info = {key: value for key, value in row.items() if key != "completion"}
-        usual.append(case(task, row["completion"], task.answer(info, "row"), info))
-    return usual, [case(task, text, "18", {}) for text in HOSTILE]
+        ordinary.append(make_case(task, row["completion"], task.answer(info, "row"), info))
+    return ordinary, [make_case(task, text, "18", {}) for text in HOSTILE]
 
 
-def drawn(task: Task, usual: list[Case], hostile: list[Case], draw: random.Random, number: int) -> Iterator[Case]:
-    """The cases of a request; ``number`` is its own."""
-    for place in range(draw.randint(1, MOST)):
-        chance = draw.random()
-        if chance < 1 / 30:
-            yield draw.choice(hostile)
-        elif chance < 1 / 30 + 1 / 8:
-            own = 1000 * number + place
-            text = f"<think>\n{own}+1={own + 1}\n</think>\n<answer>\n{own + draw.randint(0, 1)}\n</answer>"
-            yield case(task, text, str(own), {})
+def sample_cases(
+    task: Task, ordinary: list[Case], hostile: list[Case], rng: random.Random, request: int
+) -> Iterator[Case]:
+    """The cases of a request, whose number makes some of them unique."""
+    for index in range(rng.randint(1, MAX_ITEMS)):
+        uniform = rng.random()
+        if uniform < 1 / 30:
+            yield rng.choice(hostile)
+        elif uniform < 1 / 30 + 1 / 8:
+            unique = 1000 * request + index
+            text = f"<think>\n{unique}+1={unique + 1}\n</think>\n<answer>\n{unique + rng.randint(0, 1)}\n</answer>"
+            yield make_case(task, text, str(unique), {})
         else:
-            yield draw.choice(usual)
+            yield rng.choice(ordinary)
 
 
 class Client:
-    """Sends requests one after the other on one connection, and checks what comes back."""
+    """Sends requests in sequence on one connection, and checks the responses."""
 
     def __init__(self, port: int, end: float, start: float) -> None:
         self.port, self.end, self.start = port, end, start
-        self.answered: list[Answered] = []
-        self.wrong: list[str] = []
-        self.refused = 0
+        self.responses: list[Response] = []
+        self.problems: list[str] = []
+        self.rejected = 0  # requests with status 429, which are sent again
 
-    def run(self, task: Task, usual: list[Case], hostile: list[Case], seed: int) -> None:
-        draw = random.Random(seed)
+    def run(self, task: Task, ordinary: list[Case], hostile: list[Case], seed: int) -> None:
+        rng = random.Random(seed)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         number = seed * 1_000_000
         while time.time() < self.end:
             number += 1
-            cases = list(drawn(task, usual, hostile, draw, number))
-            items = [{**one.item, "id": f"{number}/{place}"} for place, one in enumerate(cases)]
+            cases = list(sample_cases(task, ordinary, hostile, rng, number))
+            items = [{**case.item, "id": f"{number}/{index}"} for index, case in enumerate(cases)]
             body = json.dumps({"task": task.name, "items": items})
-            while not self._sent(connection, body, number, cases):
+            while not self._send(connection, body, number, cases):
                 time.sleep(0.1)
 
-    def _sent(self, connection: http.client.HTTPConnection, body: str, number: int, cases: list[Case]) -> bool:
-        before = time.perf_counter()
+    def _send(self, connection: http.client.HTTPConnection, body: str, number: int, cases: list[Case]) -> bool:
+        """Send a request and check its response. Returns False if the server is busy and it must be sent again."""
+        start = time.perf_counter()
         try:
             connection.request("POST", "/score", body, {"Content-Type": "application/json"})
             reply = connection.getresponse()
             data = reply.read()
         except (OSError, http.client.HTTPException) as error:
-            self.wrong.append(f"request {number}: {type(error).__name__}: {error}")
+            self.problems.append(f"request {number}: {type(error).__name__}: {error}")
             connection.close()
             return True
-        seconds = time.perf_counter() - before
+        latency = time.perf_counter() - start
         if reply.status == 429:
-            self.refused += 1
+            self.rejected += 1
             return False
-        self.answered.append(Answered(time.time() - self.start, seconds, len(cases)))
+        self.responses.append(Response(time.time() - self.start, latency, len(cases)))
         if reply.status != 200:
-            self.wrong.append(f"request {number}: status {reply.status}: {data[:200]!r}")
+            self.problems.append(f"request {number}: status {reply.status}: {data[:200]!r}")
             return True
         scores = json.loads(data)["scores"]
-        if [score["id"] for score in scores] != [f"{number}/{place}" for place in range(len(cases))]:
-            self.wrong.append(f"request {number}: other ids")
+        if [score["id"] for score in scores] != [f"{number}/{index}" for index in range(len(cases))]:
+            self.problems.append(f"request {number}: wrong ids")
             return True
-        for score, one in zip(scores, cases, strict=True):
-            if plain(score) != one.verdict:
-                self.wrong.append(f"item {score['id']}: {json.dumps(plain(score))[:300]}, not {one.verdict!s:.300}")
+        for score, case in zip(map(without_timing, scores), cases, strict=True):
+            if score != case.expected:
+                self.problems.append(f"request {number}: {json.dumps(score)[:300]}, not {case.expected!s:.300}")
         return True
 
 
-def clients(port: int, count: int, seconds: float, seed: int, results: Any) -> None:
-    """The client process: ``count`` threads with a connection each."""
+def run_clients(port: int, count: int, seconds: float, seed: int, results: Any) -> None:
+    """The client process: ``count`` threads with a connection each. Puts the time of the start, then the results."""
     name, rows = make_rows()
     task = load_task(name)
     random.Random(seed).shuffle(rows)
-    usual, hostile = make_cases(task, rows)
+    ordinary, hostile = make_cases(task, rows)
     start = time.time()
     results.put(start)
-    those = [Client(port, start + seconds, start) for _ in range(count)]
+    clients = [Client(port, start + seconds, start) for _ in range(count)]
     threads = [
-        threading.Thread(target=one.run, args=(task, usual, hostile, seed + place)) for place, one in enumerate(those)
+        threading.Thread(target=client.run, args=(task, ordinary, hostile, seed + index))
+        for index, client in enumerate(clients)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    results.put([[*one.answered] for one in those])
-    results.put([problem for one in those for problem in one.wrong])
-    results.put(sum(one.refused for one in those))
+    results.put([response for client in clients for response in client.responses])
+    results.put([problem for client in clients for problem in client.problems])
+    results.put(sum(client.rejected for client in clients))
 
 
-class Watch(threading.Thread):
-    """Kills scoring processes at random times, and records memory once a second."""
+class Disturber(threading.Thread):
+    """Kills scoring processes at random moments, and records memory once per second."""
 
-    def __init__(self, server: int, every: float, seed: int) -> None:
+    def __init__(self, server: int, kills_every: float, seed: int) -> None:
         super().__init__()
-        self.server, self.every, self.draw = psutil.Process(server), every, random.Random(seed)
-        self.memory: list[tuple[float, float]] = []
+        self.server, self.kills_every, self.rng = psutil.Process(server), kills_every, random.Random(seed)
+        self.memory: list[tuple[float, float]] = []  # MiB of the server, and of its child processes
         self.kills = 0
         self.done = threading.Event()
 
     def run(self) -> None:
         next_kill = time.monotonic() + self._pause()
-        next_look = time.monotonic()
-        while not self.done.wait(max(0.0, min(next_kill, next_look) - time.monotonic())):
+        next_record = time.monotonic()
+        while not self.done.wait(max(0.0, min(next_kill, next_record) - time.monotonic())):
             if time.monotonic() >= next_kill:
                 self._kill()
                 next_kill = time.monotonic() + self._pause()
-            if time.monotonic() >= next_look:
-                self.memory.append((resident([self.server]), resident(self.server.children(recursive=True))))
-                next_look += 1
+            if time.monotonic() >= next_record:
+                self.memory.append((resident_mib([self.server]), resident_mib(self.server.children(recursive=True))))
+                next_record += 1
 
     def _pause(self) -> float:
-        return self.draw.expovariate(1 / self.every) if self.every else float("inf")
+        return self.rng.expovariate(1 / self.kills_every) if self.kills_every else float("inf")
 
     def _kill(self) -> None:
         workers = [child for child in self.server.children() if is_worker(child)]
         if workers:
-            self.draw.choice(workers).kill()
+            self.rng.choice(workers).kill()
             self.kills += 1
 
 
@@ -206,7 +212,7 @@ def is_worker(process: psutil.Process) -> bool:
     return False
 
 
-def resident(processes: list[psutil.Process]) -> float:
+def resident_mib(processes: list[psutil.Process]) -> float:
     total = 0
     for process in processes:
         with suppress(psutil.Error):
@@ -214,24 +220,24 @@ def resident(processes: list[psutil.Process]) -> float:
     return total / 2**20
 
 
-def report(answered: list[Answered], memory: list[tuple[float, float]], seconds: float) -> None:
-    """The table: the whole, and its first, middle and last fifth."""
+def report(responses: list[Response], memory: list[tuple[float, float]], seconds: float) -> None:
+    """Print the table, of the whole time and of its first, middle and last fifth."""
     fifth = seconds / 5
     spans = {"all": (0, seconds), "first fifth": (0, fifth), "middle fifth": (2 * fifth, 3 * fifth)}
     spans["last fifth"] = (4 * fifth, seconds)
     rows: dict[str, list[str]] = {"requests per second": [], "items per second": [], "latency p50, ms": []}
     rows |= {"latency p99, ms": [], "server, MiB": [], "scoring processes, MiB": []}
     for low, high in spans.values():
-        those = [one for one in answered if low <= one.at < high]
-        cuts = quantiles([one.seconds * 1000 for one in those], n=100)
-        held = memory[int(low) : int(high)]
+        part = [response for response in responses if low <= response.time < high]
+        percentiles = quantiles([response.latency * 1000 for response in part], n=100)
+        samples = memory[int(low) : int(high)]
         values = (
-            len(those) / (high - low),
-            sum(one.items for one in those) / (high - low),
-            cuts[49],
-            cuts[98],
-            sum(one for one, _ in held) / len(held),
-            sum(one for _, one in held) / len(held),
+            len(part) / (high - low),
+            sum(response.items for response in part) / (high - low),
+            percentiles[49],
+            percentiles[98],
+            fmean(server for server, _ in samples),
+            fmean(children for _, children in samples),
         )
         for row, value in zip(rows.values(), values, strict=True):
             row.append(f"{value:,.1f}" if value < 100 else f"{value:,.0f}")
@@ -243,40 +249,37 @@ def report(answered: list[Answered], memory: list[tuple[float, float]], seconds:
 def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--clients", type=int, default=8, help="connections that send at the same time")
+    parser.add_argument("--seconds", type=float, default=300, help="duration, at least 10")
+    parser.add_argument("--clients", type=int, default=8, help="concurrent connections")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--kills-every", type=float, default=5.0, help="mean seconds between kills; 0: none")
+    parser.add_argument("--kills-every", type=float, default=5.0, help="mean seconds between kills; 0: no kills")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     name, _ = make_rows()
-    command = [sys.executable, "-m", "grpo_env", "serve", name, "--port", "0", "--workers", str(given.workers)]
+    command = [sys.executable, "-m", "grpo_env", "serve", name, "--port", "0", "--workers", str(options.workers)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     port = int(server.stdout.readline().rpartition(":")[2])
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
-    process = context.Process(target=clients, args=(port, given.clients, given.seconds, given.seed, results))
+    process = context.Process(target=run_clients, args=(port, options.clients, options.seconds, options.seed, results))
     process.start()
     results.get()
-    watch = Watch(server.pid, given.kills_every, given.seed)
-    watch.start()
-    answered = [one for each in results.get() for one in each]
-    wrong, refused = results.get(), results.get()
-    watch.done.set()
-    watch.join()
+    disturber = Disturber(server.pid, options.kills_every, options.seed)
+    disturber.start()
+    responses, problems, rejected = results.get(), results.get(), results.get()
+    disturber.done.set()
+    disturber.join()
     process.join()
     server.terminate()
     code = server.wait(timeout=60)
-    report(answered, watch.memory, given.seconds)
-    items = sum(one.items for one in answered)
-    print(
-        f"\n{len(answered):,} requests, {items:,} items, {watch.kills} processes killed, {refused} requests sent again"
-    )
-    print(f"{len(wrong)} answers missing or wrong; the server ended with exit code {code}")
-    for problem in wrong[:10]:
+    report(responses, disturber.memory, options.seconds)
+    items = sum(response.items for response in responses)
+    print(f"\n{len(responses):,} requests, {items:,} items, {disturber.kills} processes killed, {rejected} retries")
+    print(f"{len(problems)} wrong or missing responses; exit code of the server: {code}")
+    for problem in problems[:10]:
         print(problem)
-    sys.exit(1 if wrong or code else 0)
+    sys.exit(1 if problems or code else 0)
 
 
 if __name__ == "__main__":

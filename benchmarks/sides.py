@@ -1,7 +1,7 @@
-"""Our trainer and TRL's on the same work: same weights, prompts, reward, sampling, optimiser and schedule.
+"""Our trainer and TRL's on the same work: same weights, prompts, reward, sampling, optimizer and schedule.
 
-A benchmark gives a ``Listener`` that hears of every sample and every step. Both sides are the trainers as users call
-them, ``grpo_env.train`` and ``GRPOTrainer.train``; the stopwatch is put around functions of theirs.
+Both are run as users call them, ``grpo_env.train`` and ``GRPOTrainer.train``. A benchmark passes ``Callbacks``, which
+are called for every batch of samples and every step; their stopwatch wraps functions of the trainers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ Rewards = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Work:
-    """What both sides do. ``settings`` are fields of ``TrainConfig`` on top of the task's own.
+    """What both sides do. ``settings`` are those of ``TrainConfig``, dotted, and take precedence over the task's.
 
-    ``overrides`` change the task (see ``load_task``); ``ours`` and ``trl`` are settings for one side alone, such as
-    how many rows go through the model at once (TRL's ``per_device_train_batch_size`` must be given). ``clock``: one of
-    ``CLOCKS``.
+    ``overrides`` change the task (see ``load_task``). ``ours`` and ``trl`` are settings of one side only, such as the
+    size of a micro-batch (TRL's ``per_device_train_batch_size`` is required). ``clock`` is a key of ``CLOCKS``.
     """
 
     task: str
@@ -41,64 +40,65 @@ class Work:
 
 
 class Stopwatch:
-    """Seconds by name; what is timed inside something else that is timed counts only once, for the inner one.
+    """Seconds by name. Nested timed calls count once: the inner call's time is subtracted from the outer one's.
 
-    ``seconds`` are the main thread's, ``beside`` those of all others.
+    ``seconds`` are those of the main thread, ``background_seconds`` those of all other threads.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.seconds: dict[str, float] = defaultdict(float)
-        self.beside: dict[str, float] = defaultdict(float)
-        self._own = threading.local()
+        self.background_seconds: dict[str, float] = defaultdict(float)
+        self._thread = threading.local()
 
     def clear(self) -> None:
-        """Start at 0 again."""
+        """Reset all times to 0."""
         self.seconds.clear()
-        self.beside.clear()
+        self.background_seconds.clear()
 
-    def put_on(self, owner: Any, attribute: str, name: str) -> None:
-        """Time every call of ``owner.attribute`` from now on."""
+    def wrap(self, owner: Any, attribute: str, name: str) -> None:
+        """Time every call of ``owner.attribute`` from now on, as ``name``."""
         function = getattr(owner, attribute)
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            outer, self._own.inside = getattr(self._own, "inside", 0.0), 0.0
+            outer_nested, self._thread.nested = getattr(self._thread, "nested", 0.0), 0.0
             start = self.clock()
             try:
                 return function(*args, **kwargs)
             finally:
-                whole = self.clock() - start
-                here = self.seconds if threading.current_thread() is threading.main_thread() else self.beside
-                here[name] += whole - self._own.inside
-                self._own.inside = outer + whole
+                elapsed = self.clock() - start
+                is_main = threading.current_thread() is threading.main_thread()
+                seconds = self.seconds if is_main else self.background_seconds
+                seconds[name] += elapsed - self._thread.nested
+                self._thread.nested = outer_nested + elapsed
 
         setattr(owner, attribute, timed)
 
 
-class Listener:
-    """What a benchmark hears of a training. ``watch`` is started on the parts of a step that a side tells apart."""
+class Callbacks:
+    """Called during training. ``stopwatch`` times the parts of a step."""
 
     def __init__(self, clock: str) -> None:
         self.clock = CLOCKS[clock]
-        self.watch = Stopwatch(self.clock)
+        self.stopwatch = Stopwatch(self.clock)
 
-    def begin(self) -> None:
-        """Everything is loaded; the first step starts."""
+    def on_begin(self) -> None:
+        """Everything is loaded, and the first step begins."""
 
-    def samples(self, prompts: Ids, completions: Ids, rewards: Rewards) -> None:
-        """Token ids and rewards of one step's rows, a group's rows adjacent."""
+    def on_samples(self, prompts: Ids, completions: Ids, rewards: Rewards) -> None:
+        """Token ids and rewards of the rows of a step; the rows of a group are adjacent."""
 
-    def step(self, model: Any) -> bool:
-        """A step is over, its optimizer update included. Returns whether to stop."""
+    def on_step(self, model: Any) -> bool:
+        """A step is complete, including the optimizer update. Returns whether to stop."""
         return False
 
 
-class EnoughError(Exception):
-    """Ends our training from within."""
+class StopTrainingError(Exception):
+    """Stops our trainer from a callback."""
 
 
 def now() -> float:
-    """Wall-clock seconds, with the accelerator's queue empty."""
+    """Wall-clock seconds, once the GPU has finished its queue."""
     import torch
 
     if torch.cuda.is_available():
@@ -109,8 +109,8 @@ def now() -> float:
 CLOCKS = {"wall": now, "cpu": time.process_time}
 
 
-def one_core(device: str) -> None:
-    """Bind this process to one core and one thread, unless it is there for a GPU."""
+def pin_to_one_core(device: str) -> None:
+    """Bind this process to one core and one thread, unless it uses a GPU."""
     import torch
 
     if torch.cuda.is_available() and device != "cpu":
@@ -120,18 +120,18 @@ def one_core(device: str) -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def inner(script: str, python: str, *arguments: str) -> Any:
-    """What a new process of a benchmark prints last, as JSON."""
+def run_script(script: str, python: str, *arguments: str) -> Any:
+    """Run a benchmark script in a new process; returns the last line that it prints, which is JSON."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     environment = {**os.environ, **threads, "TOKENIZERS_PARALLELISM": "false"}
-    done = subprocess.run([python, script, *arguments], env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{done.stderr}\n{Path(script).name} {arguments[0]}: failed")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run([python, script, *arguments], env=environment, capture_output=True, text=True)
+    if process.returncode:
+        raise SystemExit(f"{process.stderr}\n{Path(script).name} {arguments[0]}: failed")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def load(work: Work) -> tuple[Any, Any]:
-    """The task and the config of both sides."""
+    """The task and the config that both sides use."""
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.config import TrainConfig
 
@@ -139,8 +139,8 @@ def load(work: Work) -> tuple[Any, Any]:
     return task, TrainConfig.from_mapping(work.settings, defaults=task.defaults)
 
 
-def ours(work: Work, listener: Listener) -> None:
-    """``grpo_env.train``, without evaluations and checkpoints."""
+def ours(work: Work, callbacks: Callbacks) -> None:
+    """``grpo_env.train``, without evaluations or checkpoints."""
     import torch
 
     from grpo_env.trainer import loop
@@ -148,46 +148,46 @@ def ours(work: Work, listener: Listener) -> None:
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
-    sample_rollouts, score_rollouts, record = loop.sample_rollouts, loop.score_rollouts, loop.record_step
-    begun = False
+    sample_rollouts, score_rollouts, record_step = loop.sample_rollouts, loop.score_rollouts, loop.record_step
+    has_begun = False
 
-    def heard_sampling(*args: Any, **kwargs: Any) -> Any:
-        nonlocal begun
-        if not begun:
-            listener.begin()
-            begun = True
+    def sample_with_callback(*args: Any, **kwargs: Any) -> Any:
+        nonlocal has_begun
+        if not has_begun:
+            callbacks.on_begin()
+            has_begun = True
         return sample_rollouts(*args, **kwargs)
 
-    def heard_scores(*args: Any) -> Any:
+    def score_with_callback(*args: Any) -> Any:
         scored = score_rollouts(*args)
         prompts, completions = ([getattr(row.rollout, name) for row in scored] for name in ("prompt_ids", "ids"))
-        listener.samples(prompts, completions, [row.score.value for row in scored])
+        callbacks.on_samples(prompts, completions, [row.score.value for row in scored])
         return scored
 
-    def heard_record(run: Run, *args: Any, **kwargs: Any) -> None:
-        record(run, *args, **kwargs)
-        if listener.step(run.policy.model):
-            raise EnoughError
+    def record_with_callback(run: Run, *args: Any, **kwargs: Any) -> None:
+        record_step(run, *args, **kwargs)
+        if callbacks.on_step(run.policy.model):
+            raise StopTrainingError
 
-    loop.sample_rollouts, loop.score_rollouts = heard_sampling, heard_scores  # type: ignore[assignment]
-    loop.record_step = heard_record
-    listener.watch.put_on(loop, "sample_rollouts", "sample")
-    listener.watch.put_on(loop, "score_rollouts", "sample")
-    listener.watch.put_on(type(task.verifier), "score_groups", "score")
-    listener.watch.put_on(loop, "update", "forward")
-    listener.watch.put_on(torch.autograd, "backward", "backward")
+    loop.sample_rollouts, loop.score_rollouts = sample_with_callback, score_with_callback  # type: ignore[assignment]
+    loop.record_step = record_with_callback
+    callbacks.stopwatch.wrap(loop, "sample_rollouts", "sample")
+    callbacks.stopwatch.wrap(loop, "score_rollouts", "sample")
+    callbacks.stopwatch.wrap(type(task.verifier), "score_groups", "score")
+    callbacks.stopwatch.wrap(loop, "update", "forward")
+    callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")
     for optimizer in (torch.optim.AdamW, StochasticRoundingAdamW):
-        listener.watch.put_on(optimizer, "step", "optimiser")
-    alone = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
-    with tempfile.TemporaryDirectory() as folder, suppress(EnoughError):
-        loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **alone, **work.ours})
+        callbacks.stopwatch.wrap(optimizer, "step", "optimizer")
+    no_files = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
+    with tempfile.TemporaryDirectory() as folder, suppress(StopTrainingError):
+        loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **no_files, **work.ours})
 
 
-def trl(work: Work, listener: Listener) -> None:
-    """TRL's ``GRPOTrainer``, set to do what our config says."""
+def trl(work: Work, callbacks: Callbacks) -> None:
+    """TRL's ``GRPOTrainer``, configured to do the same."""
     import peer
 
-    peer.train(work, listener)
+    peer.train(work, callbacks)
 
 
 SIDES = {"ours": ours, "trl": trl}

@@ -69,7 +69,7 @@ def groups(data: Path) -> Iterator[Group]:
 def latex(data: Path) -> Iterator[Group]:
     for row in latex_set.rows():
         gold, texts = row["gold"], row["completions"]
-        yield Group(row["id"], gold, texts, row["right"], f"${gold}$", texts)
+        yield Group(row["id"], gold, texts, row["correct"], f"${gold}$", texts)
 
 
 def cases(data: Path) -> Iterator[Group]:

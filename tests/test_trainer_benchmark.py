@@ -26,13 +26,13 @@ def test_nested_timers_count_each_second_once(monkeypatch: pytest.MonkeyPatch) -
             self.inner()
 
     part = Part()
-    watch = sides.Stopwatch(lambda: part.time)
-    watch.put_on(part, "inner", "inner")
-    watch.put_on(part, "outer", "outer")
+    stopwatch = sides.Stopwatch(lambda: part.time)
+    stopwatch.wrap(part, "inner", "inner")
+    stopwatch.wrap(part, "outer", "outer")
     part.outer()
     part.inner()
     thread = threading.Thread(target=part.outer)
     thread.start()
     thread.join()
-    assert watch.seconds == {"inner": 6.0, "outer": 1.0}
-    assert watch.beside == {"inner": 4.0, "outer": 1.0}, "times in other threads are kept apart"
+    assert stopwatch.seconds == {"inner": 6.0, "outer": 1.0}
+    assert stopwatch.background_seconds == {"inner": 4.0, "outer": 1.0}, "times in other threads are kept apart"
