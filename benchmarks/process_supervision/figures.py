@@ -1,4 +1,4 @@
-"""Tables and picture of the study, with 95 % intervals over seeds (Student's t, so seeds are taken as normal)."""
+"""Tables and figure of the study, with 95 % intervals over seeds (Student's t, which assumes normal values)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Runs = Mapping[int, Sequence[Row]]  # by seed: the rows of metrics.jsonl
 
 # 97.5 % quantiles of Student's t by degrees of freedom.
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-LAST = 10  # steps; with 64 completions of new problems each, 640 samples
+LAST = 10  # steps with 64 completions of new problems each: 640 samples
 BASELINE = "outcome"
 
 
 def show(out: Path, setups: Mapping[str, Sequence[str]]) -> None:
     """Print the tables of all finished runs in ``out`` and draw ``out/study.png``. ``setups``: task to its modes."""
-    found = {task: {mode: load(out / "runs" / task / mode) for mode in modes} for task, modes in setups.items()}
-    done = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in found.items()}
-    for task, modes in done.items():
-        if modes:
-            print("\n".join(padding_table(modes) if task == "padding" else learning_table(task, modes)), end="\n\n")
-    draw({task: modes for task, modes in done.items() if modes}, out / "study.png")
+    loaded = {task: {mode: load(out / "runs" / task / mode) for mode in modes} for task, modes in setups.items()}
+    finished = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in loaded.items()}
+    finished = {task: modes for task, modes in finished.items() if modes}
+    for task, modes in finished.items():
+        print("\n".join(padding_table(modes) if task == "padding" else learning_table(task, modes)), end="\n\n")
+    draw(finished, out / "study.png")
 
 
 def load(folder: Path) -> dict[int, list[Row]]:
@@ -42,68 +42,71 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
     """Accuracy at equal steps and at equal time, and the paired differences to outcome supervision."""
     clocks = {mode: clock(runs, *rates(modes)) for mode, runs in modes.items()}
     budget = min(times[-1] for times in clocks.values())
-    # Of how many steps each mode's share of the same time is.
-    within = {mode: sum(time <= budget for time in times) for mode, times in clocks.items()}
+    steps_in_budget = {mode: sum(time <= budget for time in times) for mode, times in clocks.items()}
     measures: list[tuple[str, Callable[[str, Sequence[Row]], float]]] = [
         ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
         (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
         ("all steps", lambda mode, rows: fmean(curve(rows))),
-        (f"last {LAST} steps in {budget:.0f} s", lambda mode, rows: fmean(curve(rows)[: within[mode]][-LAST:])),
+        (
+            f"last {LAST} steps in {budget:.0f} s",
+            lambda mode, rows: fmean(curve(rows)[: steps_in_budget[mode]][-LAST:]),
+        ),
         (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
-        (f"right equations, last {LAST} steps", lambda mode, rows: fmean(curve(rows, "parts/equations")[-LAST:])),
-        ("written for each asked", lambda mode, rows: fmean(written(rows)[-LAST:])),
+        (f"correct equations, last {LAST} steps", lambda mode, rows: fmean(curve(rows, "parts/equations")[-LAST:])),
+        ("written per expected", lambda mode, rows: fmean(written(rows)[-LAST:])),
     ]
     lines = [
-        f"| {task} | seeds | s a step | " + " | ".join(name for name, _ in measures) + " |",
+        f"| {task} | seeds | s per step | " + " | ".join(name for name, _ in measures) + " |",
         "|---" * (3 + len(measures)) + "|",
     ]
     for mode, runs in modes.items():
-        cells = [shown(interval([measure(mode, rows) for rows in runs.values()])) for _, measure in measures]
+        cells = [formatted(interval([measure(mode, rows) for rows in runs.values()])) for _, measure in measures]
         lines.append(f"| {mode} | {len(runs)} | {clocks[mode][-1] / len(clocks[mode]):.2f} | {' | '.join(cells)} |")
     for mode, runs in modes.items():
-        both = sorted(runs.keys() & modes.get(BASELINE, {}).keys())
-        if mode == BASELINE or not both:
+        seeds = sorted(runs.keys() & modes.get(BASELINE, {}).keys())
+        if mode == BASELINE or not seeds:
             continue
         cells = [
-            shown(interval([measure(mode, runs[s]) - measure(BASELINE, modes[BASELINE][s]) for s in both]), "+")
+            formatted(interval([measure(mode, runs[s]) - measure(BASELINE, modes[BASELINE][s]) for s in seeds]), "+")
             for _, measure in measures
         ]
-        lines.append(f"| {mode} - {BASELINE} | {len(both)} | | {' | '.join(cells)} |")
+        lines.append(f"| {mode} - {BASELINE} | {len(seeds)} | | {' | '.join(cells)} |")
     return lines
 
 
 def padding_table(modes: Mapping[str, Runs]) -> list[str]:
-    """How much is written, how much of it is useless, and what it is worth."""
+    """How much is written, how much of it is useless, and the accuracy."""
     lines = [
-        f"| step rewards | seeds | useless share, first step | last {LAST} steps "
-        f"| written for each asked, first step | last {LAST} steps | accuracy, last {LAST} steps | held-out greedy |",
+        f"| step rewards | seeds | useless fraction, first step | last {LAST} steps "
+        f"| written per expected, first step | last {LAST} steps | accuracy, last {LAST} steps | held-out greedy |",
         "|---" * 8 + "|",
     ]
     for mode, runs in modes.items():
         columns = [
-            [useless_share(rows)[0] for rows in runs.values()],
-            [fmean(useless_share(rows)[-LAST:]) for rows in runs.values()],
+            [useless_fraction(rows)[0] for rows in runs.values()],
+            [fmean(useless_fraction(rows)[-LAST:]) for rows in runs.values()],
             [written(rows)[0] for rows in runs.values()],
             [fmean(written(rows)[-LAST:]) for rows in runs.values()],
             [fmean(curve(rows)[-LAST:]) for rows in runs.values()],
             [held_out(rows)[-1]["accuracy"] for rows in runs.values()],
         ]
         cells = [
-            shown(interval(column), digits=digits) for column, digits in zip(columns, (3, 3, 2, 2, 3, 3), strict=True)
+            formatted(interval(column), digits=digits)
+            for column, digits in zip(columns, (3, 3, 2, 2, 3, 3), strict=True)
         ]
         lines.append(f"| {mode} | {len(runs)} | {' | '.join(cells)} |")
     return lines
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and half width of its 95 % interval; infinite for one value."""
+    """Mean and half width of its 95 % interval; the latter is infinite for a single value."""
     if len(values) < 2:
         return values[0], math.inf
     return fmean(values), T[len(values) - 1] * stdev(values) / math.sqrt(len(values))
 
 
-def shown(found: tuple[float, float], sign: str = "", digits: int = 3) -> str:
-    mean, half = found
+def formatted(estimate: tuple[float, float], sign: str = "", digits: int = 3) -> str:
+    mean, half = estimate
     return f"{mean:{sign}.{digits}f}" + (f" ± {half:.{digits}f}" if half < math.inf else "")
 
 
@@ -112,75 +115,77 @@ def held_out(rows: Sequence[Row]) -> list[Row]:
 
 
 def curve(rows: Sequence[Row], name: str = "accuracy") -> list[float]:
-    """A metric of every training step; its completions are of problems that the run has not seen before."""
+    """A metric of every training step, measured on problems that are new to the run."""
     return [row[name] for row in rows if row["kind"] == "train"]
 
 
-def useless_share(rows: Sequence[Row]) -> list[float]:
-    """Of the equations written in each step, the share that nobody asked for."""
+def useless_fraction(rows: Sequence[Row]) -> list[float]:
+    """The fraction of the equations written in each step that are useless."""
     return [a / b for a, b in zip(curve(rows, "parts/useless"), curve(rows, "parts/written"), strict=True)]
 
 
 def written(rows: Sequence[Row]) -> list[float]:
-    """The equations written in each step over those that the problems ask for."""
-    return [a / b for a, b in zip(curve(rows, "parts/written"), curve(rows, "parts/asked"), strict=True)]
+    """The number of equations written in each step, divided by the number that the problems expect."""
+    return [a / b for a, b in zip(curve(rows, "parts/written"), curve(rows, "parts/expected"), strict=True)]
 
 
 def rates(modes: Mapping[str, Runs]) -> tuple[float, float]:
-    """Seconds that a token takes to sample and to learn from, on this machine when nothing else disturbs it.
+    """Seconds to sample a token and to train on a token, on this machine without other load.
 
-    The fastest tenth of all steps of a task says it: what else the machine does only ever adds to the others.
+    They are estimated by the fastest tenth of all steps of a task, because other load only adds time.
     """
     steps = [row for runs in modes.values() for rows in runs.values() for row in rows if row["kind"] == "train"]
     sampling = sorted(row["sample_seconds"] / row["tokens"] for row in steps)
-    learning = sorted(row["update_seconds"] / learnt(row) for row in steps if learnt(row))
-    return sampling[len(sampling) // 10], learning[len(learning) // 10]
+    training = sorted(row["update_seconds"] / trained_tokens(row) for row in steps if trained_tokens(row))
+    return sampling[len(sampling) // 10], training[len(training) // 10]
 
 
-def learnt(row: Row) -> float:
-    """Tokens that a step learns from: those of groups whose advantages are not all 0."""
+def trained_tokens(row: Row) -> float:
+    """Tokens that a step trains on: those of groups whose advantages are not all 0."""
     return float(row["tokens"] * (1 - row["uniform_groups"]))
 
 
-def clock(runs: Runs, sample: float, learn: float) -> list[float]:
-    """Undisturbed seconds after each step, by the work that it had to do: the mean over seeds, in sums."""
+def clock(runs: Runs, sampling_rate: float, training_rate: float) -> list[float]:
+    """Seconds from the start to the end of each step, computed from its work: the mean over seeds."""
     seconds = [
-        [row["tokens"] * sample + learnt(row) * learn for row in rows if row["kind"] == "train"]
+        [row["tokens"] * sampling_rate + trained_tokens(row) * training_rate for row in rows if row["kind"] == "train"]
         for rows in runs.values()
     ]
     return list(accumulate(fmean(step) for step in zip(*seconds, strict=True)))
 
 
 def mean_over_time(values: Sequence[float], ends: Sequence[float], budget: float) -> float:
-    """The mean height of a curve of steps, each of which lasts until its end, over the first ``budget`` seconds."""
+    """The mean of a step function over the first ``budget`` seconds; ``ends`` are the times at which its steps end."""
     starts = [0.0, *ends[:-1]]
-    stretches = zip(values, starts, ends, strict=True)
-    return sum(value * max(0.0, min(end, budget) - start) for value, start, end in stretches) / budget
+    intervals = zip(values, starts, ends, strict=True)
+    return sum(value * max(0.0, min(end, budget) - start) for value, start, end in intervals) / budget
 
 
-def draw(done: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
-    """Learning curves over steps and over time, and the share of useless equations, with their bands."""
+def draw(tasks: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
+    """Draw learning curves over steps and over time, and the fraction of useless equations, with 95 % bands."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.6 * len(done)), layout="constrained")
+    figure = Figure(figsize=(11, 3.6 * len(tasks)), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(len(done), 2, squeeze=False)
-    for (left, right), (task, modes) in zip(grid, done.items(), strict=True):
+    grid = figure.subplots(len(tasks), 2, squeeze=False)
+    for (left, right), (task, modes) in zip(grid, tasks.items(), strict=True):
         for mode, runs in modes.items():
             seconds = clock(runs, *rates(modes))
             steps = list(range(1, len(seconds) + 1))
             if task == "padding":
-                band(left, steps, [useless_share(rows) for rows in runs.values()], mode)
+                band(left, steps, [useless_fraction(rows) for rows in runs.values()], mode)
                 band(right, steps, [written(rows) for rows in runs.values()], mode)
             else:
                 band(left, steps, [curve(rows) for rows in runs.values()], mode)
                 band(right, seconds, [curve(rows) for rows in runs.values()], mode)
         padding = task == "padding"
-        left.set_title(f"{task}: share of useless equations" if padding else f"{task}: accuracy of sampled completions")
-        right.set_title(f"{task}: equations written for each one asked" if padding else f"{task}: the same over time")
+        left.set_title(
+            f"{task}: fraction of useless equations" if padding else f"{task}: accuracy of sampled completions"
+        )
+        right.set_title(f"{task}: equations written per expected one" if padding else f"{task}: the same over time")
         left.set_xlabel("step")
-        right.set_xlabel("step" if padding else "seconds, by work")
+        right.set_xlabel("step" if padding else "seconds, computed from the work")
         for axes in (left, right):
             axes.grid(alpha=0.3)
             axes.set_ylim(bottom=0)
@@ -188,11 +193,11 @@ def draw(done: Mapping[str, Mapping[str, Runs]], path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def band(axes: Any, at: Sequence[float], seeds: Sequence[Sequence[float]], label: str) -> None:
-    """The mean over seeds of running means, and its interval."""
+def band(axes: Any, xs: Sequence[float], seeds: Sequence[Sequence[float]], label: str) -> None:
+    """Draw the mean over seeds of running means, with its interval."""
     smooth = [[fmean(values[max(0, i - LAST // 2 + 1) : i + 1]) for i in range(len(values))] for values in seeds]
     means, halves = zip(*(interval(step) for step in zip(*smooth, strict=True)), strict=True)
-    (line,) = axes.plot(at, means, label=f"{label} ({len(seeds)})")
+    (line,) = axes.plot(xs, means, label=f"{label} ({len(seeds)})")
     if len(seeds) > 1:
         low, high = ([m + side * h for m, h in zip(means, halves, strict=True)] for side in (-1, 1))
-        axes.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        axes.fill_between(xs, low, high, color=line.get_color(), alpha=0.15, linewidth=0)

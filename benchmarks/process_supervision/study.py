@@ -1,13 +1,13 @@
-"""Outcome, process and both: ten seeds each on two tasks, and what padded chains cost under step rewards.
+"""Outcome supervision, process supervision and both on two tasks, and step rewards for padded chains: ten seeds each.
 
-    python benchmarks/process_supervision/study.py --out runs/study               # go on until every run is there
-    python benchmarks/process_supervision/study.py --out runs/study --only long   # those of one task
-    python benchmarks/process_supervision/study.py --out runs/study --show        # tables and picture of what is there
+    python benchmarks/process_supervision/study.py --out runs/study               # all runs; resumes
+    python benchmarks/process_supervision/study.py --out runs/study --only long   # the runs of one task
+    python benchmarks/process_supervision/study.py --out runs/study --show        # tables and figure of finished runs
 
-Each run has a folder of its own, ``OUT/runs/TASK/MODE/SEED``. One that is finished is never repeated, one that was cut
-off goes on from its last checkpoint if it has one, else from the start. The modes take turns, seed by seed, so that
-whatever else the machine does meets all of them, and a study that is stopped early is still balanced. The starting
-models of the harder tasks are made on the way, in ``OUT/models``. One thread.
+Each run has its own folder, ``OUT/runs/TASK/MODE/SEED``. Finished runs are skipped, and interrupted ones resume from
+their last checkpoint, or else start again. The modes take turns, seed by seed, so that other load on the machine
+affects them equally and a study that is stopped early is still balanced. The starting models of the harder tasks are
+trained when they are needed, in ``OUT/models``. Uses one thread.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from grpo_env.trainer.run.checkpoint import MODEL
 sys.path.insert(0, str(Path(__file__).parent))
 import chains  # noqa: F401  # registers written_equations
 import figures
-from bases import LONG, base
+from bases import LONG, starting_model
 
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Mode:
-    """What is rewarded: changes of the arithmetic task, and settings of the run."""
+    """What is rewarded: overrides of the arithmetic task, and settings of the run."""
 
     settings: Settings
     task: Settings = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class Setup:
-    """A task with its starting model, and the modes that are compared on it."""
+    """A task with its starting model and the modes that are compared on it."""
 
     model: str
     modes: Mapping[str, Mode]
@@ -60,21 +60,21 @@ class Cell(NamedTuple):
     seed: int
 
 
-WATCHED = {
+MONITORED = {
     "verifiers.written": {"use": "written_equations", "weight": 0.0},
     "verifiers.useless": {"use": "written_equations", "count": "useless", "weight": 0.0},
-    "verifiers.asked": {"use": "written_equations", "count": "asked", "weight": 0.0},
+    "verifiers.expected": {"use": "written_equations", "count": "expected", "weight": 0.0},
 }
 SUPERVISION = {kind: Mode({"supervision": kind}) for kind in ("outcome", "process", "both")}
 
-# Step rewards alone, as from a process reward model: no outcome among the steps. Only ``expected`` knows the problem.
+# Only steps are rewarded, as by a process reward model, without the outcome. Only ``expected`` uses the problem's data.
 ANY = {"verifiers.equations": {"use": "equation_steps", "process": 1.0}}
-ALONE = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"weight": 0.2, "newlines": "required"}}
+NO_OUTCOME = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"weight": 0.2, "newlines": "required"}}
 PROCESS = {"supervision": "process"}
 PADDING = {
-    "any": Mode(PROCESS, {**ANY, **ALONE}),
-    "any, mean": Mode({**PROCESS, "advantage.step_credit": "mean"}, {**ANY, **ALONE}),
-    "expected": Mode(PROCESS, ALONE),
+    "any": Mode(PROCESS, {**ANY, **NO_OUTCOME}),
+    "any, mean": Mode({**PROCESS, "advantage.step_credit": "mean"}, {**ANY, **NO_OUTCOME}),
+    "expected": Mode(PROCESS, NO_OUTCOME),
 }
 
 SETUPS = {
@@ -87,7 +87,7 @@ SETUPS = {
     ),
     "padding": Setup("padding", PADDING, {"sampling.max_new_tokens": 64}),
 }
-# Small steps, so that ten seeds of everything take an hour of one core; no problem comes twice in a run.
+# Steps are small, so that all ten seeds take an hour of one core. No problem appears twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
 COMMON = {
     "steps": 30,
@@ -101,7 +101,7 @@ COMMON = {
 
 
 def cells(only: str | None, seeds: int) -> Iterator[Cell]:
-    """All runs of the first ``seeds`` seeds, seed by seed; of one task, or of one mode as in ``long/both``."""
+    """The runs of the first ``seeds`` seeds, seed by seed; ``only`` selects a task, or a mode such as ``long/both``."""
     for seed in range(seeds):
         for task, setup in SETUPS.items():
             for mode in setup.modes:
@@ -110,7 +110,7 @@ def cells(only: str | None, seeds: int) -> Iterator[Cell]:
 
 
 def run(cell: Cell, out: Path) -> None:
-    """Make a run, go on with it, or leave it if it is finished."""
+    """Start or resume a run, unless it is finished."""
     folder = out / "runs" / cell.task / cell.mode / str(cell.seed)
     if (folder / MODEL).exists():
         return
@@ -118,20 +118,20 @@ def run(cell: Cell, out: Path) -> None:
     if any((folder / "checkpoints").glob("step-*")):
         resume(folder)
         return
-    shutil.rmtree(folder, ignore_errors=True)  # cut off before its first checkpoint
+    shutil.rmtree(folder, ignore_errors=True)  # interrupted before its first checkpoint
     setup = SETUPS[cell.task]
     mode = setup.modes[cell.mode]
-    task = load_task("arithmetic", {**DATA, **WATCHED, **setup.task, **mode.task})
-    model = base(setup.model, out / "models")
+    task = load_task("arithmetic", {**DATA, **MONITORED, **setup.task, **mode.task})
+    model = starting_model(setup.model, out / "models")
     train(task, run_dir=folder, model=model, seed=cell.seed, **COMMON, **setup.settings, **mode.settings)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the study")
-    parser.add_argument("--only", help="a task, or TASK/MODE")
-    parser.add_argument("--seeds", type=int, default=10, help="of each mode")
-    parser.add_argument("--show", action="store_true", help="run nothing")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the runs, the models and the figure")
+    parser.add_argument("--only", help="TASK or TASK/MODE")
+    parser.add_argument("--seeds", type=int, default=10, help="seeds per mode")
+    parser.add_argument("--show", action="store_true", help="show finished runs; run nothing")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if not options.show:
