@@ -67,9 +67,9 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     bf16_model = copy.deepcopy(model).bfloat16() if config.engine.precision == "bf16" else None
 
     def set_end_ids(end_ids: list[int]) -> None:
-        for each in (policy.model, model, bf16_model):
-            if each is not None:
-                each.generation_config.eos_token_id = end_ids or None
+        configs = [m.generation_config for m in (policy.model, model, bf16_model) if m is not None]
+        for generation_config in configs:
+            generation_config.eos_token_id = end_ids or None
         policy.__dict__.pop("end_ids", None)  # a cached property
 
     def ours(seed: int, temperature: float) -> list[list[int]]:
