@@ -37,7 +37,7 @@ def test_learning_benchmark_prints_and_plots_curves(tmp_path: Path) -> None:
 
 
 def test_parts_of_our_step_are_timed_and_add_up() -> None:
-    """All parts of a step are found in the trainer, and together they are the step."""
+    """The trainer calls every timed function, and the parts of a step add up to it."""
     small = ["--prompts", "2", "--group", "8", "--tokens", "40", "--steps", "1", "--rounds", "1", "--only", "steps"]
     command = [sys.executable, str(FOLDER / "trainer.py"), *small, "--reward", "repetition"]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
