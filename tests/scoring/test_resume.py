@@ -36,20 +36,18 @@ def complete(out, count, identity=TASK, **options):
 
 def leave(out, count, torn=b"", saved=True, identity=TASK):
     """Leave files like a run that was killed after ``count`` chunks, with or without having saved its state."""
-    output = ResumableOutput(out, identity).__enter__()
-    for number in range(output.chunks, count):
-        output.add(chunk(number))
-        if saved:
-            output._save()
-    for file in output._files:
-        file.write(torn)
-    output._open.close()
+    fail(out, count, identity)
+    if not saved:
+        out.with_name(f".{out.name}.part.json").unlink(missing_ok=True)
+    for end in ("part", "rejects.part"):
+        with out.with_name(f".{out.name}.{end}").open("ab") as file:
+            file.write(torn)
 
 
 def fail(out, count, identity=TASK):
-    """A run that ends with an error after some chunks."""
+    """Continue until ``count`` chunks are done, then end with an error."""
     output = ResumableOutput(out, identity).__enter__()
-    for number in range(count):
+    for number in range(output.chunks, count):
         output.add(chunk(number))
     output.__exit__(OSError, OSError(), None)
 
@@ -58,16 +56,16 @@ def fail(out, count, identity=TASK):
 @given(stops=st.lists(st.integers(0, 6), max_size=4), torn=st.binary(max_size=20), saved=st.booleans())
 def test_no_row_is_lost_or_repeated_whenever_a_run_ends(tmp_path_factory, stops, torn, saved):
     folder = tmp_path_factory.mktemp("runs")
-    expected, _ = complete(folder / "whole.jsonl", 7)
+    expected, _ = complete(folder / "uninterrupted.jsonl", 7)
     for stop in stops:
         leave(folder / "out.jsonl", stop, torn, saved)
     summary, earlier = complete(folder / "out.jsonl", 7)
     assert earlier == (max(stops, default=0) if saved else 0)
     assert summary == expected
     files = contents(folder)
-    assert files["out.jsonl"] == files["whole.jsonl"]
-    assert files["out.rejects.jsonl"] == files["whole.rejects.jsonl"]
-    assert len(files) == 4, "nothing else is left"
+    assert files["out.jsonl"] == files["uninterrupted.jsonl"]
+    assert files["out.rejects.jsonl"] == files["uninterrupted.rejects.jsonl"]
+    assert len(files) == 4, "other files are left"
 
 
 def test_an_error_keeps_finished_chunks_and_no_files_without_any(tmp_path):
@@ -95,7 +93,7 @@ class Full:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_partly_written_chunk_does_not_count(tmp_path, which):
-    expected, _ = complete(tmp_path / "whole.jsonl", 3)
+    expected, _ = complete(tmp_path / "uninterrupted.jsonl", 3)
     output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
     output.add(chunk(0))
     output._files[which] = Full(output._files[which])
@@ -104,16 +102,16 @@ def test_a_partly_written_chunk_does_not_count(tmp_path, which):
     output.__exit__(RunError, RunError(), None)
     assert complete(tmp_path / "out.jsonl", 3) == (expected, 1)
     files = contents(tmp_path)
-    assert files["out.jsonl"] == files["whole.jsonl"]
-    assert files["out.rejects.jsonl"] == files["whole.rejects.jsonl"]
+    assert files["out.jsonl"] == files["uninterrupted.jsonl"]
+    assert files["out.rejects.jsonl"] == files["uninterrupted.rejects.jsonl"]
 
 
-@pytest.mark.parametrize("made", [".out.jsonl.part", ".out.jsonl.part.converted"])
-def test_files_of_a_run_killed_after_it_finished_are_removed(tmp_path, made):
+@pytest.mark.parametrize("leftover", [".out.jsonl.part", ".out.jsonl.part.converted"])
+def test_files_of_a_run_killed_after_it_finished_are_removed(tmp_path, leftover):
     out = tmp_path / "out.jsonl"
     leave(out, 2)
-    (tmp_path / made).touch()
-    out.hardlink_to(tmp_path / made)
+    (tmp_path / leftover).touch()
+    out.hardlink_to(tmp_path / leftover)
     with pytest.raises(UsageError, match="already exists"):
         complete(out, 2)
     assert list(contents(tmp_path)) == ["out.jsonl"]
@@ -123,11 +121,11 @@ def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tm
     out = tmp_path / "out.jsonl"
     leave(out, 3)
     before = contents(tmp_path)
-    other = json.loads(json.dumps(TASK))
-    other["task"]["verifiers"]["accuracy"]["weight"] = 1.0
-    other["inputs"]["b.jsonl"] = {"bytes": 9}
+    other_task = json.loads(json.dumps(TASK))
+    other_task["task"]["verifiers"]["accuracy"]["weight"] = 1.0
+    other_task["inputs"]["b.jsonl"] = {"bytes": 9}
     with pytest.raises(UsageError) as error:
-        ResumableOutput(out, other).__enter__()
+        ResumableOutput(out, other_task).__enter__()
     for part in (
         "task.verifiers.accuracy.weight was 2.0, is 1.0",
         'inputs.b.jsonl was nothing, is {"bytes": 9}',
@@ -135,7 +133,7 @@ def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tm
     ):
         assert part in str(error.value)
     assert contents(tmp_path) == before
-    assert complete(out, 3, other, restart=True)[1] == 0
+    assert complete(out, 3, other_task, restart=True)[1] == 0
 
 
 def test_only_one_run_writes_at_a_time(tmp_path):
