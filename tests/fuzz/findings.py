@@ -48,7 +48,7 @@ class Findings:
                         print(line, file=file)
 
 
-def minimal(check: Callable[..., None], wanted: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
+def minimal(check: Callable[..., None], kind: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """The arguments with every piece left out that the finding does not need, for at most 20 seconds."""
     end = time.monotonic() + 20
 
@@ -56,7 +56,7 @@ def minimal(check: Callable[..., None], wanted: str, arguments: tuple[object, ..
         try:
             check(*candidate)
         except oracles.FindingError as finding:
-            return finding.check == wanted
+            return finding.check == kind
         return False
 
     for position, text in enumerate(arguments):

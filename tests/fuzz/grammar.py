@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from oracles import HACKS, WAYS
+from oracles import ANSWER_TEMPLATES, HACKS
 
 CASES = Path(__file__).parents[1] / "verifiers" / "cases"
 
@@ -172,8 +172,8 @@ def known(draw: st.DrawFn, like: Any = None) -> tuple[str, Any]:
 def known_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
     """Two spellings, and whether they are equal."""
     gold, value = draw(known())
-    answer, other = draw(known(value) if draw(st.booleans()) else known())
-    return gold, answer, value == other
+    answer, answer_value = draw(known(value) if draw(st.booleans()) else known())
+    return gold, answer, value == answer_value
 
 
 # A number within a formula, where computer algebra decides. No spelling that means something else there.
@@ -196,18 +196,18 @@ _AMBIGUOUS = re.compile(r",|e|\.$|\d\\frac|\d \d|\\left|\{,|\\over")
 
 @st.composite
 def formula_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
-    """Two formulas that are the same but for a number, and whether these are the same."""
+    """Two formulas that differ in at most one number, and whether they are equal."""
     context = draw(st.sampled_from(CONTEXTS))
     value = draw(VALUES.filter(bool))
-    other = draw(st.sampled_from([value, value, value + 1, -value, value * 2, value / 2]).filter(bool))
+    second_value = draw(st.sampled_from([value, value, value + 1, -value, value * 2, value / 2]).filter(bool))
     texts = []
-    for number in (value, other):
+    for number in (value, second_value):
         plain = [text for text in spellings(number) if not _AMBIGUOUS.search(text)]
         spelling = draw(st.sampled_from([text for text in plain if "/" not in text or not context.startswith("@")]))
         bracketed = rf"\left({spelling}\right)"
         inside = "{@}" in context or context[0] == "@" or context[-2] in "<e "
         texts.append(context.replace("@", spelling if value == abs(number) or inside else bracketed))
-    return texts[0], texts[1], value == other
+    return texts[0], texts[1], value == second_value
 
 
 def hacks() -> st.SearchStrategy[tuple[str, str, str]]:
@@ -215,7 +215,7 @@ def hacks() -> st.SearchStrategy[tuple[str, str, str]]:
     single = VALUES.filter(bool).flatmap(numbers)
     several = known().filter(lambda pair: not isinstance(pair[1], Fraction))
     values = st.one_of(single, several).map(lambda pair: pair[0].rstrip("."))
-    return st.tuples(values, st.sampled_from(HACKS), st.sampled_from(WAYS))
+    return st.tuples(values, st.sampled_from(HACKS), st.sampled_from(ANSWER_TEMPLATES))
 
 
 # The same formula in two forms: A, B and C are any formulas, P and Q are not 0.
@@ -264,20 +264,20 @@ NOT_ZERO = st.sampled_from(["x", "2", r"\pi", r"\sqrt{2}", "x+y", "3x", "x^{2}+1
 
 @st.composite
 def identities(draw: st.DrawFn) -> tuple[str, str, bool]:
-    """Two formulas, and whether they are the same: if not, they differ by 1."""
+    """Two formulas, and whether they are equal; if not, they differ by 1."""
     names = {name: (text, text) for name, text in zip("ABC", draw(st.tuples(TERM, TERM, TERM)), strict=True)}
     names |= {name: (text, text) for name, text in zip("PQ", draw(st.tuples(NOT_ZERO, NOT_ZERO)), strict=True)}
     for _ in range(draw(st.integers(1, 2))):
         sides = draw(st.sampled_from(IDENTITIES))
         pair = tuple(re.sub("[ABCPQ]", lambda match, side=side: names[match[0]][side], sides[side]) for side in (0, 1))
         names["A"] = (pair[0], pair[1])
-    same = draw(st.booleans())
-    one, other = names["A"]
-    first, second = draw(st.permutations([one, other if same else f"{other}+1"]))
-    return first, second, same
+    equal = draw(st.booleans())
+    left, right = names["A"]
+    first, second = draw(st.permutations([left, right if equal else f"{right}+1"]))
+    return first, second, equal
 
 
-# What has no value, and what is made of it.
+# Undefined expressions, and contexts for them.
 UNDEFINED = [
     r"\log_1 11", r"\frac{1}{0}", r"\tan\frac{\pi}{2}", r"\ln 0", "0^{-1}", r"\frac{0}{0}", r"\infty", r"\log_0 5",
     r"\log_{-1}5", r"\log_5 0", r"\sqrt[0]{5}", r"\sum_{k=1}^{\infty}k", r"\int_0^1\frac{1}{x}dx", "(-1)!", r"\cot 0",
@@ -285,14 +285,16 @@ UNDEFINED = [
     r"\frac{x}{x-x}",
     r"\prod_{k=1}^{\infty}k", r"\max()", r"\emptyset", "nan", "oo", "zoo", r"\text{nan}", r"\frac{\ln 1}{\ln 1}", "1/0",
 ]  # fmt: skip
-AROUND = [
+UNDEFINED_CONTEXTS = [
     "%s", "%s+5", "0 \\cdot %s", "%s-%s", "\\frac{%s}{%s}", "(%s)^0", "5^{%s}", "\\sqrt{%s}", "(%s, 2)", "\\{%s\\}",
     "|%s|", "x+%s", "\\frac{1}{%s}", "x \\le %s", "x=%s", "%s<x<%s", "\\pm %s", "\\ln(%s)", "e^{-%s}",
 ]  # fmt: skip
-VALUELESS = st.builds(fill, st.sampled_from(AROUND), st.lists(st.sampled_from(UNDEFINED), min_size=1, max_size=2))
+VALUELESS = st.builds(
+    fill, st.sampled_from(UNDEFINED_CONTEXTS), st.lists(st.sampled_from(UNDEFINED), min_size=1, max_size=2)
+)
 
 
-SHAPES = [
+FORMULA_TEMPLATES = [
     "%s+%s", "%s-%s", "%s %s", "(%s)(%s)", "(%s)%s", "%s(%s)", r"%s \cdot %s", "%s*%s", "%s/%s", r"\frac{%s}{%s}",
     "(%s)^2", "%s^{%s}", "-%s", "-(%s)", r"\sqrt{%s}", r"\left(%s\right)", "[%s]", "{%s}%s", "(%s)^{-1}", "%s%s",
     r"\frac{%s}{%s}%s", r"%s\sqrt{%s}", "(-%s)(%s)", "%s=%s", "%s<%s", r"%s\pi", r"%s\le%s", r"\frac%s%s", "%s^%s",
@@ -300,7 +302,7 @@ SHAPES = [
 ]  # fmt: skip
 FORMULAS = st.recursive(
     st.one_of(TERM, st.integers(0, 12).map(str)),
-    lambda inner: st.builds(fill, st.sampled_from(SHAPES), st.lists(inner, min_size=1, max_size=3)),
+    lambda inner: st.builds(fill, st.sampled_from(FORMULA_TEMPLATES), st.lists(inner, min_size=1, max_size=3)),
     max_leaves=5,
 )
 EDITS = [

@@ -65,11 +65,11 @@ def scored(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
         score = verifier(example, completion)
     except Exception as error:
         raise FindingError("raises", f"{name}: {type(error).__name__}: {error}", **texts) from error
-    spent, waited = time.thread_time() - start, time.monotonic() - wall
-    if spent > CPU * max(1.0, len(text) / 100_000):
-        raise FindingError("cpu", f"{name}: {spent:.1f} s for {len(text)} characters", **texts)
-    if waited > 6 * TIMEOUT + 6:  # gold and answer each have a deadline, and the worker may have to start
-        raise FindingError("wall", f"{name}: {waited:.1f} s", **texts)
+    cpu_seconds, wall_seconds = time.thread_time() - start, time.monotonic() - wall
+    if cpu_seconds > CPU * max(1.0, len(text) / 100_000):
+        raise FindingError("cpu", f"{name}: {cpu_seconds:.1f} s for {len(text)} characters", **texts)
+    if wall_seconds > 6 * TIMEOUT + 6:  # gold and answer each have a deadline, and the worker may have to start
+        raise FindingError("wall", f"{name}: {wall_seconds:.1f} s", **texts)
     if score.status not in get_args(Status) or score.status == "error":
         raise FindingError("status", f"{name}: {score.status}: {score.explanation}", **texts)
     if score.value is not None and not math.isfinite(score.value):
@@ -82,9 +82,9 @@ def scored(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
         raise FindingError("json", f"{name}: {score}"[:300], **texts)
     if not score.explanation and not score.parts:
         raise FindingError("explanation", f"{name}: none", **texts)
-    again = verifier(example, completion)
-    if "timeout" not in (score.status, again.status) and untimed(again) != untimed(score):
-        raise FindingError("deterministic", f"{name}: {score} then {again}", **texts)
+    second_score = verifier(example, completion)
+    if "timeout" not in (score.status, second_score.status) and untimed(second_score) != untimed(score):
+        raise FindingError("deterministic", f"{name}: {score} then {second_score}", **texts)
     return score
 
 
@@ -96,21 +96,23 @@ def neutral(gold: str, text: str) -> None:
     """Neither the kind of line ends, nor white space at the end, nor passing the prefill separately matters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     example = Example("x", answer=gold, info=INFO)
-    ways = {"crlf": Completion(text.replace("\n", "\r\n")), "end": Completion(text + " \n")}
+    completions = {"crlf": Completion(text.replace("\n", "\r\n")), "end": Completion(text + " \n")}
     if text.startswith("<think>"):
-        ways["prefill"] = Completion(text[7:], prefill="<think>")
+        completions["prefill"] = Completion(text[7:], prefill="<think>")
     for name, verifier in {"accuracy": ACCURACY, **LEAVES}.items():
         plain = verifier(example, Completion(text))
-        for way, completion in ways.items():
+        for change, completion in completions.items():
             score = verifier(example, completion)
             if score.value != plain.value and "timeout" not in (score.status, plain.status):
                 detail = f"{name}: {plain.value} {plain.explanation}; then {score.value} {score.explanation}"
-                raise FindingError(f"neutral: {way}", detail[:300], gold=gold, text=text)
+                raise FindingError(f"neutral: {change}", detail[:300], gold=gold, text=text)
 
 
-def together(text: str, gold: str | None) -> None:
+def scored_as_a_group(text: str, gold: str | None) -> None:
     """All verifiers, composites included, give valid scores to a group of completions that are nearly the same."""
-    texts = [Completion(one, num_tokens=len(one)) for one in (text, text + " ", text[: len(text) // 2], "5", "")]
+    texts = [
+        Completion(variant, num_tokens=len(variant)) for variant in (text, text + " ", text[: len(text) // 2], "5", "")
+    ]
     for name, verifier in VERIFIERS.items():
         (scores,) = score_groups(verifier, [Group(Example("x", answer=gold, info=INFO), texts)], name)
         if len(scores) != len(texts) or any(score.status == "error" for score in scores):
@@ -118,13 +120,13 @@ def together(text: str, gold: str | None) -> None:
 
 
 def everything(gold: str | None, text: str, prefill: str = "") -> None:
-    """Any gold, any completion, all verifiers."""
+    """All verifiers on any gold answer and any completion."""
     whole_chain(gold, text, prefill)
-    others(gold, text, prefill)
-    together(text, gold)
+    all_but_accuracy(gold, text, prefill)
+    scored_as_a_group(text, gold)
 
 
-def others(gold: str | None, text: str, prefill: str = "") -> None:
+def all_but_accuracy(gold: str | None, text: str, prefill: str = "") -> None:
     """All verifiers but accuracy; strict format implies full credit for format, which text after it takes away."""
     values = {name: scored(name, verifier, gold, text, prefill).value for name, verifier in LEAVES.items()}
     if values["strict_format"] == 1:
@@ -170,7 +172,7 @@ def readable(gold: str) -> bool:
 def spaced(text: str) -> str:
     """The text with spaces inside of all braces, the escaped ones excepted."""
     braces = {"{": "{ ", "}": " }"}
-    return text if "{,}" in text else _BRACES.sub(lambda found: braces.get(found[0], found[0]), text)
+    return text if "{,}" in text else _BRACES.sub(lambda match: braces.get(match[0], match[0]), text)
 
 
 RESPELLED: dict[str, Callable[[str], str]] = {
@@ -183,35 +185,37 @@ RESPELLED: dict[str, Callable[[str], str]] = {
 }
 
 
-def pair(one: str, other: str) -> None:
-    """Two answers: each accepts itself, the verdict is symmetric and does not depend on neutral spelling."""
-    one, other = one.strip(), other.strip()
-    if not (readable(one) and plain(other)):
+def pair(first: str, second: str) -> None:
+    """Two answers: the first accepts itself, the verdict is symmetric and does not depend on neutral spelling."""
+    first, second = first.strip(), second.strip()
+    if not (readable(first) and plain(second)):
         return
-    itself = scored("accuracy", ACCURACY, one, boxed(one))
-    if not itself.value and itself.status != "timeout":
-        raise FindingError("reflexive", f"{itself.status}: {itself.explanation}", one=one, other=one)
-    forth = scored("accuracy", ACCURACY, one, boxed(other))
-    if forth.status == "timeout":
+    reflexive = scored("accuracy", ACCURACY, first, boxed(first))
+    if not reflexive.value and reflexive.status != "timeout":
+        raise FindingError("reflexive", f"{reflexive.status}: {reflexive.explanation}", first=first, second=first)
+    forward = scored("accuracy", ACCURACY, first, boxed(second))
+    if forward.status == "timeout":
         return
     for name, respell in RESPELLED.items():
-        again = respell(other)
-        score = scored("accuracy", ACCURACY, one, boxed(again)) if again != other else forth
-        if score.value != forth.value and score.status != "timeout":
+        respelled = respell(second)
+        score = scored("accuracy", ACCURACY, first, boxed(respelled)) if respelled != second else forward
+        if score.value != forward.value and score.status != "timeout":
             raise FindingError(
-                f"respelled: {name}", f"{forth.explanation}; then {score.explanation}", one=one, other=other
+                f"respelled: {name}", f"{forward.explanation}; then {score.explanation}", first=first, second=second
             )
-    if readable(other):
-        back = scored("accuracy", ACCURACY, other, boxed(one))
-        if back.value != forth.value and back.status != "timeout":
-            raise FindingError("symmetric", f"{forth.explanation}; back: {back.explanation}", one=one, other=other)
+    if readable(second):
+        backward = scored("accuracy", ACCURACY, second, boxed(first))
+        if backward.value != forward.value and backward.status != "timeout":
+            raise FindingError(
+                "symmetric", f"{forward.explanation}; back: {backward.explanation}", first=first, second=second
+            )
 
 
 def truth(gold: str, answer: str, same: bool) -> None:
     """Two spellings of known values: the verdict is whether the values are the same."""
     score = scored("accuracy", ACCURACY, gold, boxed(answer))
     if score.value != float(same) and score.status != "timeout":
-        raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", one=gold, other=answer)
+        raise FindingError("truth", f"should be {same}: {score.status}: {score.explanation}", gold=gold, answer=answer)
 
 
 # Pairwise different in value.
@@ -246,7 +250,7 @@ HACKS = [
     "about %s, maybe @", "at least %s", "%s @", "%s@", "@%s", "%s\\ @", "%s \\text{not}",
     "%s\\\\@", "\\sqrt{%s} @",
 ]  # fmt: skip
-WAYS = [
+ANSWER_TEMPLATES = [
     r"\boxed{%s}",
     "<answer>%s</answer>",
     "The answer is %s.",
@@ -257,19 +261,19 @@ WAYS = [
 ]
 
 
-def hack(gold: str, template: str, way: str) -> None:
+def hack(gold: str, template: str, answer_template: str) -> None:
     """A value (not 0) with a hedge, a denial or a second number around it is not that value."""
-    text = way.replace("%s", template.replace("%s", gold).replace("@", JUNK))
+    text = answer_template.replace("%s", template.replace("%s", gold).replace("@", JUNK))
     score = scored("accuracy", ACCURACY, gold, text)
     if score.value:
         raise FindingError("hack", f"{score.explanation} ({score.answer})", gold=gold, text=text)
 
 
-def paths(one: str, other: str, same: bool | None) -> None:
+def paths(first: str, second: str, same: bool | None) -> None:
     """Two formulas, known to be equal or not, or unknown (``None``): neither path may decide otherwise."""
-    texts = {"one": one, "other": other}
+    texts = {"first": first, "second": second}
     start = time.thread_time()
-    exact = decide(normal(one), normal(other))
+    exact = decide(normal(first), normal(second))
     spent = time.thread_time() - start
     if spent > CPU:
         raise FindingError("cpu", f"decide: {spent:.1f} s", **texts)
@@ -277,10 +281,10 @@ def paths(one: str, other: str, same: bool | None) -> None:
         raise FindingError("exact path", f"should be {same}", **texts)
     if exact is None and same is None:
         return
-    request = {"gold": normal(one), "answer": normal(other), "rel_tol": None, "decimals": None}
+    request = {"gold": normal(first), "answer": normal(second), "rel_tol": None, "decimals": None}
     try:
-        algebra_says = algebra.ALGEBRA.ask(request, algebra.TimeLimit(TIMEOUT))["same"]
+        algebra_verdict = algebra.ALGEBRA.ask(request, algebra.TimeLimit(TIMEOUT))["same"]
     except (algebra.DeadlineError, algebra.UnreadableError, algebra.OverLimitError):
         return
-    if algebra_says != (exact if same is None else same):
+    if algebra_verdict != (exact if same is None else same):
         raise FindingError("algebra path", f"should be {same}, exactly it is {exact}", **texts)

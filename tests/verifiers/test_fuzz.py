@@ -47,13 +47,13 @@ def test_numbers_are_compared_by_value(pair: tuple[str, str, bool]) -> None:
 
 @SHORT
 @given(pair=formula_pairs())
-def test_formulas_differ_if_their_numbers_do(pair: tuple[str, str, bool]) -> None:
+def test_formulas_are_compared_by_their_numbers(pair: tuple[str, str, bool]) -> None:
     oracles.truth(*pair)
 
 
 @settings(SHORT, max_examples=25)
 @given(pair=identities())
-def test_both_paths_know_identities(pair: tuple[str, str, bool]) -> None:
+def test_both_paths_decide_identities(pair: tuple[str, str, bool]) -> None:
     oracles.paths(*pair)
 
 
@@ -64,6 +64,6 @@ def test_a_hedge_is_never_correct(parts: tuple[str, str, str]) -> None:
 
 
 @SHORT
-@given(one=ANSWERS, other=ANSWERS)
-def test_answers_equal_themselves_and_may_be_swapped_and_respelled(one: str, other: str) -> None:
-    oracles.pair(one, other)
+@given(first=ANSWERS, second=ANSWERS)
+def test_answers_equal_themselves_and_may_be_swapped_and_respelled(first: str, second: str) -> None:
+    oracles.pair(first, second)
