@@ -62,7 +62,7 @@ def cases(task: Task) -> list[Row]:
 
 
 class Server(ThreadingHTTPServer):
-    """One that a burst of connections does not overrun: the standard library's keeps five waiting."""
+    """A server that accepts bursts of connections: the standard library's queue has room for only five."""
 
     request_queue_size = 512
 

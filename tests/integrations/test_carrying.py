@@ -76,8 +76,8 @@ class Rank(GroupVerifier):
 
 def test_adjacent_pairs_of_one_example_are_a_group(plain):
     task = Task(plain.spec, plain.source, plain.folder, Rank())
-    one, other = Example("1", answer="1"), Example("1", answer="1")
-    pairs = [(example, Completion("x")) for example in (one, one, other, one, one, one)]
+    first, second = Example("1", answer="1"), Example("1", answer="1")
+    pairs = [(example, Completion("x")) for example in (first, first, second, first, first, first)]
     assert [score.value for score in score_pairs(task, pairs)] == [2, 2, 1, 3, 3, 3]
     assert task.scores_groups
     assert not plain.scores_groups
@@ -92,8 +92,8 @@ def test_packed_examples_get_the_scores_of_the_task(task, cases):
 
 
 def test_chat_messages_with_split_off_reasoning_are_completions(task):
-    said = [{"role": "assistant", "content": "<answer>\n3\n</answer>", "reasoning_content": "1+2=3"}]
-    assert make_completion(task, said).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
+    messages = [{"role": "assistant", "content": "<answer>\n3\n</answer>", "reasoning_content": "1+2=3"}]
+    assert make_completion(task, messages).text == "<think>\n1+2=3\n</think>\n<answer>\n3\n</answer>"
     with pytest.raises(UsageError, match="must be a string or a list of chat messages"):
         make_completion(task, 3)
 
@@ -109,7 +109,7 @@ class Broken(Verifier):
 def test_a_total_that_fails_has_unscored_parts(plain):
     task = Task(plain.spec, plain.source, plain.folder, Broken())
     (score,) = score_pairs(task, [(Example("1", answer="1"), Completion("x"))])
-    assert [(one.name, one.value, one.status) for one in score.walk()] == [
+    assert [(part.name, part.value, part.status) for part in score.walk()] == [
         ("total", None, "error"),
         ("accuracy", None, "error"),
     ]

@@ -23,7 +23,7 @@ from inspect_ai.scorer import precomputed_scores  # noqa: E402
 
 from grpo_env.integrations.inspect_ai import samples, task_file, task_scorer  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
+pytestmark = pytest.mark.filterwarnings("ignore")  # the dependency's warnings
 GROUP = 8
 TOKENS = 30
 BUNDLED = Path(__file__).parent.parent.parent / "trainer" / "bundled"
@@ -38,14 +38,14 @@ def file(tmp_path, task):
 
 def model(cases):
     """Returns the eight texts of each example in turn."""
-    texts, said = {}, Counter()
+    texts, calls = {}, Counter()
     for row in cases:
         texts.setdefault(row.example.prompt[-1].content, []).append(row.text)
 
     def reply(messages, tools, tool_choice, config):
         prompt = messages[-1].text
-        said[prompt] += 1
-        output = ModelOutput.from_content("mockllm", texts[prompt][said[prompt] - 1])
+        calls[prompt] += 1
+        output = ModelOutput.from_content("mockllm", texts[prompt][calls[prompt] - 1])
         output.usage = ModelUsage(input_tokens=5, output_tokens=TOKENS, total_tokens=5 + TOKENS)
         return output
 
@@ -59,7 +59,7 @@ def log_of(task, folder, cases, **options):
     return inspect.log.read_eval_log(log.location)
 
 
-def found_in(log, scorer):
+def scores_by_sample(log, scorer):
     return {(sample.id, sample.epoch): sample.scores.get(scorer) for sample in log.samples}
 
 
@@ -71,30 +71,30 @@ def text_of(sample):
 def test_completions_get_the_values_of_the_task(tmp_path, task, cases, file, part):
     log = log_of(task_file(file, split="train", part=part), tmp_path, cases)
     # The texts of one sample reach its epochs in any order; lone surrogates do not survive Inspect's log.
-    expected = Counter((row.example.id, shown(row.text), row.score.part(part).value) for row in cases)
-    found = Counter()
+    expected = Counter((row.example.id, without_surrogates(row.text), row.score.part(part).value) for row in cases)
+    values = Counter()
     for sample in log.samples:
         score = sample.scores["task_scorer"]
-        found[sample.id, shown(text_of(sample)), score.value] += 1
-    assert found == expected
-    assert sum(found.values()) == 200
+        values[sample.id, without_surrogates(text_of(sample)), score.value] += 1
+    assert values == expected
+    assert sum(values.values()) == 200
 
 
-def shown(text):
+def without_surrogates(text):
     return "".join("?" if "\ud800" <= char <= "\udfff" or char == "\ufffd" else char for char in text)
 
 
 def test_a_score_has_an_explanation_parts_and_steps(tmp_path, task, cases, file):
     log = log_of(task_file(file, split="train", limit=1), tmp_path, cases)
-    right = next(sample for sample in log.samples if text_of(sample) == cases[0].text)
-    score, ours = right.scores["task_scorer"], cases[0].score
-    metric = ours.part("accuracy")
+    sample_of_solution = next(sample for sample in log.samples if text_of(sample) == cases[0].text)
+    score, expected = sample_of_solution.scores["task_scorer"], cases[0].score
+    metric = expected.part("accuracy")
     assert (score.value, score.answer, score.explanation) == (1.0, metric.answer, metric.explanation)
     assert {name: score.metadata[name] for name in ("total", "strict_format", "tag_count", "equations")} == {
-        name: ours.part(name).value for name in ("total", "strict_format", "tag_count", "equations")
+        name: expected.part(name).value for name in ("total", "strict_format", "tag_count", "equations")
     }
-    assert score.metadata["steps"] == [[step.start, step.end, step.value] for step in ours.steps]
-    assert right.target == cases[0].example.answer
+    assert score.metadata["steps"] == [[step.start, step.end, step.value] for step in expected.steps]
+    assert sample_of_solution.target == cases[0].example.answer
 
 
 def test_verifiers_get_token_counts(tmp_path, task, cases):
@@ -163,18 +163,20 @@ def test_inspect_eval_finds_task_file_by_name(tmp_path, task, file):
     for sample, value in zip(log.samples, values, strict=True):
         example = examples[sample.id]
         assert value == task.score(text_of(sample), answer=example.answer, info=example.info).part("accuracy").value
-    assert sum(values) >= 3  # of eight: it was taught this
+    assert sum(values) >= 3  # of eight: the bundled model was trained on this task
 
 
 def test_inspect_imports_exported_scores(tmp_path, task, cases, file):
     with open(tmp_path / "completions.jsonl", "w") as lines:
         for at in range(0, len(cases), GROUP):
             group = cases[at : at + GROUP]
-            row = {**group[0].example.info, "id": group[0].example.id, "completions": [each.text for each in group]}
+            row = {**group[0].example.info, "id": group[0].example.id, "completions": [case.text for case in group]}
             lines.write(json.dumps(row) + "\n")
-    ours = [sys.executable, "-P", "-m", "grpo_env"]
-    command(*ours, "score", file, "completions.jsonl", "--out", "scores.jsonl", folder=tmp_path)
-    command(*ours, "export", "inspect", "scores.jsonl", "--part", "total", "--out", "inspect.jsonl", folder=tmp_path)
+    grpo_env = [sys.executable, "-P", "-m", "grpo_env"]
+    command(*grpo_env, "score", file, "completions.jsonl", "--out", "scores.jsonl", folder=tmp_path)
+    command(
+        *grpo_env, "export", "inspect", "scores.jsonl", "--part", "total", "--out", "inspect.jsonl", folder=tmp_path
+    )
 
     ids = [row.example.id for row in cases[::GROUP]]
     data = MemoryDataset([inspect.dataset.Sample(input="?", id=id) for id in ids])
@@ -189,7 +191,7 @@ def test_inspect_imports_exported_scores(tmp_path, task, cases, file):
         display="none",
     )
     assert log.status == "success", log.error
-    found = found_in(log, "precomputed_scores")
-    assert len(found) == 200
+    scores = scores_by_sample(log, "precomputed_scores")
+    assert len(scores) == 200
     for index, row in enumerate(cases):
-        assert found[row.example.id, index % GROUP + 1].value == row.score.value
+        assert scores[row.example.id, index % GROUP + 1].value == row.score.value

@@ -14,7 +14,7 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
+pytestmark = pytest.mark.filterwarnings("ignore")  # the dependency's warnings
 GROUP = 8
 
 
@@ -23,7 +23,7 @@ class Canned(LM):
 
     def __init__(self, texts):
         super().__init__()
-        self.left = {prompt: list(said) for prompt, said in texts.items()}
+        self.left = {prompt: list(replies) for prompt, replies in texts.items()}
 
     def generate_until(self, requests, disable_tqdm=False):
         return [self.left[request.args[0]].pop(0) for request in requests]
@@ -69,8 +69,8 @@ def samples_file(folder, cases):
     samples = results.pop("samples")
     tracker.save_results_aggregated(results=results, samples=samples)
     tracker.save_results_samples(task_name="sums", samples=samples["sums"])
-    (found,) = (folder / "out").rglob("samples_sums_*.jsonl")
-    return found
+    (file,) = (folder / "out").rglob("samples_sums_*.jsonl")
+    return file
 
 
 def test_the_samples_file_gets_the_scores_of_the_task(tmp_path, task, cases):
@@ -82,9 +82,9 @@ def test_the_samples_file_gets_the_scores_of_the_task(tmp_path, task, cases):
     assert "lm-eval samples" in done.stdout + done.stderr
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert len(rows) == 200
-    for row, one in zip(rows, cases, strict=True):
-        assert row["text"] == one.text
-        assert row["total"] == one.score.value
+    for row, case in zip(rows, cases, strict=True):
+        assert row["text"] == case.text
+        assert row["total"] == case.score.value
         assert {name: part["value"] for name, part in row["parts"].items()} == {
-            part.name: part.value for part in one.score.walk() if part is not one.score
+            part.name: part.value for part in case.score.walk() if part is not case.score
         }

@@ -1,4 +1,4 @@
-"""OpenRLHF's executor loads the adapter by its path and gets the task's rewards; only end tokens are cut."""
+"""OpenRLHF's executor loads the adapter by its path and gets the task's rewards; only end tokens are removed."""
 
 import asyncio
 import json
@@ -32,27 +32,27 @@ def prompt_of(example):
 
 
 def cut(query, prompt="p"):
-    ((_, said),) = adapter.RewardFunc(make_task(PLAIN, "t", None)).read([query], [prompt], ["1"])
-    return said.text, said.finish
+    ((_, completion),) = adapter.RewardFunc(make_task(PLAIN, "t", None)).read([query], [prompt], ["1"])
+    return completion.text, completion.finish
 
 
-def test_the_two_hundred(task, cases):
+def test_all_completions_get_the_rewards_of_the_task(task, cases):
     func = adapter.RewardFunc(task)
     prompts = [prompt_of(row.example) for row in cases]
     queries = [f"{prompt}{row.text}<|im_end|>" for prompt, row in zip(prompts, cases, strict=True)]
     labels = [pack(row.example) for row in cases]
     pairs = func.read(queries, prompts, labels)
     assert pairs == [(row.example, Completion(row.text, "stop")) for row in cases]
-    found = func.reply([row.score for row in cases])
-    assert found["rewards"] == [row.score.value for row in cases]
-    assert found["scores"] == [row.score.part("accuracy").value for row in cases]
-    assert found["extra_logs"] == {
+    reply = func.reply([row.score for row in cases])
+    assert reply["rewards"] == [row.score.value for row in cases]
+    assert reply["scores"] == [row.score.part("accuracy").value for row in cases]
+    assert reply["extra_logs"] == {
         f"parts/{name}": [row.score.part(name).value for row in cases] for name in task.spec.verifiers
     }
     tensors = func(queries, prompts, labels)
-    assert tensors["rewards"].tolist() == pytest.approx(found["rewards"])
-    assert tensors["scores"].tolist() == found["scores"]
-    for name, values in found["extra_logs"].items():
+    assert tensors["rewards"].tolist() == pytest.approx(reply["rewards"])
+    assert tensors["scores"].tolist() == reply["scores"]
+    for name, values in reply["extra_logs"].items():
         assert tensors["extra_logs"][name].tolist() == pytest.approx(values)
 
 
@@ -84,10 +84,10 @@ def test_prompts_changed_by_decoding_are_recognized():
 def test_plain_gold_answers_and_a_prefill():
     func = adapter.RewardFunc(make_task(PLAIN, "t", None))
     text = "so\n</think>\n<answer>\n7\n</answer></s>"
-    found = func(
+    reply = func(
         [f"p<think>\n{text}", f"p<think>\n{text}", f"p<think>\n{text}"], ["p<think>\n"] * 2 + ["p"], ["7", 7, "8"]
     )
-    assert found["rewards"].tolist() == [3.0, 3.0, 1.0]
+    assert reply["rewards"].tolist() == [3.0, 3.0, 1.0]
 
 
 def test_an_unscored_completion_is_an_error_or_gets_the_users_reward():
@@ -99,9 +99,9 @@ def test_an_unscored_completion_is_an_error_or_gets_the_users_reward():
     task = make_task(
         {**PLAIN, "verifiers": {"accuracy": {}, "n": {"use": "overlong", "max_tokens": 5, "weight": 0}}}, "t", None
     )
-    found = adapter.RewardFunc(task)(["p</think><answer>3</answer>"], ["p"], ["3"])
-    assert found["rewards"].tolist() == [1.0]
-    assert math.isnan(found["extra_logs"]["parts/n"].item())  # the key must be there, a number is not
+    reply = adapter.RewardFunc(task)(["p</think><answer>3</answer>"], ["p"], ["3"])
+    assert reply["rewards"].tolist() == [1.0]
+    assert math.isnan(reply["extra_logs"]["parts/n"].item())  # OpenRLHF needs the key, not a number
     with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which OpenRLHF cannot express"):
         adapter.RewardFunc(task)(["p3"], ["p"], [""])
     assert adapter.RewardFunc(task, unscored=0.25)(["p3"], ["p"], [""])["rewards"].tolist() == [0.25]
@@ -127,7 +127,7 @@ def test_the_data_set_contains_packed_examples(task, tmp_path):
 
 
 class Engine:
-    """What OpenRLHF asks of vLLM: the token ids of a completion."""
+    """Replaces vLLM: returns the token ids of a completion."""
 
     def __init__(self, tokenizer, text):
         self.ids = [*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
@@ -159,12 +159,12 @@ def execute(agent, task, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.filterwarnings("ignore")  # the other packages' own
+@pytest.mark.filterwarnings("ignore")  # the dependencies' warnings
 def test_the_executor_gets_the_rewards_of_the_task(execute, cases):
     for row in cases:
-        found = execute(prompt_of(row.example), pack(row.example), row.text)
-        assert found["reward"].tolist() == [pytest.approx(row.score.value, abs=1e-6)]
-        assert found["scores"].tolist() == [row.score.part("accuracy").value]
+        reply = execute(prompt_of(row.example), pack(row.example), row.text)
+        assert reply["reward"].tolist() == [pytest.approx(row.score.value, abs=1e-6)]
+        assert reply["scores"].tolist() == [row.score.part("accuracy").value]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -172,21 +172,23 @@ def test_an_unscored_completion_is_logged_and_stops_the_run(execute, cases, agen
     """OpenRLHF continues without the reward and fails when it combines the samples."""
     import torch
 
-    for name in ("ray", "vllm", "openrlhf.trainer.ray.vllm_engine"):  # what it imports beside, and needs a GPU for
+    for name in ("ray", "vllm", "openrlhf.trainer.ray.vllm_engine"):  # imported by the module and need a GPU
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(SamplingParams=None, batch_vllm_engine_call=None))
     from openrlhf.trainer.ppo_utils.experience import Experience
     from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 
-    said = []
-    monkeypatch.setattr(agent.logger, "info", said.append)
+    messages = []
+    monkeypatch.setattr(agent.logger, "info", messages.append)
     row = cases[0]
-    good = execute(prompt_of(row.example), pack(row.example), row.text)
-    bad = execute(prompt_of(row.example), "no number", row.text)
-    assert bad["reward"] is None
-    assert "which OpenRLHF cannot express" in said[-1]
-    made = [SamplesGenerator._process_response_into_experience(None, one, max_len=30000) for one in (good, bad)]
-    assert torch.equal(made[0].rewards, torch.tensor([row.score.value]))
-    assert made[0].info["parts/accuracy"].tolist() == [1.0]
+    scored = execute(prompt_of(row.example), pack(row.example), row.text)
+    unscored = execute(prompt_of(row.example), "no number", row.text)
+    assert unscored["reward"] is None
+    assert "which OpenRLHF cannot express" in messages[-1]
+    experiences = [
+        SamplesGenerator._process_response_into_experience(None, reply, max_len=30000) for reply in (scored, unscored)
+    ]
+    assert torch.equal(experiences[0].rewards, torch.tensor([row.score.value]))
+    assert experiences[0].info["parts/accuracy"].tolist() == [1.0]
     with pytest.raises(AttributeError):
-        Experience.concat_experiences(made, 0)
+        Experience.concat_experiences(experiences, 0)
     logging.getLogger("openrlhf").handlers.clear()

@@ -18,35 +18,35 @@ from reasoning_gym.factory import DATASETS  # noqa: E402
 
 from grpo_env.integrations.reasoning_gym import ReasoningGym, problems  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the other package's
+pytestmark = pytest.mark.filterwarnings("ignore")  # the dependency's warnings
 NAMES = ("leg_counting", "chain_sum", "countdown", "sudoku", "rearc", "arc_1d", "word_sorting", "simple_equations")
 
 
 def task(dataset, folder, **arguments):
-    here = "grpo_env.integrations.reasoning_gym"
+    module = "grpo_env.integrations.reasoning_gym"
     spec = {
         "version": 1,
         "task": dataset,
         "dataset": {
-            "generator": f"{here}:problems",
+            "generator": f"{module}:problems",
             "arguments": {"dataset": dataset, **arguments},
             "limit": {"train": 5, "eval": 5},
             "answer": "{{ answer }}",
         },
         "prompt": {"user": "{{ question }}"},
-        "verifiers": {"gym": {"use": f"{here}:ReasoningGym"}, "strict_format": {"weight": 0.2}},
+        "verifiers": {"gym": {"use": f"{module}:ReasoningGym"}, "strict_format": {"weight": 0.2}},
         "metric": "gym",
     }
     return make_task(spec, f"{dataset}.yaml", folder)
 
 
-def answers(entry, other):
+def answers(entry, other_entry):
     """Correct, nearly correct, another entry's, wrong and empty."""
     gold = entry["answer"]
-    return [gold, f"It is {gold}.", other["answer"], "17", ""]
+    return [gold, f"It is {gold}.", other_entry["answer"], "17", ""]
 
 
-def own_value(score, text, entry):
+def expected_value(score, text, entry):
     """The value of reasoning-gym's scorer, or ``None`` if it raises."""
     try:
         return float(score(text, entry))
@@ -55,20 +55,22 @@ def own_value(score, text, entry):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values_are_those_of_its_own_scorer(tmp_path, name):
-    ours = task(name, tmp_path)
-    unpack = Unpacker(ours)
+def test_values_equal_those_of_reasoning_gyms_scorer(tmp_path, name):
+    gym_task = task(name, tmp_path)
+    unpack = Unpacker(gym_task)
     # The entries as reasoning-gym makes them, tuples and all.
     seed = int(hashlib.sha256(b"0").hexdigest()[:8], 16) // 2
     dataset = gym.create_dataset(name, seed=seed, size=120)
     entries = {entry["question"]: entry for entry in map(dataset.__getitem__, range(40))}
-    examples = ours.examples("train")
+    examples = gym_task.examples("train")
     values = []
-    for example, after in zip(examples, examples[1:] + examples[:1], strict=True):
-        for text in answers(example.info, after.info):
-            expected = own_value(dataset.score_answer, text.strip(), entries[example.info["question"]])
-            for each in (example, unpack(pack(example), "row")):
-                score = score_one(ours.verifier, each, Completion(f"<think>\n</think>\n<answer>\n{text}\n</answer>"))
+    for example, next_example in zip(examples, examples[1:] + examples[:1], strict=True):
+        for text in answers(example.info, next_example.info):
+            expected = expected_value(dataset.score_answer, text.strip(), entries[example.info["question"]])
+            for variant in (example, unpack(pack(example), "row")):
+                score = score_one(
+                    gym_task.verifier, variant, Completion(f"<think>\n</think>\n<answer>\n{text}\n</answer>")
+                )
                 assert score.part("gym").value == (0.0 if expected is None else expected), (text, score)
             values.append(expected)
     assert len(values) == 25
@@ -82,7 +84,7 @@ def test_every_data_set_scores_as_its_own_scorer_does():
         (entry,) = problems("train", 1, 0, name)
         scorer = gym.create_dataset(name)
         for text in filter(None, (entry["answer"], "17")):
-            expected = own_value(scorer.score_answer, text.strip(), entry)
+            expected = expected_value(scorer.score_answer, text.strip(), entry)
             if name in ("arc_agi", "rearc"):  # these cannot score an entry that was JSON
                 expected = 1.0 if text is entry["answer"] else expected
             score = gym_score(entry, f"<answer>\n{text}\n</answer>", timeout=20.0)
@@ -96,10 +98,10 @@ def test_splits_share_no_question_whatever_the_seeds():
         return {row["question"] for row in problems(split, 100, seed, "leg_counting")}
 
     train = [questions("train", seed) for seed in (42, 43)]
-    held_out = [questions("eval", seed) for seed in (42, 43)]
-    assert all(len(found) == 100 for found in train + held_out)
-    assert not (train[0] | train[1]) & (held_out[0] | held_out[1])
-    assert len(train[0] & train[1]) < 5  # reasoning-gym's own share 99
+    evaluation = [questions("eval", seed) for seed in (42, 43)]
+    assert all(len(texts) == 100 for texts in train + evaluation)
+    assert not (train[0] | train[1]) & (evaluation[0] | evaluation[1])
+    assert len(train[0] & train[1]) < 5  # with reasoning-gym's own seeds they share 99
 
 
 def test_entries_are_json_with_the_data_sets_arguments():

@@ -1,4 +1,4 @@
-"""TRL's trainer calls, logs and finds by name the reward functions of a task, and gets its rewards."""
+"""The reward functions of a task return its rewards in TRL's trainer, and TRL's command line finds them by name."""
 
 import json
 import pickle
@@ -48,10 +48,10 @@ class Counted(Verifier):
         return Score(None, "not_applicable") if completion.text == "?" else Score(float(completion.text))
 
 
-def call(functions, cases, **more):
+def call(functions, cases, **changes):
     columns = {COLUMN: [pack(row.example) for row in cases]}
-    said = {"prompts": ["?"] * len(cases), "completions": [row.text for row in cases]}
-    return [function(**{**said, **columns, **more}) for function in functions]
+    arguments = {"prompts": ["?"] * len(cases), "completions": [row.text for row in cases]}
+    return [function(**{**arguments, **columns, **changes}) for function in functions]
 
 
 def expected(task: Task, cases) -> list[list[float | None]]:
@@ -76,30 +76,30 @@ def test_texts_and_chats_get_the_scores_of_the_task(task, cases):
 def test_a_batch_is_scored_once_for_all_functions(task):
     task = Task(task.spec, task.source, task.folder, Counted())
     first, second = adapter.reward_funcs(task)[0], pickle.loads(pickle.dumps(adapter.reward_funcs(task)[0]))
-    said = {"prompts": ["p", "p"], COLUMN: [pack(Example("a", info={"question": "", "answer": "1"}))] * 2}
+    arguments = {"prompts": ["p", "p"], COLUMN: [pack(Example("a", info={"question": "", "answer": "1"}))] * 2}
     Counted.calls = 0
     texts = ["1", "2"]
-    assert [first(**said, completions=texts) for _ in range(3)] == [[1, 2]] * 3
+    assert [first(**arguments, completions=texts) for _ in range(3)] == [[1, 2]] * 3
     assert Counted.calls == 2
     texts[1] = "3"  # the same list
-    assert first(**said, completions=texts) == [1, 3]
-    assert second(**said, completions=texts) == [1, 3]
+    assert first(**arguments, completions=texts) == [1, 3]
+    assert second(**arguments, completions=texts) == [1, 3]
     assert Counted.calls == 6
-    assert first(**said, completions=texts, trainer_state=SimpleNamespace(global_step=1)) == [1, 3]
+    assert first(**arguments, completions=texts, trainer_state=SimpleNamespace(global_step=1)) == [1, 3]
     assert Counted.calls == 8
 
 
 def test_values_are_correct_from_many_threads(task, cases):
     functions = adapter.reward_funcs(task)
-    whole = expected(task, cases)
+    all_values = expected(task, cases)
     parts = [slice(start, start + 8) for start in range(0, 200, 8)] * 4
 
-    def ask(where):
-        return where, call(functions, cases[where])
+    def score_slice(rows):
+        return rows, call(functions, cases[rows])
 
     with ThreadPoolExecutor(8) as pool:
-        for where, found in pool.map(ask, parts):
-            assert found == [values[where] for values in whole]
+        for rows, values in pool.map(score_slice, parts):
+            assert values == [column[rows] for column in all_values]
 
 
 PLAIN = {
@@ -126,28 +126,33 @@ def plain(tmp_path) -> Task:
 
 def test_the_columns_of_a_users_data_set_are_the_row(plain):
     function = adapter.reward_funcs(plain)[0]
-    said = {"prompts": ["1+1?"] * 3, "completions": [RIGHT, "", RIGHT]}
+    arguments = {"prompts": ["1+1?"] * 3, "completions": [RIGHT, "", RIGHT]}
     columns = {"gold": ["2", "2", "3"], "equations": [["1+1=2"]] * 3}
-    assert function(**said, **columns) == [2.5, 0.0, 1.5]
+    assert function(**arguments, **columns) == [2.5, 0.0, 1.5]
     with pytest.raises(UsageError, match=r"completion 0: dataset.answer: .*unknown field 'gold'"):
-        function(**said, golden=["2"] * 3)
+        function(**arguments, golden=["2"] * 3)
 
 
 def test_schedules_follow_the_trainers_step(plain):
     function = adapter.reward_funcs(plain)[0]
-    said = {"prompts": ["1+1?"], "completions": [RIGHT], "gold": ["2"], "equations": [["1+1=2"]]}
-    steps = [function(**said, trainer_state=SimpleNamespace(global_step=step)) for step in (0, 2, 4, 9)]
+    arguments = {"prompts": ["1+1?"], "completions": [RIGHT], "gold": ["2"], "equations": [["1+1=2"]]}
+    steps = [function(**arguments, trainer_state=SimpleNamespace(global_step=step)) for step in (0, 2, 4, 9)]
     assert steps == [[2.5], [3.5], [4.5], [4.5]]
 
 
 def test_an_unscored_completion_is_none_in_all_functions_and_logged(plain):
     reward, *parts = adapter.reward_funcs(plain)
     extras, metrics = {}, {}
-    said = {"prompts": ["1+1?"] * 2, "completions": [RIGHT] * 2, "gold": ["2", "2"], "equations": [None, ["1+1=2"]]}
+    arguments = {
+        "prompts": ["1+1?"] * 2,
+        "completions": [RIGHT] * 2,
+        "gold": ["2", "2"],
+        "equations": [None, ["1+1=2"]],
+    }
     logs = {"log_extra": extras.__setitem__, "log_metric": metrics.__setitem__}
-    assert reward(**said, **logs) == [None, 2.5]
+    assert reward(**arguments, **logs) == [None, 2.5]
     # Accuracy has a value, but TRL would turn 0 x that value without a reward into a reward of 0.
-    assert [part(**said, **logs) for part in parts] == [[None, 1.0]] * 3
+    assert [part(**arguments, **logs) for part in parts] == [[None, 1.0]] * 3
     assert metrics == {"plain/metric/accuracy": 1.0, "plain/unscored": 0.5}
     assert set(extras) == {COLUMN, "plain/why", "plain/steps"}
     assert json.loads(extras["plain/steps"][1]) == [[0, 5, 1.0]]
@@ -158,18 +163,18 @@ def test_tool_calls_and_split_off_reasoning(task):
     function = adapter.reward_funcs(task)[1]
     row = [pack(example) for example in task.examples("train", 1)] * 2
     gold = task.examples("train", 1)[0].answer
-    said = [
+    chats = [
         [{"role": "assistant", "content": None, "tool_calls": []}],
         [{"role": "assistant", "reasoning_content": "1", "content": f"<answer>{gold}</answer>"}],
     ]
-    assert function(prompts=["", ""], completions=said, grpo_env=row) == [0, 1]
+    assert function(prompts=["", ""], completions=chats, grpo_env=row) == [0, 1]
 
 
 def test_a_data_set_for_trl(task, plain):
-    found = adapter.to_dataset(task, "train")
-    assert found.column_names == ["prompt", COLUMN]
-    assert len(found) == 25
-    assert found[0]["prompt"] == [{"role": "user", "content": task.examples("train", 1)[0].info["question"]}]
+    dataset = adapter.to_dataset(task, "train")
+    assert dataset.column_names == ["prompt", COLUMN]
+    assert len(dataset) == 25
+    assert dataset[0]["prompt"] == [{"role": "user", "content": task.examples("train", 1)[0].info["question"]}]
     assert adapter.to_dataset(plain, "train")[0]["prompt"] == "Q: 1+1\nA: <think>\n"
 
 
@@ -198,15 +203,15 @@ def trainer(trl, task, tmp_path):
     )
 
 
-@pytest.mark.filterwarnings("ignore")  # the other packages' own
+@pytest.mark.filterwarnings("ignore")  # the dependencies' warnings
 def test_the_trainer_gets_the_rewards_of_the_task(trainer, task, cases):
     import torch
 
     prompts = [[{"role": "user", "content": row.example.info["question"]}] for row in cases]
     rows = [{"prompt": prompt, COLUMN: pack(row.example)} for prompt, row in zip(prompts, cases, strict=True)]
     chats = [[{"role": "assistant", "content": row.text}] for row in cases]
-    found = trainer._calculate_rewards(rows, prompts, chats, [[1]] * len(cases))
-    assert torch.equal(found, torch.tensor(expected(task, cases)).T)
+    rewards = trainer._calculate_rewards(rows, prompts, chats, [[1]] * len(cases))
+    assert torch.equal(rewards, torch.tensor(expected(task, cases)).T)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -217,20 +222,20 @@ def test_logged_completions_have_the_rewards_of_the_task(trainer, task, tmp_path
     assert len(tables) == 20
     rows = [record.row for table in tables for record in read_records(table)]
     assert len(rows) == 160
-    own = []
+    totals = []
     for row in rows:
         info = json.loads(row[COLUMN])["row"]
         score = task.score(row["completion"][0]["content"], answer=info["answer"], info=info)
         values = {"arithmetic": score.value, **{f"arithmetic/{part.name}": part.value for part in score.parts}}
         assert {name: row[name] for name in values} == pytest.approx(values, abs=1e-6)
-        own.append(score.value)
-    assert len(set(own)) > 2
+        totals.append(score.value)
+    assert len(set(totals)) > 2
     logged = [record["reward"] for record in trainer.state.log_history if "reward" in record]
-    assert logged == pytest.approx([sum(own[at : at + 8]) / 8 for at in range(0, 160, 8)], abs=1e-6)
+    assert logged == pytest.approx([sum(totals[at : at + 8]) / 8 for at in range(0, 160, 8)], abs=1e-6)
 
     command = ["score", "arithmetic", *tables, "verifiers.tag_count.weight=0.05", "--out", tmp_path / "scores.jsonl"]
     subprocess.run([sys.executable, "-m", "grpo_env", *command], check=True, capture_output=True, timeout=300)
-    assert [record.row["total"] for record in read_records(tmp_path / "scores.jsonl")] == own
+    assert [record.row["total"] for record in read_records(tmp_path / "scores.jsonl")] == totals
 
 
 def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
@@ -238,9 +243,11 @@ def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     adapter.to_dataset(task, "train").to_parquet(tmp_path / "data/train.parquet")
     settings = {**SETTINGS, "max_steps": 1, "disable_tqdm": "true", "use_cpu": "true", "log_completions": "true"}
     options = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
-    run = [sys.executable, "-m", "trl.scripts.grpo", "--model_name_or_path", BUNDLED, "--dataset_name", "data"]
-    own = ["--reward_funcs", "grpo_env.integrations.trl.arithmetic", "--output_dir", "out"]
-    done = subprocess.run([*run, *own, *options], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "trl.scripts.grpo", "--model_name_or_path", BUNDLED, "--dataset_name", "data"]
+    reward_options = ["--reward_funcs", "grpo_env.integrations.trl.arithmetic", "--output_dir", "out"]
+    done = subprocess.run(
+        [*command, *reward_options, *options], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "rewards/arithmetic/mean" in done.stdout
 

@@ -54,23 +54,23 @@ def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, cases, ser
 
     done, traces, file = vf_eval(tmp_path, task, serve(texts), GROUP)
     assert done.returncode == 0, done.stderr
-    found = Counter()
+    counts = Counter()
     for trace in traces:
         assert trace["ok"], trace["errors"]
         (reward,) = trace["rewards"].values()
         data, text = trace["task"]["data"], trace["nodes"][-1]["message"].get("content") or ""
-        found[data["id"], text, reward["score"], tuple(sorted(trace["metrics"].items()))] += 1
+        counts[data["id"], text, reward["score"], tuple(sorted(trace["metrics"].items()))] += 1
         assert trace["info"]["grpo_env"]["value"] == reward["score"]
-    assert found == expected
-    assert sum(found.values()) == 200
+    assert counts == expected
+    assert sum(counts.values()) == 200
 
-    # The way back: what it saved is a file of completions.
+    # The saved traces can be scored as a file of completions.
     records = list(read_records(file))
     reader = RowReader(task, file_format=detect_format([record.row for record in records]))
     for record, trace in zip(records, traces, strict=True):
-        read = reader.read(record)
-        assert read.id == trace["task"]["data"]["id"]
-        score = score_one(task.verifier, read.example, read.completions[0])
+        row = reader.read(record)
+        assert row.id == trace["task"]["data"]["id"]
+        score = score_one(task.verifier, row.example, row.completions[0])
         assert {part.name: part.value for part in score.walk() if part is not score} == trace["metrics"]
 
 

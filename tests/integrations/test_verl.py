@@ -36,8 +36,8 @@ def test_single_and_batch_scores_are_those_of_the_task(named, task, cases):
     expected = [reply(row.score, task) for row in cases]
     texts, golds = [row.text for row in cases], [pack(row.example) for row in cases]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text, gold: adapter.compute_score(named, text, gold), texts, golds))
-    assert found == expected
+        scores = list(pool.map(lambda text, gold: adapter.compute_score(named, text, gold), texts, golds))
+    assert scores == expected
     assert adapter.compute_scores([named] * 200, texts, golds) == expected
     assert adapter.compute_scores(["?"] * 200, texts, golds, [{}] * 200, task=named) == expected
     assert adapter.compute_score("?", texts[0], golds[0], None, task=named, reward_router_address=None) == expected[0]
@@ -59,8 +59,8 @@ def write_task(folder, **verifiers):
 def test_plain_gold_answers_with_extra_info(tmp_path):
     file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "equations"})
     text = "<think>1+1=2</think><answer>2</answer>"
-    found = adapter.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
-    assert found == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}
+    score = adapter.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
+    assert score == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}
 
 
 def test_an_unscored_completion_is_an_error_or_gets_the_users_reward(tmp_path):
@@ -77,8 +77,8 @@ def test_groups_are_scored_only_in_batches(tmp_path):
         adapter.compute_score(file, "<answer>2</answer>", "2")
     gold = '{"grpo_env": "a", "row": {"question": "q", "gold": "1"}}'
     texts = [f"<answer>{answer}</answer>" for answer in (2, 2, 1)]
-    found = adapter.compute_scores([file] * 3, texts, [gold] * 3)
-    assert [one["parts/vote"] for one in found] == [1, 1, 0]
+    scores = adapter.compute_scores([file] * 3, texts, [gold] * 3)
+    assert [score["parts/vote"] for score in scores] == [1, 1, 0]
 
 
 def test_schedules_and_text_prompts_are_refused(tmp_path):
@@ -122,28 +122,28 @@ def batch(verl, cases, named):
     tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
     ids = [[*tokenizer(row.text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for row in cases]
     longest = max(map(len, ids))
-    responses = torch.tensor([one + [0] * (longest - len(one)) for one in ids])
-    mask = torch.tensor([[1] * (2 + len(one)) + [0] * (longest - len(one)) for one in ids])
+    responses = torch.tensor([row_ids + [0] * (longest - len(row_ids)) for row_ids in ids])
+    mask = torch.tensor([[1] * (2 + len(row_ids)) + [0] * (longest - len(row_ids)) for row_ids in ids])
     tensors = {"prompts": torch.ones(len(ids), 2, dtype=torch.long), "responses": responses, "attention_mask": mask}
-    others = {
+    columns = {
         "data_source": np.array([named] * len(ids), dtype=object),
         "reward_model": np.array([{"ground_truth": pack(row.example)} for row in cases], dtype=object),
         "extra_info": np.array([{} for _ in ids], dtype=object),
     }
-    lengths = [len(one) for one in ids]
-    return tokenizer, lengths, DataProto(TensorDict(tensors, batch_size=len(ids)), others)
+    lengths = [len(row_ids) for row_ids in ids]
+    return tokenizer, lengths, DataProto(TensorDict(tensors, batch_size=len(ids)), columns)
 
 
 @pytest.fixture
 def config():
     from omegaconf import OmegaConf
 
-    own = {"path": "pkg://grpo_env.integrations.verl", "name": "compute_score", "reward_kwargs": {"task": "sums"}}
+    function = {"path": "pkg://grpo_env.integrations.verl", "name": "compute_score", "reward_kwargs": {"task": "sums"}}
     manager = {"source": "register", "name": "naive"}
-    return OmegaConf.create({"reward": {"custom_reward_function": own, "reward_manager": manager}})
+    return OmegaConf.create({"reward": {"custom_reward_function": function, "reward_manager": manager}})
 
 
-@pytest.mark.filterwarnings("ignore")  # the other packages' own
+@pytest.mark.filterwarnings("ignore")  # the dependencies' warnings
 def test_the_reward_loop_gets_the_rewards_of_the_task(verl, config, batch, task, cases):
     import torch
 
@@ -151,15 +151,15 @@ def test_the_reward_loop_gets_the_rewards_of_the_task(verl, config, batch, task,
     manager = verl.load_reward_manager(config, tokenizer)
 
     async def score():
-        return [await manager.run_single(data[place : place + 1]) for place in range(len(data))]
+        return [await manager.run_single(data[index : index + 1]) for index in range(len(data))]
 
-    found = manager.loop.run_until_complete(score())
+    results = manager.loop.run_until_complete(score())
     manager.loop.close()
-    assert [one["reward_extra_info"] for one in found] == [reply(row.score, task) for row in cases]
-    rewards = manager.assemble_rm_scores(data, [one["reward_score"] for one in found])
+    assert [result["reward_extra_info"] for result in results] == [reply(row.score, task) for row in cases]
+    rewards = manager.assemble_rm_scores(data, [result["reward_score"] for result in results])
     assert torch.equal(rewards.sum(1), torch.tensor([row.score.value for row in cases]))
-    places = [length - 1 for length, row in zip(lengths, cases, strict=True) if row.score.value]
-    assert rewards.nonzero()[:, 1].tolist() == places  # the reward is on the last token
+    last_tokens = [length - 1 for length, row in zip(lengths, cases, strict=True) if row.score.value]
+    assert rewards.nonzero()[:, 1].tolist() == last_tokens  # the reward is on the last token
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -168,9 +168,9 @@ def test_the_batch_manager_gets_the_rewards_of_the_task(batch, cases):
     from verl.workers.reward_manager.batch import BatchRewardManager
 
     tokenizer, _, data = batch
-    found = BatchRewardManager(tokenizer, 0, adapter.compute_scores)(data, return_dict=True)
-    assert torch.equal(found["reward_tensor"].sum(1), torch.tensor([row.score.value for row in cases]))
-    assert found["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in cases]
+    result = BatchRewardManager(tokenizer, 0, adapter.compute_scores)(data, return_dict=True)
+    assert torch.equal(result["reward_tensor"].sum(1), torch.tensor([row.score.value for row in cases]))
+    assert result["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in cases]
 
 
 def test_scoring_verls_dumps_gives_the_same_rewards(task, cases, tmp_path):
