@@ -1,4 +1,4 @@
-"""Our advantages, losses and gradients are TRL 1.16's where both have the same thing; where not, it says what differs.
+"""Advantages, losses and gradients equal those of TRL 1.16, except for the known differences listed here.
 
 TRL is no dependency of this project, so these tests run only in an environment that has it:
 
@@ -36,16 +36,16 @@ from grpo_env.trainer.update import update
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    trl = pytest.importorskip("trl", reason="TRL is not installed; how to run these tests stands in the file")
+    trl = pytest.importorskip("trl", reason="TRL is not installed; see the docstring of this file")
     from datasets import Dataset
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # the other package's
-    pytest.mark.skipif(not trl.__version__.startswith("1.16."), reason="compared with TRL 1.16, this is another"),
+    pytest.mark.filterwarnings("ignore"),  # TRL's warnings
+    pytest.mark.skipif(not trl.__version__.startswith("1.16."), reason="these tests compare with TRL 1.16"),
 ]
 
 GROUP, LONGEST, LEARNING_RATE = 4, 26, 0.3
-REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # a uniform group between two others
+REWARDS = [1.0, 0.2, 0.0, 0.7, 0.3, 0.3, 0.3, 0.3, 0.0, 0.0, 1.0, 0.1]  # the second group is uniform
 WIDE = {"loss.clip_low": 0.2, "loss.clip_high": 0.28}, {"epsilon": 0.2, "epsilon_high": 0.28}
 NARROW = {"loss.clip_low": 0.02, "loss.clip_high": 0.03}, {"epsilon": 0.02, "epsilon_high": 0.03}
 TRUNCATE = {"vllm_importance_sampling_mode": "token_truncate", "vllm_importance_sampling_clip_max": 1.05}
@@ -87,7 +87,7 @@ def scored_rollouts(task: Task) -> list[ScoredRollout]:
 
 
 def config(**settings: Any) -> TrainConfig:
-    own = {
+    defaults = {
         "prompts_per_step": 3,
         "group_size": GROUP,
         "sampling.max_new_tokens": LONGEST,
@@ -96,10 +96,10 @@ def config(**settings: Any) -> TrainConfig:
         "optimizer.max_grad_norm": 1e9,
         "engine.device": "cpu",
     }
-    return TrainConfig.from_mapping({**own, **settings})
+    return TrainConfig.from_mapping({**defaults, **settings})
 
 
-def ours(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings: Any) -> tuple[Gradients, float, float]:
+def own_update(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings: Any) -> tuple[Gradients, float, float]:
     """Gradients of both updates; loss and fraction of clipped tokens of the second."""
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
@@ -111,13 +111,13 @@ def ours(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings: Any) 
     return optimizer.gradients, stats.loss, stats.clip_fraction
 
 
-class Heard(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
-    """TRL's trainer; it keeps what it computes."""
+class RecordingTrainer(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
+    """TRL's trainer, which keeps the advantages and the loss."""
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
-        made = super()._generate_and_score_completions(inputs)
-        self.advantages = made["advantages"].clone()
-        return made
+        outputs = super()._generate_and_score_completions(inputs)
+        self.advantages = outputs["advantages"].clone()
+        return outputs
 
     def compute_loss(self, *args: Any, **kwargs: Any) -> Tensor:
         loss: Tensor = super().compute_loss(*args, **kwargs)
@@ -125,18 +125,21 @@ class Heard(trl.GRPOTrainer):  # type: ignore[misc, name-defined]
         return loss
 
 
-def theirs(
+def trl_update(
     scored_rollouts: Sequence[ScoredRollout], folder: Path, rewards: Any = None, **arguments: Any
-) -> tuple[Gradients, Heard]:
+) -> tuple[Gradients, RecordingTrainer]:
     """Gradients of both updates, and the trainer after them. ``rewards``: one list for each reward function."""
     model, tokenizer = load_model("bundled")
     optimizer = Recorder(model)
-    rollouts = [one.rollout for one in scored_rollouts]
+    rollouts = [scored.rollout for scored in scored_rollouts]
 
     def roll_out(prompts: list[str], _: Any) -> dict[str, Any]:
         assert [int(prompt) for prompt in prompts] == [row // GROUP for row in range(len(scored_rollouts))]
-        ids = {"prompt_ids": [one.prompt_ids for one in rollouts], "completion_ids": [one.ids for one in rollouts]}
-        return {**ids, "logprobs": [one.logps for one in rollouts]}
+        ids = {
+            "prompt_ids": [rollout.prompt_ids for rollout in rollouts],
+            "completion_ids": [rollout.ids for rollout in rollouts],
+        }
+        return {**ids, "logprobs": [rollout.logps for rollout in rollouts]}
 
     def reward_of(values: Sequence[float | None]) -> Any:
         def reward(**_: Any) -> list[float | None]:
@@ -162,10 +165,10 @@ def theirs(
         "save_strategy": "no",
         "disable_tqdm": True,
     }
-    trainer = Heard(
+    trainer = RecordingTrainer(
         model=model,
         processing_class=tokenizer,
-        reward_funcs=[reward_of(values) for values in rewards or [[one.score.value for one in scored_rollouts]]],
+        reward_funcs=[reward_of(values) for values in rewards or [[scored.score.value for scored in scored_rollouts]]],
         train_dataset=Dataset.from_list([{"prompt": str(place)} for place in range(len(scored_rollouts) // GROUP)]),
         args=trl.GRPOConfig(**{**settings, **arguments}),
         optimizers=(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)),
@@ -192,7 +195,7 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"loss.importance_level": "sequence", **NARROW[0]},
         {"importance_sampling_level": "sequence", **NARROW[1]},
     ),
-    # TRL's epsilon_high is the bound itself here, ours what it lies above 1; it has no lower bound.
+    # TRL's epsilon_high is the bound itself, ours its distance from 1; TRL has no lower bound.
     "cispo": (
         {"loss.surrogate": "cispo", "loss.clip_low": 1.0, "loss.clip_high": 0.5},
         {"loss_type": "cispo", "epsilon_high": 1.5},
@@ -214,15 +217,15 @@ def test_gradients_and_losses_are_the_same(
 ) -> None:
     """To 2e-5 of the largest gradient (3e-6 but for the entropy): what float32 leaves of sums in another order."""
     settings, arguments = SAME[case]
-    expected, trainer = theirs(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
-    found, loss, cut = ours(task, scored_rollouts, **{**WIDE[0], **settings})
-    assert len(found) == 2
-    assert difference(found, expected) < 2e-5 * size(found)
+    expected, trainer = trl_update(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
+    gradients, loss, clip_fraction = own_update(task, scored_rollouts, **{**WIDE[0], **settings})
+    assert len(gradients) == 2
+    assert difference(gradients, expected) < 2e-5 * size(gradients)
     assert loss == pytest.approx(trainer.loss, abs=1e-6)
-    assert difference(found[:1], found[1:]) > 1e-2 * size(found), "the second update must be another"
-    assert cut > 0.01, "nothing is clipped"
-    plain, *_ = ours(task, scored_rollouts, **WIDE[0])
-    assert (difference(found, plain) > 1e-3 * size(found)) == (not case.startswith("token")), (
+    assert difference(gradients[:1], gradients[1:]) > 1e-2 * size(gradients), "the second update must differ"
+    assert clip_fraction > 0.01, "nothing is clipped"
+    plain, *_ = own_update(task, scored_rollouts, **WIDE[0])
+    assert (difference(gradients, plain) > 1e-3 * size(gradients)) == (not case.startswith("token")), (
         "the setting must change something"
     )
 
@@ -247,79 +250,88 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_known_differences(case: str, task: Task, scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
     settings, arguments = DIFFERENT[case]
-    expected, _ = theirs(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
-    found, *_ = ours(task, scored_rollouts, **{**WIDE[0], **settings})
-    assert difference(found, expected) > 1e-3 * size(found)
+    expected, _ = trl_update(scored_rollouts, tmp_path, **{**WIDE[1], **arguments})
+    gradients, *_ = own_update(task, scored_rollouts, **{**WIDE[0], **settings})
+    assert difference(gradients, expected) > 1e-3 * size(gradients)
 
 
 LOSS_TYPES = {"token": "dapo", "sequence": "grpo", "constant": "dr_grpo"}
 
 
 @pytest.mark.parametrize("aggregate", LOSS_TYPES)
-def test_rows_that_do_not_count(
+def test_rows_without_a_loss_do_not_count_in_our_mean(
     aggregate: str, task: Task, scored_rollouts: list[ScoredRollout], tmp_path: Path
 ) -> None:
     """TRL divides by rows that have no part in the loss: truncated ones when masked, unscored ones; ours does not.
 
     So ours is larger by one factor; only for a mean over tokens TRL leaves out truncated rows as well.
     """
-    rows = [one.rollout for one in scored_rollouts]
-    expected, _ = theirs(
+    rollouts = [scored.rollout for scored in scored_rollouts]
+    expected, _ = trl_update(
         scored_rollouts, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate], mask_truncated_completions=True
     )
-    found, *_ = ours(task, scored_rollouts, **WIDE[0], loss={"aggregation": aggregate}, advantage={"truncated": "mask"})
-    assert first_is(
-        found, expected, 1.0 if aggregate == "token" else len(rows) / sum(row.finish == "stop" for row in rows)
+    gradients, *_ = own_update(
+        task, scored_rollouts, **WIDE[0], loss={"aggregation": aggregate}, advantage={"truncated": "mask"}
+    )
+    assert first_gradient_is(
+        gradients,
+        expected,
+        1.0 if aggregate == "token" else len(rollouts) / sum(rollout.finish == "stop" for rollout in rollouts),
     )
 
     missing = 2
-    some = [
-        one if row != missing else one._replace(score=Score(None, "error")) for row, one in enumerate(scored_rollouts)
+    with_unscored = [
+        scored if row != missing else scored._replace(score=Score(None, "error"))
+        for row, scored in enumerate(scored_rollouts)
     ]
-    expected, _ = theirs(some, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate])
-    found, *_ = ours(task, some, **WIDE[0], loss={"aggregation": aggregate})
-    tokens = [len(row.ids) for row in rows]
+    expected, _ = trl_update(with_unscored, tmp_path, **WIDE[1], loss_type=LOSS_TYPES[aggregate])
+    gradients, *_ = own_update(task, with_unscored, **WIDE[0], loss={"aggregation": aggregate})
+    tokens = [len(rollout.ids) for rollout in rollouts]
     factors = {"token": sum(tokens) / (sum(tokens) - tokens[missing])}
-    assert first_is(found, expected, factors.get(aggregate, len(rows) / (len(rows) - 1)))
+    assert first_gradient_is(gradients, expected, factors.get(aggregate, len(rollouts) / (len(rollouts) - 1)))
 
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
 @pytest.mark.parametrize("unscored", [(), (0, 2)])
-def test_advantages(
+def test_advantages_equal_those_of_trl(
     scale: Any, unscored: tuple[int, ...], scored_rollouts: list[ScoredRollout], tmp_path: Path
 ) -> None:
-    """TRL adds 1e-4 to the deviation, we nothing: equal rewards are 0 without it."""
+    """TRL adds 1e-4 to the standard deviation; we add nothing, and equal rewards have advantage 0."""
     rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
-    _, trainer = theirs(scored_rollouts, tmp_path, rewards=[rewards], scale_rewards=scale)
+    _, trainer = trl_update(scored_rollouts, tmp_path, rewards=[rewards], scale_rewards=scale)
     values, scored = torch.tensor(REWARDS).double(), torch.tensor([reward is not None for reward in rewards])
-    found = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
-    torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
+    advantages = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
+    torch.testing.assert_close(trainer.advantages.double(), advantages, rtol=0, atol=1e-6)
     without = outcome_advantages(values, scored, GROUP, scale=scale)
-    assert float((found - without).abs().max()) < 1e-3
-    assert bool((found != without).any()) == (scale != "none")
+    assert float((advantages - without).abs().max()) < 1e-3
+    assert bool((advantages != without).any()) == (scale != "none")
 
 
-def test_advantages_of_each_part(scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
-    """GDPO: each part normalised in its group, their weighted sum in the batch; two of TRL's 1e-4 apart from ours."""
+def test_decoupled_advantages_equal_those_of_trl(scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
+    """GDPO: each part normalized in its group, their weighted sum in the batch; two of TRL's 1e-4 apart from ours."""
     parts = [REWARDS, [float(row % 3) for row in range(len(scored_rollouts))]]
     weights = [1.0, 0.5]
     options = {"multi_objective_aggregation": "normalize_then_sum", "reward_weights": weights}
-    _, trainer = theirs(scored_rollouts, tmp_path, rewards=parts, **options)
+    _, trainer = trl_update(scored_rollouts, tmp_path, rewards=parts, **options)
     scored = torch.ones(len(scored_rollouts), dtype=torch.bool)
     total = sum(
         weight * outcome_advantages(torch.tensor(values), scored, GROUP, eps=1e-4)
         for weight, values in zip(weights, parts, strict=True)
     )
-    found = outcome_advantages(total, scored, len(scored_rollouts), eps=1e-4)  # type: ignore[arg-type]
-    torch.testing.assert_close(trainer.advantages.double(), found, rtol=0, atol=1e-6)
+    advantages = outcome_advantages(total, scored, len(scored_rollouts), eps=1e-4)  # type: ignore[arg-type]
+    torch.testing.assert_close(trainer.advantages.double(), advantages, rtol=0, atol=1e-6)
     without = decoupled_advantages(torch.tensor(parts).T, torch.tensor([weights] * len(scored_rollouts)), scored, GROUP)
-    torch.testing.assert_close(without, found, rtol=0, atol=1e-3)
+    torch.testing.assert_close(without, advantages, rtol=0, atol=1e-3)
 
 
-def difference(one: Gradients, other: Gradients) -> float:
+def difference(first: Gradients, second: Gradients) -> float:
     """The largest difference of any weight's gradient in any update."""
-    pairs = zip(one, other, strict=True)
-    return max(float((first[name] - second[name]).abs().max()) for first, second in pairs for name in first)
+    pairs = zip(first, second, strict=True)
+    return max(
+        float((first_step[name] - second_step[name]).abs().max())
+        for first_step, second_step in pairs
+        for name in first_step
+    )
 
 
 def size(gradients: Gradients) -> float:
@@ -327,7 +339,7 @@ def size(gradients: Gradients) -> float:
     return max(float(gradient.abs().max()) for update in gradients for gradient in update.values())
 
 
-def first_is(found: Gradients, expected: Gradients, factor: float) -> bool:
+def first_gradient_is(gradients: Gradients, expected: Gradients, factor: float) -> bool:
     """Whether the first update's gradient is ``factor`` times the expected one."""
     scaled = [{name: factor * gradient for name, gradient in expected[0].items()}]
-    return difference(found[:1], scaled) < 1e-5 * size(found[:1])
+    return difference(gradients[:1], scaled) < 1e-5 * size(gradients[:1])
