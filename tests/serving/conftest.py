@@ -25,7 +25,7 @@ from grpo_env.registry import verifier
 @verifier("serving_obeys")
 @dataclass(frozen=True)
 class Obeys(Verifier):
-    """Does to its process what the text says. Other texts score their length."""
+    """Follows the commands in the text; other texts score their length."""
 
     def __call__(self, example, completion):
         if "leave" in completion.text:
@@ -70,7 +70,7 @@ class Reply(NamedTuple):
 
 
 class Server:
-    """A server in a process of its own, killed by ``close``."""
+    """A server in a separate process, killed by ``close``."""
 
     def __init__(self, folder, *options):
         (folder / "serving_own.py").write_text(OWN)
@@ -103,8 +103,10 @@ class Server:
 
     def post(self, body, path="/score", **headers):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        given = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
-        return self.request("POST", path, data, given | {key.replace("_", "-"): text for key, text in headers.items()})
+        defaults = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        return self.request(
+            "POST", path, data, defaults | {key.replace("_", "-"): text for key, text in headers.items()}
+        )
 
     def score(self, task, *items, **headers):
         items = [{"completion": item} if isinstance(item, str) else item for item in items]
@@ -114,16 +116,16 @@ class Server:
         """Threads that send a request for each text at the same time, and the list that gets the replies."""
         replies = [None] * len(texts)
 
-        def ask(place):
+        def send(place):
             replies[place] = self.score("obeys", texts[place])
 
-        threads = [threading.Thread(target=ask, args=(place,)) for place in range(len(texts))]
+        threads = [threading.Thread(target=send, args=(place,)) for place in range(len(texts))]
         for thread in threads:
             thread.start()
         return threads, replies
 
     def workers(self):
-        """Its scoring processes."""
+        """The server's scoring processes."""
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 

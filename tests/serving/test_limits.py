@@ -1,4 +1,4 @@
-"""What the server refuses, with which status and which message."""
+"""Requests that the server refuses, with their status and message."""
 
 import gzip
 import json
@@ -72,8 +72,8 @@ def test_hostile_text_is_scored_like_any_other(server, text):
 def test_only_uncompressed_json_of_known_length_is_accepted(server):
     item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
     assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
-        assert server.post(item, Content_Type=kind).status == 415
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
+        assert server.post(item, Content_Type=content_type).status == 415
     assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 415
     chunked = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
     assert server.request("POST", "/score", iter([item]), chunked, encode_chunked=True).status == 411
@@ -91,10 +91,10 @@ WRONG_TOKENS = [
 ]
 
 
-@pytest.mark.parametrize("given", WRONG_TOKENS, ids=range(len(WRONG_TOKENS)))
+@pytest.mark.parametrize("headers", WRONG_TOKENS, ids=range(len(WRONG_TOKENS)))
 @pytest.mark.parametrize("path", ["/score", "/tasks", "/metrics", "/no/such/page"])
-def test_requests_without_the_token_are_refused(server, path, given):
-    reply = server.request("GET", path, headers=given)
+def test_requests_without_the_token_are_refused(server, path, headers):
+    reply = server.request("GET", path, headers=headers)
     assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
 
 
@@ -102,11 +102,11 @@ def test_the_authorization_scheme_is_case_insensitive(server):
     assert server.request("GET", "/tasks", headers={"Authorization": "bearer open-sesame"}).status == 200
 
 
-def exchanged(server, data, whole=False):
-    """What the server sends on a bare connection until it closes it. ``whole``: the client sends no more."""
+def exchanged(server, data, half_close=False):
+    """What the server sends on a bare connection until it closes it. ``half_close``: the client sends no more."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         connection.sendall(data)
-        if whole:
+        if half_close:
             connection.shutdown(socket.SHUT_WR)
         received = b""
         while block := connection.recv(65536):
@@ -118,7 +118,7 @@ HEAD = b"POST /score HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer open-sesame\r\
 
 
 def test_a_body_announced_as_too_large_is_refused_at_once(server):
-    received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{", whole=True)
+    received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{", half_close=True)
     assert received.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in received.lower()
 

@@ -14,7 +14,7 @@ CHECKS = Path(__file__).parent / "schemathesis.toml"
 
 @pytest.mark.skipif(SCHEMATHESIS is None, reason="Schemathesis (tests/serving/requirements.txt) is not on the PATH")
 @pytest.mark.parametrize("options", [(), ("--token-file", "token")], ids=["open", "token"])
-def test_schemathesis_finds_nothing(tmp_path, monkeypatch, options):
+def test_schemathesis_finds_no_failures(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)  # where it leaves its files
     (tmp_path / "token").write_text(TOKEN)
     server = Server(tmp_path, *options)

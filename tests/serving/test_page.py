@@ -16,17 +16,17 @@ ADDRESS = "http://127.0.0.1:8000"
 
 
 def block(language):
-    (found,) = [text for text in re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S) if "/score" in text]
-    return found
+    (code,) = [text for text in re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S) if "/score" in text]
+    return code
 
 
-def contains(shown, real):
-    """Whether ``real`` contains everything ``shown``. Keys may be omitted."""
-    if isinstance(shown, dict):
-        return all(contains(value, real[key]) for key, value in shown.items())
-    if isinstance(shown, list):
-        return len(shown) == len(real) and all(map(contains, shown, real))
-    return shown == real
+def contains(expected, actual):
+    """Whether ``actual`` contains everything in ``expected``, which may omit keys."""
+    if isinstance(expected, dict):
+        return all(contains(value, actual[key]) for key, value in expected.items())
+    if isinstance(expected, list):
+        return len(expected) == len(actual) and all(map(contains, expected, actual))
+    return expected == actual
 
 
 def test_curl_prints_what_the_page_shows(server, tmp_path):
@@ -35,14 +35,14 @@ def test_curl_prints_what_the_page_shows(server, tmp_path):
     done = subprocess.run(
         ["bash", "-c", command], env={**os.environ, "CURL_HOME": str(tmp_path)}, capture_output=True, check=True
     )
-    (shown,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S)
-    assert contains(json.loads(shown), json.loads(done.stdout))
+    (example,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S)
+    assert contains(json.loads(example), json.loads(done.stdout))
 
 
 def test_python_prints_what_the_page_shows(server):
     code = block("python")
     after = PAGE.partition(code)[2].removeprefix("```\n\n")
-    shown = [line.strip() for line in after.partition("\n\n")[0].splitlines()]
+    expected = [line.strip() for line in after.partition("\n\n")[0].splitlines()]
     opener = request.build_opener()
     opener.addheaders = [("Authorization", f"Bearer {TOKEN}")]
     request.install_opener(opener)
@@ -52,4 +52,4 @@ def test_python_prints_what_the_page_shows(server):
             exec(compile(code.replace(ADDRESS, f"http://127.0.0.1:{server.port}"), "serving.md", "exec"), {})
     finally:
         request.install_opener(None)
-    assert printed.getvalue().splitlines() == shown
+    assert printed.getvalue().splitlines() == expected

@@ -13,7 +13,7 @@ PROMPT = "<|im_start|>user\nHow much is 9 * 2?<|im_end|>\n<|im_start|>assistant\
 TEXTS = ["<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", "#### 18", "#### 19", ""]
 
 
-def asked(texts, labels, prompt=PROMPT):
+def request_body(texts, labels, prompt=PROMPT):
     """The body that OpenRLHF 0.11 sends (``_fetch_rewards_via_http``)."""
     queries = [f"{prompt}{text}<|im_end|>" for text in texts]
     return {"query": queries, "prompts": [prompt] * len(texts), "labels": labels}
@@ -21,20 +21,20 @@ def asked(texts, labels, prompt=PROMPT):
 
 def test_rewards_equal_those_of_the_python_adapter(server):
     row = {"question": "How much is 9 * 2?", "answer": "9*2=18\n#### 18"}
-    body = asked(TEXTS, ["18", "18", "18", pack(Example("q", info=row))])
+    body = request_body(TEXTS, ["18", "18", "18", pack(Example("q", info=row))])
     reply = server.post(body, "/get_reward?task=gsm8k")
     assert reply.status == 200, reply.body
-    own = RewardFunc(load_task("gsm8k"))(body["query"], body["prompts"], body["labels"])
-    assert reply.json["rewards"] == pytest.approx(own["rewards"].tolist())
-    assert reply.json["scores"] == own["scores"].tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert {name: pytest.approx(values.tolist()) for name, values in own["extra_logs"].items()} == reply.json[
+    expected = RewardFunc(load_task("gsm8k"))(body["query"], body["prompts"], body["labels"])
+    assert reply.json["rewards"] == pytest.approx(expected["rewards"].tolist())
+    assert reply.json["scores"] == expected["scores"].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert {name: pytest.approx(values.tolist()) for name, values in expected["extra_logs"].items()} == reply.json[
         "extra_logs"
     ]
     assert reply.json["rewards"][0] > reply.json["rewards"][1] > reply.json["rewards"][2]
 
 
 def test_an_unscored_completion_is_an_error_or_gets_the_reward_in_the_query(server):
-    body = asked(["#### 18", "#### 18"], ["18", None])
+    body = request_body(["#### 18", "#### 18"], ["18", None])
     reply = server.post(body, "/get_reward?task=gsm8k")
     assert reply.status == 422
     assert all(word in reply.detail for word in ("row 1", "accuracy", "unscored", "bad_gold"))
@@ -44,7 +44,7 @@ def test_an_unscored_completion_is_an_error_or_gets_the_reward_in_the_query(serv
 
 
 def test_a_completion_that_kills_its_process_is_unscored(server):
-    body = asked(["ab", "leave"], ["", ""])
+    body = request_body(["ab", "leave"], ["", ""])
     reply = server.post(body, "/get_reward?task=obeys&unscored=7").json
     assert reply["rewards"] == [2.0, 7.0]
     assert math.isnan(reply["extra_logs"]["parts/serving_obeys"][1])
@@ -64,5 +64,5 @@ BAD = [
 
 @pytest.mark.parametrize(("query", "change", "why"), BAD, ids=range(len(BAD)))
 def test_bad_requests_get_a_reason(server, query, change, why):
-    reply = server.post({**asked(["#### 18"], ["18"]), **change}, f"/get_reward{query}")
+    reply = server.post({**request_body(["#### 18"], ["18"]), **change}, f"/get_reward{query}")
     assert (reply.status, why in reply.detail) == (422, True), reply.body

@@ -34,9 +34,9 @@ GSM8K = [
 
 
 def comparable(score):
-    """A score without what differs between two runs: its id and the time it took."""
-    same = {key: value for key, value in score.items() if key not in ("id", "seconds")}
-    return {**same, "parts": [comparable(part) for part in score["parts"]]}
+    """A score without its id and its time, which differ between runs."""
+    stable = {key: value for key, value in score.items() if key not in ("id", "seconds")}
+    return {**stable, "parts": [comparable(part) for part in score["parts"]]}
 
 
 def test_scores_are_those_of_the_task_in_the_order_of_the_items(server):
@@ -57,9 +57,9 @@ def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
         {"role": "assistant", "content": "#### 17"},
         {"role": "assistant", "content": "<answer>\n18\n</answer>", "reasoning_content": "9*2=18", "refusal": None},
     ]
-    whole = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
+    text = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
     silent = [{"role": "assistant", "content": None}]
-    both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": whole, "answer": "18"})
+    both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": text, "answer": "18"})
     assert comparable(both.json["scores"][0]) == comparable(both.json["scores"][1])
     assert server.score("obeys", {"completion": silent, "num_tokens": 0, "finish": "length"}).values == [0.0]
 
@@ -128,14 +128,14 @@ def test_an_idle_process_that_dies_is_replaced(server):
 def test_concurrent_requests_get_their_own_scores(server):
     wrong = []
 
-    def ask(first):
+    def send(first):
         for number in range(first, first + 20):
             sizes = [number + place for place in range(40)]
             values = server.score("obeys", *("x" * size for size in sizes)).values
             if values != sizes:
                 wrong.append((sizes, values))
 
-    threads = [threading.Thread(target=ask, args=(100 * number,)) for number in range(4)]
+    threads = [threading.Thread(target=send, args=(100 * number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -156,17 +156,17 @@ def test_metrics_count_requests_items_and_processes(server):
     server.get("/no/such/page/of/mine")
     after = counted(server)
 
-    def risen(*key):
+    def increase(*key):
         return after[key] - before.get(key, 0)
 
-    assert risen("grpo_env_items_total", "obeys", "scored") == 2
-    assert risen("grpo_env_items_total", "error", "obeys") == 1
-    assert risen("grpo_env_requests_total", "/score", "200") == 1
-    assert risen("grpo_env_requests_total", "/score", "400") == 1
-    assert risen("grpo_env_requests_total", "404", "other") == 1
-    assert risen("grpo_env_request_seconds_count", "/score") == 2
+    assert increase("grpo_env_items_total", "obeys", "scored") == 2
+    assert increase("grpo_env_items_total", "error", "obeys") == 1
+    assert increase("grpo_env_requests_total", "/score", "200") == 1
+    assert increase("grpo_env_requests_total", "/score", "400") == 1
+    assert increase("grpo_env_requests_total", "404", "other") == 1
+    assert increase("grpo_env_request_seconds_count", "/score") == 2
     assert (
-        risen(
+        increase(
             "grpo_env_worker_restarts_total",
         )
         >= 2
