@@ -64,7 +64,7 @@ TINTS: Sequence[tuple[_TokenType, str]] = (
 
 @dataclass(frozen=True)
 class Exploit:
-    """A completion that the reward pays too much for: its text on the first example, its mean scores, what it is."""
+    """A completion that the reward scores too high: its text on the first example, its description, its mean scores."""
 
     text: str
     about: str
@@ -74,35 +74,38 @@ class Exploit:
 
 @dataclass(frozen=True)
 class Story:
-    """What the picture tells. ``honest`` is the mean score of right answers, by the reward and by its fixed version;
-    ``form`` is what the fixed version gives a wrong answer in the right form."""
+    """The content of the picture; pairs are by the reward and by its fixed version.
+
+    ``honest`` is the mean score of correct answers, ``form`` the fixed version's score of a wrong answer in the right
+    format.
+    """
 
     question: str
     gold: str
     code: str
     yaml: str
     exploits: Sequence[Exploit]
-    found: tuple[int, int]
-    tried: int
+    exploit_counts: tuple[int, int]
+    num_hacks: int
     examples: int
     honest: tuple[float, float]
     form: float
 
 
-def draw(folder: Path) -> None:
+def write_pictures(folder: Path) -> None:
     """Audit both rewards (about a minute) and write the four pictures into ``folder``."""
-    story = told()
+    story = make_story()
     for scheme, colours in SCHEMES.items():
         (folder / f"landing-wide-{scheme}.svg").write_text(wide(story, colours), encoding="utf-8")
         (folder / f"landing-narrow-{scheme}.svg").write_text(narrow(story, colours), encoding="utf-8")
 
 
-def told() -> Story:
-    """The two audits, and the examples as they stand in their files."""
+def make_story() -> Story:
+    """Runs both audits and reads the files of ``examples/``."""
     reward = EXAMPLES / "naive_reward.py"
-    naive = audited("naive_reward.yaml", "--verifiers", str(reward))
-    fixed = audited("fixed_reward.yaml")
-    first, second = ({one["hack"]: one for one in audit["outcomes"]} for audit in (naive, fixed))
+    naive = run_audit("naive_reward.yaml", "--verifiers", str(reward))
+    fixed = run_audit("fixed_reward.yaml")
+    first, second = ({outcome["hack"]: outcome for outcome in audit["outcomes"]} for audit in (naive, fixed))
     assert len(SHOWN) == 10
     assert set(SHOWN) <= set(naive["exploits"])
     assert len(first) == len(second)
@@ -124,22 +127,22 @@ def told() -> Story:
             )
             for name in SHOWN
         ],
-        found=(len(naive["exploits"]), len(fixed["exploits"])),
-        tried=len(first),
+        exploit_counts=(len(naive["exploits"]), len(fixed["exploits"])),
+        num_hacks=len(first),
         examples=naive["examples"],
         honest=(naive["gold"]["total"], fixed["gold"]["total"]),
         form=fixed["wrong"]["total"],
     )
 
 
-def audited(task: str, *options: str) -> dict[str, Any]:
-    """What ``grpo_env audit`` says about a task of ``examples/``."""
+def run_audit(task: str, *options: str) -> dict[str, Any]:
+    """The report of ``grpo_env audit`` on a task of ``examples/``."""
     command = [sys.executable, "-m", "grpo_env", "audit", str(EXAMPLES / task), *options, "--json"]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
 def bare(text: str) -> str:
-    """A completion on one line, without the block of reasoning that says nothing, and without a lone answer's tags."""
+    """A completion on one line, without its filler reasoning block, and without the tags of a single answer."""
     text = re.sub(r"^<think>\n[^<]*[^<\s][^<]*\n</think>\n", "", text)
     if text.count("<answer>") == 1 and text.startswith("<answer>"):
         text = text.removeprefix("<answer>").removesuffix("</answer>")
@@ -176,13 +179,13 @@ class Canvas:
         extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{self.colours[colour]}"{family}{extra}>'
-            f"{kept(text)}</text>"
+            f"{svg_text(text)}</text>"
         )
 
     def code(self, x: float, y: float, text: str, language: str, size: float, step: float) -> float:
-        """Highlighted code, a line each ``step``; the y behind it."""
+        """Highlighted code, a line every ``step``. Returns the y below it."""
         for number, line in enumerate(tinted(text, language)):
-            spans = "".join(f'<tspan fill="{self.colours[tint]}">{kept(said)}</tspan>' for said, tint in line)
+            spans = "".join(f'<tspan fill="{self.colours[tint]}">{svg_text(piece)}</tspan>' for piece, tint in line)
             if spans:
                 self.parts.append(
                     f'<text x="{x:g}" y="{y + number * step:g}" font-size="{size:g}" class="m">{spans}</text>'
@@ -202,25 +205,25 @@ class Canvas:
         )
 
 
-def kept(text: str) -> str:
-    """Text for SVG, its spaces kept."""
+def svg_text(text: str) -> str:
+    """Escaped text for SVG that preserves runs of spaces."""
     return escape(text, quote=False).replace("  ", "\u00a0\u00a0")
 
 
 def tinted(text: str, language: str) -> Iterator[list[tuple[str, str]]]:
     """The lines of code as pieces with the name of a colour each."""
     line: list[tuple[str, str]] = []
-    for kind, said in lex(text, PythonLexer() if language == "python" else YamlLexer()):
+    for kind, token in lex(text, PythonLexer() if language == "python" else YamlLexer()):
         tint = next(name for parent, name in TINTS if kind in parent)
-        first, *others = said.split("\n")
+        first, *rest = token.split("\n")
         line.append((first, tint))
-        for other in others:
+        for text_line in rest:
             yield [piece for piece in line if piece[0]]
-            line = [(other, tint)]
+            line = [(text_line, tint)]
 
 
 def cut(text: str, room: float) -> str:
-    """Text of at most so many characters, cut behind a tag or a word if one ends near."""
+    """Text of at most so many characters, cut after a tag or a word if one ends near."""
     if len(text) <= room:
         return text
     short = text[: int(room) - 1]
@@ -229,17 +232,18 @@ def cut(text: str, room: float) -> str:
 
 
 def summary(story: Story) -> str:
-    """The picture for those who do not see it."""
+    """A description of the picture for screen readers."""
+    naive, fixed = story.exploit_counts
     return (
-        f"A reward of {len(story.code.splitlines())} lines of Python, ten of the {story.found[0]} exploits that "
-        f"grpo_env audit finds in it, and a fixed version in YAML, in which it finds {story.found[1]}."
+        f"A reward of {len(story.code.splitlines())} lines of Python, ten of the {naive} exploits that "
+        f"grpo_env audit finds in it, and a fixed version in YAML, in which it finds {fixed}."
     )
 
 
 def table(
     canvas: Canvas, story: Story, x: float, y: float, width: float, sizes: tuple[float, float, float], at: float
 ) -> float:
-    """The exploits with their scores (at this height in a row), from y down; the y behind them."""
+    """The exploits with their scores (at this height in a row), from y down. Returns the y below them."""
     big, small, step = sizes
     after, before = x + width, x + width - big * 3.6
     canvas.text(x, y, "completion", "muted", small)
@@ -267,7 +271,8 @@ def verdict(canvas: Canvas, story: Story, x: float, y: float, size: float) -> No
     good, ink = canvas.colours["good"], canvas.colours["ink"]
     canvas.parts.append(
         f'<text x="{x}" y="{y:g}" font-size="{size}" fill="{ink}"><tspan fill="{good}" font-weight="600">'
-        f"{story.found[1]} exploits</tspan> in {story.tried} hacks on {story.examples} examples. Right answers</text>"
+        f"{story.exploit_counts[1]} exploits</tspan> in {story.num_hacks} hacks on {story.examples} examples. "
+        "Right answers</text>"
     )
     rest = f"still score {story.honest[1]:.1f}; {story.form:.1f} is for the format alone."
     canvas.text(x, y + size * 1.5, rest, "ink", size)
@@ -282,7 +287,7 @@ def wide(story: Story, colours: dict[str, str]) -> str:
     height = top + gap + 32 + 20 + fix * step + 52
     canvas.panel(0, 0, left, top, "A reward that looks fine")
     canvas.code(16, 32 + 26, story.code, "python", size, step)
-    canvas.panel(x, 0, right, height, f"Ten of the {story.found[0]} exploits that grpo_env audit finds")
+    canvas.panel(x, 0, right, height, f"Ten of the {story.exploit_counts[0]} exploits that grpo_env audit finds")
     canvas.text(x + 16, 32 + 25, f"“{story.question}”", "ink", 12.5)
     bottom = table(
         canvas,
@@ -301,19 +306,19 @@ def wide(story: Story, colours: dict[str, str]) -> str:
 
 
 def narrow(story: Story, colours: dict[str, str]) -> str:
-    """For a phone: one below the other."""
+    """For a phone: the panels below each other."""
     canvas, gap, size, step = Canvas(colours, 390), 12.0, 11.8, 18.0
     lines, fix, inner = len(story.code.splitlines()), len(story.yaml.splitlines()), 390 - 24
     y = 32 + 18 + lines * step + 4
     canvas.panel(0, 0, 390, y, "A reward that looks fine")
     canvas.code(12, 32 + 23, story.code, "python", size, step)
     y += gap
-    each, head = 42.0, 70.0
-    height = 32 + head + each * (len(story.exploits) + 1)
-    canvas.panel(0, y, 390, height, f"Ten of the {story.found[0]} exploits that the audit finds")
+    row_height, head = 42.0, 70.0
+    height = 32 + head + row_height * (len(story.exploits) + 1)
+    canvas.panel(0, y, 390, height, f"Ten of the {story.exploit_counts[0]} exploits that the audit finds")
     canvas.text(12, y + 32 + 22, "“" + story.question.split(". ")[0].rsplit(" and ", 1)[0], "ink", 12.5)
     canvas.text(12, y + 32 + 39, "and " + story.question.rsplit(" and ", 1)[1] + "”", "ink", 12.5)
-    table(canvas, story, 12, y + 32 + 60, inner, (11.8, 11.5, each), 0.44)
+    table(canvas, story, 12, y + 32 + 60, inner, (11.8, 11.5, row_height), 0.44)
     y += height + gap
     height = 32 + 18 + fix * step + 52
     canvas.panel(0, y, 390, height, "The fix")
