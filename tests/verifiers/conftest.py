@@ -1,4 +1,4 @@
-"""A small HTTP server on a real socket that says what a test wants to hear."""
+"""A small HTTP server on a real socket, with scripted replies."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ class Peer:
 
 def judge_by_equality(number: int, body: dict[str, Any]) -> str:
     """A judge that finds equal strings equal and gives no reasons."""
-    data, mark = asked(body)
+    data, mark = request_data(body)
     return f"Compared.\nVERDICT {mark}: {'YES' if data['answer'] == data['reference'] else 'NO'}"
 
 
-def asked(body: dict[str, Any]) -> tuple[dict[str, str], str]:
-    """The texts that a request carries, and the mark that the verdict must bear."""
+def request_data(body: dict[str, Any]) -> tuple[dict[str, str], str]:
+    """The texts in a request, and the mark that its verdict must contain."""
     block, _, last_line = body["messages"][1]["content"].rpartition("\n\n")
     match = re.search(r"(?:VERDICT|GRADE) (\w{6}):", last_line)
     assert match is not None
@@ -142,5 +142,5 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Peer]]:
         return peers[-1]
 
     yield start
-    for each in peers:
-        each.close()
+    for server in peers:
+        server.close()

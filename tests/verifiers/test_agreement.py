@@ -91,18 +91,18 @@ def test_the_order_does_not_decide_which_answers_are_compared() -> None:
 
 def test_a_mean_distance_does_not_depend_on_the_order() -> None:
     texts = ["a b c d e f g h i j", "a", "a b", "a b c"]  # 0.9 + 0.8 + 0.7 is not 0.7 + 0.8 + 0.9 in floating point
-    (found,) = {values(Diversity(n=1), [texts[0], *others])[0] for others in permutations(texts[1:])}
-    assert found == pytest.approx((0.9 + 0.8 + 0.7) / 3)
+    (value,) = {values(Diversity(n=1), [texts[0], *order])[0] for order in permutations(texts[1:])}
+    assert value == pytest.approx((0.9 + 0.8 + 0.7) / 3)
 
 
-def test_a_group_of_towers_ends() -> None:
+def test_a_group_of_slow_formulas_is_scored() -> None:
     """What algebra cannot compare in time counts as different; a group may reach few deadlines."""
     texts = [rf"\boxed{{\sin(x)^{{{n}}}\cdot\cos(x^{n})^{{17}}+{n}}}" for n in range(20, 32)]
     texts += [rf"\boxed{{{n}^{{9^{{9}}}}}}" for n in range(2, 8)] + ["1", "1"]
     assert values(Majority(timeout=0.2), texts)[-2:] == [1.0, 1.0]
 
 
-def test_a_group_of_megabytes_ends() -> None:
+def test_a_group_of_very_long_texts_is_scored() -> None:
     texts = ["1+1=" * 250_000, "9" * 1_000_000, r"\boxed{" * 140_000, "the answer is " * 70_000, "word " * 200_000]
     assert None not in values(Majority(), texts)
     assert None not in values(Diversity(), texts)
@@ -116,8 +116,8 @@ def test_diversity_is_the_mean_distance_by_brute_force(texts: list[str], n: int)
     lists = [[word.lower() for word in words(text)] for text in texts]
     grams = [{tuple(w[i : i + min(n, len(w))]) for i in range(len(w) - min(n, len(w)) + 1)} - {()} for w in lists]
     for index, value in enumerate(values(Diversity(n=n), texts)):
-        others = [grams_of_other for other, grams_of_other in enumerate(grams) if other != index and grams_of_other]
-        distances = [1 - len(grams[index] & other) / len(grams[index] | other) for other in others if grams[index]]
+        other_grams = [other for position, other in enumerate(grams) if position != index and other]
+        distances = [1 - len(grams[index] & other) / len(grams[index] | other) for other in other_grams if grams[index]]
         expected = 0.0 if not grams[index] else sum(distances) / len(distances) if distances else 1.0
         assert value == pytest.approx(expected)
 

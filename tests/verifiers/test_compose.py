@@ -144,9 +144,9 @@ def test_clip_bounds_the_sum() -> None:
     ],
 )
 def test_any_of_and_all_of(parts: list[float | None], any_of: float | None, all_of: float | None) -> None:
-    made = tuple(Part(f"p{n}", BAD_GOLD if value is None else Fixed(value)) for n, value in enumerate(parts))
-    assert AnyOf(made)(EXAMPLE, TEXT).value == any_of
-    assert AllOf(made)(EXAMPLE, TEXT).value == all_of
+    fixed_parts = tuple(Part(f"p{n}", BAD_GOLD if value is None else Fixed(value)) for n, value in enumerate(parts))
+    assert AnyOf(fixed_parts)(EXAMPLE, TEXT).value == any_of
+    assert AllOf(fixed_parts)(EXAMPLE, TEXT).value == all_of
 
 
 def test_steps_are_weighted_and_sorted_and_other_parts_become_the_last_step() -> None:

@@ -41,7 +41,7 @@ def test_requests_are_concurrent_and_replies_in_order(peer):
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    "failure",
     [
         Answer(status=429, headers={"Retry-After": "0.01"}),
         Answer(status=429),
@@ -60,8 +60,8 @@ def test_requests_are_concurrent_and_replies_in_order(peer):
     ],
     ids=lambda answer: str(answer)[7:60],
 )
-def test_temporary_failures_are_retried(peer, trouble):
-    server = peer(lambda number, body: "hello" if number else trouble)
+def test_temporary_failures_are_retried(peer, failure):
+    server = peer(lambda number, body: "hello" if number else failure)
     assert ask(quick(server.url, timeout=0.6), [BODY]) == [Reply("hello", True)]
     assert len(server.requests) == 2
 
@@ -153,20 +153,24 @@ def test_it_works_within_a_running_loop_and_from_threads(peer):
         return ask(quick(server.url), [BODY])
 
     assert asyncio.run(notebook()) == [Reply("fine", True)]
-    found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.extend(ask(quick(server.url), [BODY] * 5))) for _ in range(3)]
+    replies: list[Any] = []
+    threads = [threading.Thread(target=lambda: replies.extend(ask(quick(server.url), [BODY] * 5))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [Reply("fine", True)] * 15
+    assert replies == [Reply("fine", True)] * 15
 
 
 def test_on_reply_is_called_as_replies_arrive(peer):
-    kept: list[tuple[int, Reply]] = []
+    calls: list[tuple[int, Reply]] = []
     server = peer(lambda number, body: "fine" if body["n"] % 2 else Answer(status=400))
-    ask(quick(server.url, concurrency=1), [{"n": number} for number in range(4)], lambda *one: kept.append(one))
-    assert kept == [(1, Reply("fine", True)), (3, Reply("fine", True))]
+    ask(
+        quick(server.url, concurrency=1),
+        [{"n": number} for number in range(4)],
+        lambda *arguments: calls.append(arguments),
+    )
+    assert calls == [(1, Reply("fine", True)), (3, Reply("fine", True))]
 
 
 def test_lone_surrogates_in_a_reply_are_replaced(peer):
@@ -217,5 +221,5 @@ def test_a_locked_cache_is_an_error(tmp_path: Path, monkeypatch):
 def test_the_key_of_a_request_depends_on_its_content_only():
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 0}
     assert request_key(body) == request_key(dict(reversed(body.items())))
-    others = [{**body, "temperature": 1}, {**body, "model": "n"}, {**body, "messages": []}]
-    assert len({request_key(other) for other in [body, *others]}) == 4
+    changed = [{**body, "temperature": 1}, {**body, "model": "n"}, {**body, "messages": []}]
+    assert len({request_key(request) for request in [body, *changed]}) == 4

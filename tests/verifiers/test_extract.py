@@ -15,7 +15,7 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import SOURCES, Source, answer_in, final_answer
 
 ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
-# For each source a text with nothing else.
+# For each source, a text from which no other source extracts an answer.
 ALONE: dict[Source, str] = {
     "answer_tag": "<answer>7</answer>",
     "boxed": r"so $\boxed{7}$",
@@ -31,9 +31,9 @@ def test_only_its_own_source_finds_an_answer() -> None:
         final = final_answer(Format(), Completion(text), (name,))
         assert (final.answers, final.source) == (("7",), name)
         assert final_answer(Format(), Completion(text)).source == name
-        for other in SOURCES:
-            if other not in (name, "last_line"):
-                assert final_answer(Format(), Completion(text), (other,)).answers == ()
+        for other_source in SOURCES:
+            if other_source not in (name, "last_line"):
+                assert final_answer(Format(), Completion(text), (other_source,)).answers == ()
 
 
 def test_a_task_chooses_the_sources_and_their_order() -> None:

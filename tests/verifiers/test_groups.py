@@ -1,4 +1,4 @@
-"""Verifiers that judge groups and batches, by themselves and inside composites: who sees what, and who hurts whom."""
+"""Verifiers of groups and batches, alone and inside composites: their inputs, and isolation of failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from grpo_env.verifiers.schedule import Linear
 
 @dataclass(frozen=True)
 class Length(Verifier):
-    """The number of characters; a text of ``x`` cannot be judged, one of ``!`` breaks it."""
+    """The number of characters; a text of ``x`` is unscored, one with ``!`` raises."""
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if "!" in completion.text:
@@ -41,14 +41,14 @@ class Length(Verifier):
 
 @dataclass(frozen=True)
 class Rank(GroupVerifier):
-    """How many completions of the group are shorter; what it saw is in the explanation."""
+    """How many completions of the group are shorter; the explanation lists the group."""
 
     def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
         if any("?" in completion.text for completion in completions):
             raise ValueError("a question")
         lengths = [len(completion.text) for completion in completions]
-        seen = ",".join(completion.text for completion in completions)
-        return [Score(float(sum(other < length for other in lengths)), explanation=seen) for length in lengths]
+        texts = ",".join(completion.text for completion in completions)
+        return [Score(float(sum(shorter < length for shorter in lengths)), explanation=texts) for length in lengths]
 
 
 @dataclass(frozen=True)
@@ -237,9 +237,9 @@ def test_the_scores_of_a_group_do_not_depend_on_other_groups(
     name: str, first: list[Completion], second: list[Completion]
 ) -> None:
     verifier = make_verifier(name, BUILT[name], "test")
-    both = [Group(Example("a", answer="4"), first), Group(Example("b", answer="5"), second)]
-    together = [[(score.value, score.status) for score in row] for row in score_groups(verifier, both)]
-    assert together == [verdicts(verifier, group) for group in both]
+    groups = [Group(Example("a", answer="4"), first), Group(Example("b", answer="5"), second)]
+    joint = [[(score.value, score.status) for score in row] for row in score_groups(verifier, groups)]
+    assert joint == [verdicts(verifier, group) for group in groups]
 
 
 @given(completions=st.lists(COMPLETIONS, max_size=5))
@@ -248,5 +248,5 @@ def test_plain_verifiers_score_a_group_like_single_completions(completions: list
     plain = {"accuracy": {}, "tag_count": {"when": "accuracy"}, "overlong": {"max_tokens": 30}, "equation_steps": {}}
     verifier = make_verifier("weighted_sum", {"of": plain}, "test")
     example = Example("x", answer="4")
-    alone = [score_one(verifier, example, completion) for completion in completions]
-    assert verdicts(verifier, Group(example, completions)) == [(score.value, score.status) for score in alone]
+    single = [score_one(verifier, example, completion) for completion in completions]
+    assert verdicts(verifier, Group(example, completions)) == [(score.value, score.status) for score in single]

@@ -1,4 +1,4 @@
-"""The judge against a real server process: transformers' own, with a tiny model whose reply is known by its weights."""
+"""The judge against a real server, ``transformers serve``, with a tiny model whose weights determine its reply."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERS = [Completion(f"<answer>{number}</answer>") for number in range(6)]
 
 
 def parrot(folder: Path, reply: str) -> None:
-    """A model that says ``reply``, one token of its own, and ends, whatever it is asked.
+    """Saves a model that replies to everything with ``reply``, a single new token, and ends.
 
     Embeddings go unchanged to the head: those of the reply point along axis 0, all others along axis 1. The head sees
     axis 0 as the end, axis 1 as the reply.
@@ -53,14 +53,14 @@ def parrot(folder: Path, reply: str) -> None:
         tie_word_embeddings=False,
     )
     model = LlamaForCausalLM(config)
-    said = len(tokenizer) - 1
+    reply_id = len(tokenizer) - 1
     with torch.no_grad():
         for weight in model.parameters():
             weight.zero_()
         model.model.norm.weight.fill_(1)
         model.model.embed_tokens.weight[:, 1] = 1
-        model.model.embed_tokens.weight[said] = torch.eye(32)[0]
-        model.lm_head.weight[said, 1] = 1
+        model.model.embed_tokens.weight[reply_id] = torch.eye(32)[0]
+        model.lm_head.weight[reply_id, 1] = 1
         model.lm_head.weight[tokenizer.eos_token_id, 0] = 1
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -109,11 +109,11 @@ def test_a_real_server_as_judge(tmp_path, monkeypatch):
         return judge.batch([(EXAMPLE, completion) for completion in [RIGHT, *OTHERS]])
 
     with served(folder) as url:
-        found = scores(url, "kept")
-    assert (found[0].value, found[0].status, found[0].answer) == (1.0, "scored", "seventy-two")
+        first_run = scores(url, "filled")
+    assert (first_run[0].value, first_run[0].status, first_run[0].answer) == (1.0, "scored", "seventy-two")
     # The same words are no verdict on any other answer.
-    assert [(score.value, score.status) for score in found[1:]] == [(None, "error")] * len(OTHERS)
-    assert all(f"VERDICT {mark}: YES" in score.explanation for score in found[1:])
-    # The server is gone; what it said is not.
-    assert scores(url, "kept") == found
+    assert [(score.value, score.status) for score in first_run[1:]] == [(None, "error")] * len(OTHERS)
+    assert all(f"VERDICT {mark}: YES" in score.explanation for score in first_run[1:])
+    # The server is gone; its replies are in the cache.
+    assert scores(url, "filled") == first_run
     assert all(score.status == "error" and "Connect" in score.explanation for score in scores(url, "empty"))

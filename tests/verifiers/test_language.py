@@ -45,29 +45,29 @@ def counted(text: str) -> int:
 def test_a_text_in_one_language_scores_1(language: str) -> None:
     text = " ".join(SENTENCES[language])
     assert score(text, language).value == 1, score(text, language)
-    for other in SENTENCES.keys() - {language}:
-        assert score(text, other).value == 0, score(text, other)
+    for wrong_language in SENTENCES.keys() - {language}:
+        assert score(text, wrong_language).value == 0, score(text, wrong_language)
 
 
-@pytest.mark.parametrize(("one", "other"), [pair for pair in product(SENTENCES, repeat=2) if pair[0] < pair[1]])
-def test_the_value_of_a_mixed_text_is_the_fraction_of_its_words(one: str, other: str) -> None:
-    first, second = SENTENCES[one][:4], SENTENCES[other][:4]
-    text = "\n".join([*first[:2], *second[:2], *first[2:], *second[2:]])
-    expected = counted(" ".join(first)) / counted(text)
-    assert score(text, one).value == pytest.approx(expected), score(text, one)
-    assert score(text, other).value == pytest.approx(1 - expected), score(text, other)
+@pytest.mark.parametrize(("first", "second"), [pair for pair in product(SENTENCES, repeat=2) if pair[0] < pair[1]])
+def test_the_value_of_a_mixed_text_is_the_fraction_of_its_words(first: str, second: str) -> None:
+    first_sentences, second_sentences = SENTENCES[first][:4], SENTENCES[second][:4]
+    text = "\n".join([*first_sentences[:2], *second_sentences[:2], *first_sentences[2:], *second_sentences[2:]])
+    expected = counted(" ".join(first_sentences)) / counted(text)
+    assert score(text, first).value == pytest.approx(expected), score(text, first)
+    assert score(text, second).value == pytest.approx(1 - expected), score(text, second)
 
 
 def test_alternating_short_sentences_of_two_languages_are_mostly_distinguished() -> None:
-    far = []
-    for one, other in product(SENTENCES, repeat=2):
-        if one != other:
-            first, second = SENTENCES[one][:4], SENTENCES[other][:4]
+    errors = []
+    for language, other_language in product(SENTENCES, repeat=2):
+        if language != other_language:
+            first, second = SENTENCES[language][:4], SENTENCES[other_language][:4]
             text = "\n".join(chain.from_iterable(zip(first, second, strict=True)))
-            share = score(text, one).value
-            assert share is not None
-            far.append(abs(share - counted(" ".join(first)) / counted(text)))
-    assert sum(distance > 0.02 for distance in far) / len(far) < 0.04
+            fraction = score(text, language).value
+            assert fraction is not None
+            errors.append(abs(fraction - counted(" ".join(first)) / counted(text)))
+    assert sum(error > 0.02 for error in errors) / len(errors) < 0.04
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_alternating_short_sentences_of_two_languages_are_mostly_distinguished()
     ],
 )
 def test_text_without_a_language_does_not_count(text: str, value: float | None, why: str) -> None:
-    found = score(text)
-    assert found.value == (None if value is None else pytest.approx(value)), f"{why}: {found}"
-    assert found.status == ("not_applicable" if value is None else "scored")
-    assert found.explanation
+    result = score(text)
+    assert result.value == (None if value is None else pytest.approx(value)), f"{why}: {result}"
+    assert result.status == ("not_applicable" if value is None else "scored")
+    assert result.explanation
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_names_in_formulas_and_code_do_not_count_as_english(formula: str) -> Non
         ("<think></think>", "reasoning", None, "not_applicable"),
     ],
 )
-def test_where(text: str, where: Any, value: float | None, status: str) -> None:
-    found = LanguageConsistency(where=where)(Example("x"), Completion(text))
-    assert (found.value, found.status) == (value, status)
+def test_the_option_where_selects_the_text(text: str, where: Any, value: float | None, status: str) -> None:
+    result = LanguageConsistency(where=where)(Example("x"), Completion(text))
+    assert (result.value, result.status) == (value, status)
 
 
 def test_a_prefill_does_not_count() -> None:
@@ -148,9 +148,9 @@ def test_indistinguishable_languages_count_as_one(text: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_bounds_and_line_ends(parts: list[str]) -> None:
     text = " ".join(parts)
-    found = score(text)
-    assert found.value is None or 0 <= found.value <= 1
-    assert found == score(text.replace("\r\n", "\n"))
+    result = score(text)
+    assert result.value is None or 0 <= result.value <= 1
+    assert result == score(text.replace("\r\n", "\n"))
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_a_long_text_is_sampled_evenly() -> None:
 
 
 def test_it_is_picklable_like_every_verifier() -> None:
-    again = pickle.loads(pickle.dumps(verifier()))
-    assert again(Example("x"), Completion(ENGLISH)).value == 1
+    unpickled = pickle.loads(pickle.dumps(verifier()))
+    assert unpickled(Example("x"), Completion(ENGLISH)).value == 1
 
 
 def test_an_unknown_language_is_an_error() -> None:

@@ -39,23 +39,25 @@ def test_table(row: dict[str, Any]) -> None:
     ]
 
 
-@given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000), share=st.floats(0, 1))
-def test_overlong_never_increases_and_stays_within_bounds(one: int, other: int, maximum: int, share: float) -> None:
-    verifier = Overlong(maximum, buffer=int(share * maximum))
-    short, long = (value or 0.0 for value in values(verifier, [("", min(one, other)), ("", max(one, other))]))
+@given(first=LENGTHS, second=LENGTHS, maximum=st.integers(1, 10_000), fraction=st.floats(0, 1))
+def test_overlong_never_increases_and_stays_within_bounds(
+    first: int, second: int, maximum: int, fraction: float
+) -> None:
+    verifier = Overlong(maximum, buffer=int(fraction * maximum))
+    short, long = (value or 0.0 for value in values(verifier, [("", min(first, second)), ("", max(first, second))]))
     assert -1 <= long <= short <= 0
-    assert (short == 0) == (min(one, other) <= maximum - int(share * maximum))
+    assert (short == 0) == (min(first, second) <= maximum - int(fraction * maximum))
 
 
-@given(one=LENGTHS, other=LENGTHS, maximum=st.integers(1, 10_000))
-def test_cosine_falls_for_correct_and_rises_for_wrong_completions(one: int, other: int, maximum: int) -> None:
+@given(first=LENGTHS, second=LENGTHS, maximum=st.integers(1, 10_000))
+def test_cosine_falls_for_correct_and_rises_for_wrong_completions(first: int, second: int, maximum: int) -> None:
     verifier = make_verifier("cosine_length", {**RIGHT, "max_tokens": maximum}, "test")
-    short, long = min(one, other), max(one, other)
-    right = [value or 0.0 for value in values(verifier, [("4", short), ("4", long)])]
+    short, long = min(first, second), max(first, second)
+    correct = [value or 0.0 for value in values(verifier, [("4", short), ("4", long)])]
     wrong = [value or 0.0 for value in values(verifier, [("5", short), ("5", long)])]
-    assert 1 >= right[0] >= right[1] >= 0.5
+    assert 1 >= correct[0] >= correct[1] >= 0.5
     assert -1 <= wrong[0] <= wrong[1] <= -0.5
-    assert right[0] - 0.75 == pytest.approx(-0.75 - wrong[0])  # the default values are mirror images
+    assert correct[0] - 0.75 == pytest.approx(-0.75 - wrong[0])  # the default values are mirror images
 
 
 @given(group=TEXTS)

@@ -1,4 +1,4 @@
-"""Reward models: values of tiny models whose weights make them known by hand, and what no batch or text may change."""
+"""Reward models: values of tiny models computed by hand, and independence of the batch and of hostile texts."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def emptied(model: Any) -> Any:
 
 
 def token(text: str) -> int:
-    (found,) = TOKENIZER(text, add_special_tokens=False)["input_ids"]
-    return int(found)
+    (id,) = TOKENIZER(text, add_special_tokens=False)["input_ids"]
+    return int(id)
 
 
 @pytest.fixture(scope="module")
@@ -154,12 +154,12 @@ def speaker(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def random_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     torch.manual_seed(0)
-    made = {
+    models = {
         "sequence": LlamaForSequenceClassification(config(initializer_range=0.2)),
         "token": LlamaForTokenClassification(config(initializer_range=0.2, num_labels=2)),
         "causal": LlamaForCausalLM(config(initializer_range=0.2)),
     }
-    return {name: save(model, tmp_path_factory.mktemp(name)) for name, model in made.items()}
+    return {name: save(model, tmp_path_factory.mktemp(name)) for name, model in models.items()}
 
 
 # Outcome
@@ -214,8 +214,8 @@ def test_without_a_template_the_input_is_a_pair(tmp_path):
     model.save_pretrained(tmp_path)
     pairs = [("Be brief.\n\nWhat is 9 * 8?", text) for text in ("it is 72", "8")]
     expected = [model(**tokenizer(*pair, return_tensors="pt")).logits.item() for pair in pairs]
-    found = RewardModel(str(tmp_path)).batch([(EXAMPLE, Completion(text)) for _, text in pairs])
-    assert [score.value for score in found] == pytest.approx(expected, abs=1e-5)
+    scores = RewardModel(str(tmp_path)).batch([(EXAMPLE, Completion(text)) for _, text in pairs])
+    assert [score.value for score in scores] == pytest.approx(expected, abs=1e-5)
     assert abs(expected[0] - expected[1]) > 1e-3
 
 
@@ -243,30 +243,30 @@ def verifiers(random_models: dict[str, str], **options: Any) -> list[Any]:
 
 
 def test_values_do_not_depend_on_the_batch(random_models):
-    draw = random.Random(0)
+    rng = random.Random(0)
 
     def line() -> str:
-        return "".join(draw.choices("0123456789 abc", k=draw.randint(1, 40)))
+        return "".join(rng.choices("0123456789 abc", k=rng.randint(1, 40)))
 
-    texts = ["\n".join(line() for _ in range(draw.randint(1, 5))) for _ in range(12)]
-    pairs = [(draw.choice([PLAIN, EXAMPLE]), Completion(text)) for text in texts]
+    texts = ["\n".join(line() for _ in range(rng.randint(1, 5))) for _ in range(12)]
+    pairs = [(rng.choice([PLAIN, EXAMPLE]), Completion(text)) for text in texts]
     for wide, narrow in zip(verifiers(random_models), verifiers(random_models, batch_tokens=100), strict=True):
-        alone = [wide(*pair) for pair in pairs]
-        assert len({score.value for score in alone}) == len(pairs)
+        single_scores = [wide(*pair) for pair in pairs]
+        assert len({score.value for score in single_scores}) == len(pairs)
         for scores in (wide.batch(pairs), narrow.batch(pairs[::-1])[::-1]):
-            for one, other in zip(alone, scores, strict=True):
-                assert one.value == pytest.approx(other.value, abs=1e-5)
-                assert [step.value for step in one.steps] == pytest.approx(
-                    [step.value for step in other.steps], abs=1e-5
+            for single_score, batched_score in zip(single_scores, scores, strict=True):
+                assert single_score.value == pytest.approx(batched_score.value, abs=1e-5)
+                assert [step.value for step in single_score.steps] == pytest.approx(
+                    [step.value for step in batched_score.steps], abs=1e-5
                 )
 
 
 def test_without_a_prompt_completions_are_unscored_unless_without_prompt_is_set(random_models):
-    for one, blind in zip(verifiers(random_models), verifiers(random_models, without_prompt=True), strict=True):
-        score = one(Example("x"), Completion("a\nb"))
+    for verifier, blind in zip(verifiers(random_models), verifiers(random_models, without_prompt=True), strict=True):
+        score = verifier(Example("x"), Completion("a\nb"))
         assert (score.value, score.status) == (None, "not_applicable")
         assert "without_prompt" in score.explanation
-        assert (one.needs_prompt, blind.needs_prompt) == (True, False)
+        assert (verifier.needs_prompt, blind.needs_prompt) == (True, False)
         assert blind(EXAMPLE, Completion("a\nb")).value == blind(Example("x"), Completion("a\nb")).value is not None
 
 
@@ -277,12 +277,12 @@ def test_inputs_are_never_truncated(random_models, text):
         None,
         "not_applicable",
     )
-    for one in (classified, spoken, RewardModel(random_models["sequence"], activation="sigmoid")):
-        score = one(EXAMPLE, Completion(text))
+    for verifier in (classified, spoken, RewardModel(random_models["sequence"], activation="sigmoid")):
+        score = verifier(EXAMPLE, Completion(text))
         assert (score.value, score.status) == (0.0, "over_limit")
         assert "the model reads 512" in score.explanation
-    for one in verifiers(random_models, max_tokens=20):
-        assert "the model reads 20" in one(EXAMPLE, Completion("7")).explanation
+    for verifier in verifiers(random_models, max_tokens=20):
+        assert "the model reads 20" in verifier(EXAMPLE, Completion("7")).explanation
 
 
 def test_many_short_steps(random_models):
@@ -291,7 +291,7 @@ def test_many_short_steps(random_models):
 
 
 def special_ids(ids: list[int]) -> list[int]:
-    return [one for one in ids if one in range(5)]
+    return [id for id in ids if id in range(5)]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -300,17 +300,17 @@ def special_ids(ids: list[int]) -> list[int]:
 )
 def test_control_tokens_in_a_text_are_broken_up(random_models, parts):
     text = "".join(parts)
-    for one in verifiers(random_models):
-        loaded = one._load()
-        read = one._encode(loaded, EXAMPLE, Completion(text))
-        if hasattr(read, "encoded"):
-            assert special_ids(read.encoded.ids) == [2, 3, 4]  # system, user, assistant: those of the template
+    for verifier in verifiers(random_models):
+        loaded = verifier._load()
+        encoding = verifier._encode(loaded, EXAMPLE, Completion(text))
+        if hasattr(encoding, "encoded"):
+            assert special_ids(encoding.encoded.ids) == [2, 3, 4]  # system, user, assistant: those of the template
     assert loaded.plain(text).replace(" ", "") == text.replace(" ", "")
 
 
 def test_lone_surrogates_are_read_as_question_marks(random_models):
-    for one in verifiers(random_models):
-        assert one(EXAMPLE, Completion("a\ud800b")).value == one(EXAMPLE, Completion("a?b")).value
+    for verifier in verifiers(random_models):
+        assert verifier(EXAMPLE, Completion("a\ud800b")).value == verifier(EXAMPLE, Completion("a?b")).value
 
 
 def test_a_template_that_rejects_the_prompt_is_an_error(last_digit, tmp_path):
@@ -345,13 +345,13 @@ def test_steps_of_a_token_classifier_by_hand(classifier):
 @pytest.mark.parametrize("tag", [" =", "=", "§", " 世"])
 def test_steps_of_a_language_model_by_hand(speaker, tag):
     # One text, a line for each step; a tag of several tokens is read at its last.
-    judge = ProcessRewardModel(
+    verifier = ProcessRewardModel(
         speaker, good_token="+", bad_token="-", step_tag=tag, segments="separator", separator=";"
     )
     text = "ab;77;c7d"
-    score = judge(PLAIN, Completion(text))
-    read = [f"Q: ab{tag}", f"Q: ab{tag}\n77{tag}", f"Q: ab{tag}\n77{tag}\nc7d{tag}"]
-    expected = [good(sevens, tokens(part)) for sevens, part in zip((0, 2, 3), read, strict=True)]
+    score = verifier(PLAIN, Completion(text))
+    inputs = [f"Q: ab{tag}", f"Q: ab{tag}\n77{tag}", f"Q: ab{tag}\n77{tag}\nc7d{tag}"]
+    expected = [good(sevens, tokens(part)) for sevens, part in zip((0, 2, 3), inputs, strict=True)]
     assert [step.value for step in score.steps] == pytest.approx(expected, abs=1e-5)
     assert [text[step.start : step.end] for step in score.steps] == ["ab", "77", "c7d"]
 
@@ -379,11 +379,11 @@ def test_steps_are_spans_of_the_completions_text(classifier, completion, format,
 
 
 def test_a_step_that_contains_the_tag_is_one_step(classifier, speaker):
-    for judge in (
+    for verifier in (
         ProcessRewardModel(classifier, step_tag="§"),
         ProcessRewardModel(speaker, good_token="+", bad_token="-", step_tag="§"),
     ):
-        score = judge(PLAIN, Completion("7§ §§\n7 + + +"))
+        score = verifier(PLAIN, Completion("7§ §§\n7 + + +"))
         assert len(score.steps) == 2
         assert max(step.value for step in score.steps) < 0.5
 
@@ -402,7 +402,7 @@ def test_step_values_that_are_not_finite_are_unscored(tmp_path):
     assert (score.value, score.status) == (None, "error")
 
 
-# What cannot be used
+# Unusable options and models
 
 
 @pytest.mark.parametrize(
@@ -431,8 +431,8 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "config.json").write_text(json.dumps({"model_type": "nothing"}))
-    three = save(emptied(LlamaForTokenClassification(config(num_labels=3))), tmp_path / "three")
-    troubles = [
+    three_labels = save(emptied(LlamaForTokenClassification(config(num_labels=3))), tmp_path / "three")
+    failures = [
         (RewardModel(str(BUNDLED)), "has no weights for score.weight: it is not a checkpoint for AutoModelForSequence"),
         (RewardModel(classifier), "has 2 labels, a reward model has one"),
         (RewardModel("nobody/nothing"), "'nobody/nothing' cannot be loaded"),
@@ -440,13 +440,13 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
         (RewardModel(last_digit, device="cuda:99"), "device 'cuda:99' is not available"),
         (RewardModel(last_digit, device="toaster"), "device 'toaster' is not available"),
         (ProcessRewardModel(speaker), "has no weights for score"),
-        (ProcessRewardModel(three), "has 3 labels, a process reward model has one or two"),
+        (ProcessRewardModel(three_labels), "has 3 labels, a process reward model has one or two"),
         (ProcessRewardModel(last_digit, good_token="+", bad_token="-"), "has no weights for lm_head"),
         (ProcessRewardModel(speaker, good_token="++1", bad_token="-"), "must be different single tokens"),
         (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be different single tokens"),
     ]
-    for judge, message in troubles:
-        ((score,),) = score_groups(judge, [Group(EXAMPLE, [Completion("7")])])
+    for verifier, message in failures:
+        ((score,),) = score_groups(verifier, [Group(EXAMPLE, [Completion("7")])])
         assert (score.value, score.status) == (None, "error")
         assert message in score.explanation
     with pytest.raises(UsageError, match="it is not a checkpoint for"):

@@ -54,38 +54,38 @@ def formula_text(answer: ParsedAnswer) -> str | None:
     return None
 
 
-def by_worker(one: str, other: str) -> bool | None:
-    """What computer algebra decides, or ``None`` if it takes too long."""
+def by_worker(gold: str, answer: str) -> bool | None:
+    """The verdict of computer algebra, or ``None`` if it times out."""
     try:
-        return bool(ALGEBRA.ask({"gold": one, "answer": other, "rel_tol": None}, TimeLimit(TIMEOUT))["same"])
+        return bool(ALGEBRA.ask({"gold": gold, "answer": answer, "rel_tol": None}, TimeLimit(TIMEOUT))["same"])
     except DeadlineError:
         return None
 
 
-def check_paths(one: str, other: str) -> bool:
-    """Compares both paths on one pair. Whether both of them decided it."""
-    decided = formulas.decide(one, other)
-    assert decided == formulas.decide(other, one)
+def check_paths(first: str, second: str) -> bool:
+    """Compares both paths on a pair of formulas. Returns whether both decided it."""
+    decided = formulas.decide(first, second)
+    assert decided == formulas.decide(second, first)
     if decided is None:
         return False
-    computed = by_worker(one, other)
-    assert computed in (decided, None), (one, other, decided)
+    computed = by_worker(first, second)
+    assert computed in (decided, None), (first, second, decided)
     return computed is not None
 
 
 def test_both_paths_agree_on_the_tables() -> None:
-    both = 0
+    compared = 0
     for gold, answer, _ in table_pairs():
         try:
-            one, other = formula_text(parse(gold)), formula_text(parse(answer))
+            gold_formula, answer_formula = formula_text(parse(gold)), formula_text(parse(answer))
         except OverLimitError:
             continue
-        if one is not None and other is not None:
+        if gold_formula is not None and answer_formula is not None:
             try:
-                both += check_paths(one, other)
+                compared += check_paths(gold_formula, answer_formula)
             except (OverLimitError, UnreadableError):
                 continue
-    assert both > 60
+    assert compared > 60
 
 
 NUMBERS = st.one_of(
@@ -113,23 +113,23 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 FORMULAS = st.recursive(NUMBERS, _grown, max_leaves=5)
 
 
-@given(one=FORMULAS, other=FORMULAS)
+@given(first=FORMULAS, second=FORMULAS)
 @settings(max_examples=60, deadline=None)
-def test_both_paths_agree_on_any_two_formulas(one: str, other: str) -> None:
-    assume(check_paths(one, other))
+def test_both_paths_agree_on_any_two_formulas(first: str, second: str) -> None:
+    assume(check_paths(first, second))
 
 
 # One rule for each identity, so that equal pairs are as frequent as different ones.
-@given(one=FORMULAS, other=FORMULAS, third=NUMBERS, identity=st.integers(0, 5))
+@given(first=FORMULAS, second=FORMULAS, third=NUMBERS, identity=st.integers(0, 5))
 @settings(max_examples=60, deadline=None)
-def test_both_paths_know_that_formulas_are_equal(one: str, other: str, third: str, identity: int) -> None:
+def test_both_paths_decide_identities(first: str, second: str, third: str, identity: int) -> None:
     left, right = [
-        (f"({one}) + ({other})", f"({other}) + ({one})"),
-        (f"({one}) \\cdot ({other})", f"({other}) \\cdot ({one})"),
-        (f"({third}) \\cdot (({one}) + ({other}))", f"({third}) \\cdot ({one}) + ({other}) \\cdot ({third})"),
-        (f"({one}) - ({other})", f"-(({other}) - ({one}))"),
-        (f"(({one}) + ({other}))^2", f"({one})^2 + 2 \\cdot ({one}) \\cdot ({other}) + ({other})^2"),
-        (f"\\frac{{({one})}}{{{third}}}", f"({one}) \\cdot ({third})^{{-1}}"),
+        (f"({first}) + ({second})", f"({second}) + ({first})"),
+        (f"({first}) \\cdot ({second})", f"({second}) \\cdot ({first})"),
+        (f"({third}) \\cdot (({first}) + ({second}))", f"({third}) \\cdot ({first}) + ({second}) \\cdot ({third})"),
+        (f"({first}) - ({second})", f"-(({second}) - ({first}))"),
+        (f"(({first}) + ({second}))^2", f"({first})^2 + 2 \\cdot ({first}) \\cdot ({second}) + ({second})^2"),
+        (f"\\frac{{({first})}}{{{third}}}", f"({first}) \\cdot ({third})^{{-1}}"),
     ][identity]
     decided = formulas.decide(left, right)
     assume(decided is not None)
@@ -140,26 +140,27 @@ def test_both_paths_know_that_formulas_are_equal(one: str, other: str, third: st
 ENDS = st.one_of(st.integers(-9, 9).map(Fraction), st.fractions(-5, 5, max_denominator=6))
 
 
-@given(low=ENDS, high=ENDS, other=ENDS, brackets=st.sampled_from(["()", "[]", "(]", "[)"]), form=st.integers(0, 4))
+@given(low=ENDS, high=ENDS, bound=ENDS, brackets=st.sampled_from(["()", "[]", "(]", "[)"]), form=st.integers(0, 4))
 @settings(max_examples=30, deadline=None)
 def test_computer_algebra_agrees_on_intervals(
-    low: Fraction, high: Fraction, other: Fraction, brackets: str, form: int
+    low: Fraction, high: Fraction, bound: Fraction, brackets: str, form: int
 ) -> None:
     def tex(value: Fraction) -> str:
         return rf"\frac{{{value.numerator}}}{{{value.denominator}}}" if value.denominator > 1 else str(value)
 
-    assume(low < high and low < other)
+    assume(low < high and low < bound)
     less, more = ("<" if bracket in "()" else r"\le" for bracket in brackets)
     interval = f"{brackets[0]}{tex(low)}, {tex(high)}{brackets[1]}"
     written = [
-        f"{tex(low)} {less} x {more} {tex(other)}",
+        f"{tex(low)} {less} x {more} {tex(bound)}",
         f"{tex(low)} {less} x {more} {tex(high)}",
         f"x {more} {tex(high)}",
         f"x > {tex(low)}",
         f"({tex(low)}, \\infty)",
     ][form]
-    for one in (interval, f"(-\\infty, {tex(high)}{brackets[1]}"):
-        assert by_worker(one, written) in (compare(parse(one), parse(written), RULES).correct, None), (one, written)
+    for gold in (interval, f"(-\\infty, {tex(high)}{brackets[1]}"):
+        correct = compare(parse(gold), parse(written), RULES).correct
+        assert by_worker(gold, written) in (correct, None), (gold, written)
 
 
 def test_all_paths_agree_on_numbers() -> None:
@@ -176,15 +177,15 @@ def test_all_paths_agree_on_numbers() -> None:
         r"-\frac{1}{2}",
         "0.50",
     ]
-    for one, other in combinations_with_replacement(spellings, 2):
-        exact = compare(parse(one), parse(other), RULES).correct
-        assert formulas.decide(one, other) == exact
-        assert by_worker(one, other) == exact
+    for first, second in combinations_with_replacement(spellings, 2):
+        exact = compare(parse(first), parse(second), RULES).correct
+        assert formulas.decide(first, second) == exact
+        assert by_worker(first, second) == exact
 
 
-def verdict(one: str, other: str, rules: Rules = RULES) -> bool | None:
+def verdict(gold: str, answer: str, rules: Rules = RULES) -> bool | None:
     try:
-        return compare(parse(one), parse(other), rules).correct
+        return compare(parse(gold), parse(answer), rules).correct
     except (OverLimitError, UnreadableError, DeadlineError):
         return None
 
@@ -204,10 +205,10 @@ even (A) \infty \cup 10^{3} 1,000 3:4 \text{ or }
 ANSWERS = st.one_of(FORMULAS, st.lists(st.sampled_from(PIECES.split()), min_size=1, max_size=6).map("".join))
 
 
-@given(one=ANSWERS, other=ANSWERS)
+@given(first=ANSWERS, second=ANSWERS)
 @settings(max_examples=200, deadline=None)
-def test_any_two_answers_may_be_swapped(one: str, other: str) -> None:
-    assert verdict(one, other) == verdict(other, one)
+def test_any_two_answers_may_be_swapped(first: str, second: str) -> None:
+    assert verdict(first, second) == verdict(second, first)
 
 
 def test_scores_are_the_same_without_the_exact_path() -> None:
@@ -215,7 +216,7 @@ def test_scores_are_the_same_without_the_exact_path() -> None:
     pairs = [("(x+1)^2", "x^2+2x+1"), (r"2\sqrt{3}", r"\frac{6}{\sqrt{3}}"), ("y=2x", "2y=4x"),
              ("3+4i", "4i+3"), (r"\frac{\pi}{4}", "0.785398"), ("y=2x", "y=3x")]  # fmt: skip
     scores = []
-    for decide in (formulas.decide, lambda one, other: None):
+    for decide in (formulas.decide, lambda gold, answer: None):
         with pytest.MonkeyPatch.context() as patch:
             ALGEBRA.clear()
             patch.setattr(algebra, "decide", decide)

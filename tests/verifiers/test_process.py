@@ -138,8 +138,8 @@ def test_equations_agree_with_python(numbers: list[str], signs: list[str], data:
     except ZeroDivisionError:
         value = None
     off = data.draw(st.sampled_from([0, 1, Fraction(1, 10**9)]))
-    (found,) = equations(f"{left} = {0 if value is None else value + off}")
-    assert found.correct == (value is not None and off == 0)
+    (equation,) = equations(f"{left} = {0 if value is None else value + off}")
+    assert equation.correct == (value is not None and off == 0)
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_no_gold_answer_raises(gold: str) -> None:
     assert score.status != "error"
 
 
-@given(one=NUMBERS, other=NUMBERS)
-def test_numbers_compare_symmetrically(one: str, other: str) -> None:
-    forth = compare(parse(one), parse(other), Rules()).correct
-    assert forth == compare(parse(other), parse(one), Rules()).correct
-    first, second = read_number(normal(one)), read_number(normal(other))
-    assert first is not None
-    assert second is not None
-    assert forth == (first.value == second.value and same_unit(first.unit, second.unit))
+@given(first=NUMBERS, second=NUMBERS)
+def test_numbers_compare_symmetrically(first: str, second: str) -> None:
+    correct = compare(parse(first), parse(second), Rules()).correct
+    assert correct == compare(parse(second), parse(first), Rules()).correct
+    first_number, second_number = read_number(normal(first)), read_number(normal(second))
+    assert first_number is not None
+    assert second_number is not None
+    assert correct == (first_number.value == second_number.value and same_unit(first_number.unit, second_number.unit))
 
 
 @given(top=st.integers(-(10**6), 10**6), bottom=st.integers(1, 10**6))
@@ -148,10 +148,10 @@ def test_every_math_gold_accepts_itself(name: str) -> None:
         gold = str(row["answer"])
         example = Example("x", answer=gold)
         assert Accuracy().problem(example) is None
-        echoes = [gold, respaced(gold), f"${gold}$", f"\\boxed{{{gold}}}", f"  {gold}."]
-        echoes += [gold.replace("\\frac", f"\\{kind}frac") for kind in "dt"]
-        for echo in echoes:
-            assert Accuracy()(example, Completion(rf"so $\boxed{{{echo}}}$")).value == 1, (gold, echo)
+        spellings = [gold, respaced(gold), f"${gold}$", f"\\boxed{{{gold}}}", f"  {gold}."]
+        spellings += [gold.replace("\\frac", f"\\{prefix}frac") for prefix in "dt"]
+        for spelling in spellings:
+            assert Accuracy()(example, Completion(rf"so $\boxed{{{spelling}}}$")).value == 1, (gold, spelling)
 
 
 def test_every_math500_solution_is_a_gold_that_accepts_its_answer() -> None:

@@ -295,8 +295,8 @@ def test_explanations_name_the_first_failed_test() -> None:
 
     pair = {"input": "1\n", "output": "4\n"}
     assert explanation("print(3)", pair) == "0 of 1 tests passed; test 1: expected '4\\n', got '3\\n'"
-    found = explanation("def f(x): return 1 / x", "assert f(1) == 1", "assert f(0) == 1", "assert f(2) == 1")
-    assert found == "1 of 3 tests passed; test 2 (f(0)): ZeroDivisionError: division by zero"
+    text = explanation("def f(x): return 1 / x", "assert f(1) == 1", "assert f(0) == 1", "assert f(2) == 1")
+    assert text == "1 of 3 tests passed; test 2 (f(0)): ZeroDivisionError: division by zero"
 
 
 def test_threads_may_run_programs() -> None:
@@ -323,7 +323,7 @@ def test_a_spawned_process_may_run_programs() -> None:
     child.join(60)
 
 
-def test_nothing_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
+def test_no_process_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder = tmp_path / "orphans"
     folder.mkdir()
     program = (
@@ -391,7 +391,7 @@ VALUES = st.recursive(
 
 @settings(deadline=None, max_examples=50)
 @given(VALUES)
-def test_values_come_out_as_they_went_in(value: object) -> None:
+def test_values_survive_the_json_encoding(value: object) -> None:
     decoded = from_json(json.loads(json.dumps(to_json(value))))
     assert decoded == value
     assert type(decoded) is type(value)

@@ -1,4 +1,4 @@
-"""Steps and length for every text: bounds, line ends, what more of something does, and a count made another way."""
+"""Steps and length for any text: bounds, line ends, monotonicity, and an independent word count."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ def value(verifier: ReasoningSteps | ReasoningLength, text: str) -> float:
     return score.value
 
 
-@given(lines=st.lists(LINES, max_size=8), more=LINES)
+@given(lines=st.lists(LINES, max_size=8), new_line=LINES)
 @settings(max_examples=200, deadline=None)
-def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str], more: str) -> None:
+def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str], new_line: str) -> None:
     verifier = ReasoningSteps(EVERYTHING, target=100)
-    before, after = value(verifier, "\n".join(lines)), value(verifier, "\n".join([*lines, more]))
+    before, after = value(verifier, "\n".join(lines)), value(verifier, "\n".join([*lines, new_line]))
     assert 0 <= before <= after <= before + 1.5 / 100
-    assert after <= len({*lines, more}) / 100
-    assert after == value(verifier, "\r\n".join([*lines, more]))
-    if more in lines and "Step 3" not in lines:
+    assert after <= len({*lines, new_line}) / 100
+    assert after == value(verifier, "\r\n".join([*lines, new_line]))
+    if new_line in lines and "Step 3" not in lines:
         assert after == before
 
 
 @given(text=st.text("abcdefghij \n\t.,;:!?-", max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_words_are_runs_of_plain_letters(text: str) -> None:
-    spaced = "".join(one if one.isalpha() else " " for one in text)
+    spaced = "".join(character if character.isalpha() else " " for character in text)
     assert list(words(text)) == spaced.split()
 
 
@@ -105,11 +105,11 @@ def test_the_words_of_concatenated_texts_add_up(texts: list[str]) -> None:
     assert [*words(texts[0]), *words(texts[1])] == list(words("\n".join(texts)))
 
 
-@given(text=TEXTS, more=st.sampled_from(["word ", "数"]))
+@given(text=TEXTS, addition=st.sampled_from(["word ", "数"]))
 @settings(max_examples=200, deadline=None)
-def test_more_words_never_decrease_the_value(text: str, more: str) -> None:
+def test_more_words_never_decrease_the_value(text: str, addition: str) -> None:
     verifier = ReasoningLength(EVERYTHING, tiers={1: 0.1, 2: 0.2, 5: 0.5, 10: 1.0})
-    before, after = value(verifier, text + " "), value(verifier, f"{text} {more}")
+    before, after = value(verifier, text + " "), value(verifier, f"{text} {addition}")
     assert 0 <= before <= after <= 1
     assert value(verifier, text) == value(verifier, text.replace("\n", "\r\n"))
 

@@ -1,4 +1,4 @@
-"""Repetition: the table, the count made another way, hostile texts."""
+"""Repetition: the table, an independent count, hostile texts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_long_text_takes_linear_time(
 
 @given(ids=st.lists(st.integers(0, 3), max_size=30), n=st.integers(1, 4))
 def test_tokens_are_counted_like_words(ids: list[int], n: int) -> None:
-    words = " ".join("abcd"[one] for one in ids)
+    words = " ".join("abcd"[id] for id in ids)
     score = Repetition(n=n, unit="token")(Example("x"), Completion("other text", token_ids=tuple(ids)))
     assert score.value == pytest.approx(value(words, n))
 

@@ -1,4 +1,4 @@
-"""Steps of a text: tables for each way to cut, and what must hold for every text."""
+"""Steps of a text: tables for each segmenter, and properties of any text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_separator_is_required_exactly_for_segments_by_separator(by: Segmenter
         check_segments(by, separator)
 
 
-WAYS = st.sampled_from(get_args(Segmenter))
+SEGMENTERS = st.sampled_from(get_args(Segmenter))
 PIECES = [
     "a",
     "B",
@@ -122,7 +122,7 @@ PIECES = [
 TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 
 
-@given(text=TEXTS, by=WAYS, data=st.data())
+@given(text=TEXTS, by=SEGMENTERS, data=st.data())
 def test_steps_are_ordered_and_only_separators_are_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
@@ -131,14 +131,14 @@ def test_steps_are_ordered_and_only_separators_are_between_them(text: str, by: S
     edges = [start, *(edge for step in steps for edge in step), end]
     assert edges == sorted(edges)
     assert all(text[first:last] and text[first:last] == text[first:last].strip() for first, last in steps)
-    between = [text[one:other] for one, other in zip(edges[::2], edges[1::2], strict=True)]
+    between = [text[gap_start:gap_end] for gap_start, gap_end in zip(edges[::2], edges[1::2], strict=True)]
     assert all(not gap.replace(separator, "").strip() for gap in between)
     assert steps == [
         (first + start, last + start) for first, last in spans(text[start:end], 0, end - start, by, separator)
     ]
 
 
-@given(text=TEXTS, by=WAYS)
+@given(text=TEXTS, by=SEGMENTERS)
 def test_splitting_a_step_again_returns_the_step(text: str, by: Segmenter) -> None:
     separator = "<s>" if by == "separator" else ""
     for first, last in spans(text, 0, len(text), by, separator):

@@ -48,7 +48,7 @@ def test_invalid_options_are_refused() -> None:
 
 
 @pytest.mark.parametrize("row", rows("forms"))
-def test_forms(row: dict[str, Any]) -> None:
+def test_format_verifiers(row: dict[str, Any]) -> None:
     names = {key: row[key] for key in ("reasoning", "answer") if key in row}
     verifier = find(row["verifier"])(format=Format(**names), **row["options"])
     score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))

@@ -42,22 +42,24 @@ def value(text: str, keywords: tuple[str, ...] = KEYWORDS, most: float = 10.0) -
 
 def test_the_explanation_names_the_keywords() -> None:
     verifier = Keywords(("Row", "sum"), EVERYTHING)
-    found = [verifier(Example("x"), Completion(text)).explanation for text in ("The sum of a row.", "It is nine.")]
-    assert found == ["keywords used: row, sum", "keywords used: none"]
+    explanations = [
+        verifier(Example("x"), Completion(text)).explanation for text in ("The sum of a row.", "It is nine.")
+    ]
+    assert explanations == ["keywords used: row, sum", "keywords used: none"]
 
 
 @given(text=TEXTS, more=TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_sentences_add_up_and_each_keyword_counts_once(text: str, more: str) -> None:
-    one, other = value(text), value(more)
-    assert one in range(len(KEYWORDS) + 1)
-    assert max(one, other) <= value(f"{text}\n{more}") <= one + other
-    assert value(f"{text}\n{text}") == one
-    assert value(text.replace("\n", "\r\n")) == one
-    assert value(text.upper()) == one
-    assert value(text, tuple(reversed(KEYWORDS))) == one
-    assert value(text, (*KEYWORDS, *KEYWORDS)) == one
-    assert value(text, most=1.0) == min(one, 1.0)
+    text_value, more_value = value(text), value(more)
+    assert text_value in range(len(KEYWORDS) + 1)
+    assert max(text_value, more_value) <= value(f"{text}\n{more}") <= text_value + more_value
+    assert value(f"{text}\n{text}") == text_value
+    assert value(text.replace("\n", "\r\n")) == text_value
+    assert value(text.upper()) == text_value
+    assert value(text, tuple(reversed(KEYWORDS))) == text_value
+    assert value(text, (*KEYWORDS, *KEYWORDS)) == text_value
+    assert value(text, most=1.0) == min(text_value, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -20,40 +20,40 @@ from grpo_env.verifiers.answers.parse import parse
 SLOW = "x^{" * 25 + "x" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 
 
-def equal(one: str, other: str, **rules: object) -> bool:
-    forth = compare(parse(one), parse(other), Rules(**rules)).correct  # type: ignore[arg-type]
-    assert forth == compare(parse(other), parse(one), Rules(**rules)).correct  # type: ignore[arg-type]
-    return forth
+def equal(first: str, second: str, **rules: object) -> bool:
+    correct = compare(parse(first), parse(second), Rules(**rules)).correct  # type: ignore[arg-type]
+    assert correct == compare(parse(second), parse(first), Rules(**rules)).correct  # type: ignore[arg-type]
+    return correct
 
 
 def long_division(top: int, bottom: int) -> tuple[str, str, str]:
-    """The whole part, the digits before the period and the period of a positive fraction."""
-    whole, rest = divmod(top, bottom)
-    digits, seen = "", {}
-    while rest and rest not in seen:
-        seen[rest] = len(digits)
-        digit, rest = divmod(10 * rest, bottom)
+    """The integer part, the digits before the period and the period of a positive fraction."""
+    integer, remainder = divmod(top, bottom)
+    digits, positions = "", {}
+    while remainder and remainder not in positions:
+        positions[remainder] = len(digits)
+        digit, remainder = divmod(10 * remainder, bottom)
         digits += str(digit)
-    start = seen[rest] if rest else len(digits)
-    return str(whole), digits[:start], digits[start:]
+    start = positions[remainder] if remainder else len(digits)
+    return str(integer), digits[:start], digits[start:]
 
 
 @given(top=st.integers(0, 999), bottom=st.integers(1, 120))
 def test_repeating_decimals_are_their_fraction(top: int, bottom: int) -> None:
-    whole, fixed, period = long_division(top, bottom)
+    integer, fixed, period = long_division(top, bottom)
     if not period:
-        assert read_number(f"{whole}.{fixed}0").value == Fraction(top, bottom)  # type: ignore[union-attr]
+        assert read_number(f"{integer}.{fixed}0").value == Fraction(top, bottom)  # type: ignore[union-attr]
         return
     dots = rf"\dot{{{period[0]}}}" + (rf"{period[1:-1]}\dot{{{period[-1]}}}" if period[1:] else "")
     spellings = [rf"\overline{{{period}}}", f"({period})", dots, f"{period * 3}...", rf"{period * 3}\ldots"]
     for spelling in spellings:
-        number = read_number(normal(f"{whole}.{fixed}{spelling}"))
+        number = read_number(normal(f"{integer}.{fixed}{spelling}"))
         assert number is not None, spelling
         assert number.value == Fraction(top, bottom), spelling
 
 
-@given(value=st.integers(0, 10**9), base=st.integers(2, 16), other=st.integers(2, 16))
-def test_a_numeral_has_the_value_of_its_base(value: int, base: int, other: int) -> None:
+@given(value=st.integers(0, 10**9), base=st.integers(2, 16), other_base=st.integers(2, 16))
+def test_a_numeral_has_the_value_of_its_base(value: int, base: int, other_base: int) -> None:
     def numeral(base: int) -> str:
         digits, rest = "", value
         while rest or not digits:
@@ -62,27 +62,27 @@ def test_a_numeral_has_the_value_of_its_base(value: int, base: int, other: int) 
         return f"0{digits}_{{{base}}}" if base > 10 else f"{digits}_{{{base}}}"
 
     assert equal(numeral(base), str(value))
-    assert equal(numeral(base), numeral(other))
+    assert equal(numeral(base), numeral(other_base))
     assert not equal(numeral(base), f"1{numeral(base)}")
 
 
 @given(
-    one=st.decimals(-50, 50, places=4),
-    other=st.decimals(-50, 50, places=4),
-    near=st.decimals("-0.01", "0.01", places=4),
+    first=st.decimals(-50, 50, places=4),
+    second=st.decimals(-50, 50, places=4),
+    difference=st.decimals("-0.01", "0.01", places=4),
     decimals=st.integers(0, 4),
 )
-def test_decimals_round_both_sides(one: Decimal, other: Decimal, near: Decimal, decimals: int) -> None:
+def test_decimals_round_both_sides(first: Decimal, second: Decimal, difference: Decimal, decimals: int) -> None:
     unit = Decimal(1).scaleb(-decimals)
-    for two in (other, one + near):
-        rounded = [{x.quantize(unit, mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)} for x in (one, two)]
-        assert equal(f"{one:f}", f"{two:f}", decimals=decimals) == (not rounded[0].isdisjoint(rounded[1]))
+    for compared in (second, first + difference):
+        rounded = [{x.quantize(unit, mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)} for x in (first, compared)]
+        assert equal(f"{first:f}", f"{compared:f}", decimals=decimals) == (not rounded[0].isdisjoint(rounded[1]))
 
 
-@given(one=st.integers(-1000, 1000), other=st.integers(-1000, 1000), rel_tol=st.sampled_from([0.01, 0.1, 0.5]))
-def test_rel_tol_is_a_fraction_of_the_larger_number(one: int, other: int, rel_tol: float) -> None:
-    tolerance = Fraction(str(rel_tol)) * max(abs(one), abs(other))
-    assert equal(str(one), str(other), rel_tol=rel_tol) == (abs(one - other) <= tolerance)
+@given(first=st.integers(-1000, 1000), second=st.integers(-1000, 1000), rel_tol=st.sampled_from([0.01, 0.1, 0.5]))
+def test_rel_tol_is_a_fraction_of_the_larger_number(first: int, second: int, rel_tol: float) -> None:
+    tolerance = Fraction(str(rel_tol)) * max(abs(first), abs(second))
+    assert equal(str(first), str(second), rel_tol=rel_tol) == (abs(first - second) <= tolerance)
 
 
 ENDS = st.integers(-4, 4)
@@ -108,14 +108,14 @@ def as_inequalities(pieces: list[Piece]) -> str:
     return r" \text{ or } ".join(f"{low}{signs[closed]}x{signs[shut]}{high}" for low, high, closed, shut in pieces)
 
 
-@given(one=PIECES, other=PIECES)
-def test_sets_of_reals_are_equal_if_they_contain_the_same_numbers(one: list[Piece], other: list[Piece]) -> None:
+@given(first=PIECES, second=PIECES)
+def test_sets_of_reals_are_equal_if_they_contain_the_same_numbers(first: list[Piece], second: list[Piece]) -> None:
     points = [Fraction(n, 2) for n in range(-9, 10)]
-    same = [holds(one, x) for x in points] == [holds(other, x) for x in points]
-    for mine in (as_intervals(one), as_intervals(one, french=True), as_inequalities(one)):
-        assert equal(mine, as_intervals(one))
-        for theirs in (as_intervals(other), as_inequalities(other)):
-            assert equal(mine, theirs) == same, (mine, theirs)
+    same = [holds(first, x) for x in points] == [holds(second, x) for x in points]
+    for first_spelling in (as_intervals(first), as_intervals(first, french=True), as_inequalities(first)):
+        assert equal(first_spelling, as_intervals(first))
+        for second_spelling in (as_intervals(second), as_inequalities(second)):
+            assert equal(first_spelling, second_spelling) == same, (first_spelling, second_spelling)
 
 
 @given(pieces=PIECES, point=ENDS)
@@ -123,8 +123,8 @@ def test_a_point_can_be_removed_from_a_set(pieces: list[Piece], point: int) -> N
     rest = real_set(parse(rf"\mathbb{{R}} \setminus \{{{point}\}}").content)
     assert rest == real_set(parse(rf"x \ne {point}").content)
     assert rest == real_set(parse(rf"x<{point} \text{{ or }} x>{point}").content)
-    whole = as_intervals(pieces[:1])
-    assert equal(rf"{whole} \setminus \{{{point}\}}", whole) == (not holds(pieces[:1], Fraction(point)))
+    interval = as_intervals(pieces[:1])
+    assert equal(rf"{interval} \setminus \{{{point}\}}", interval) == (not holds(pieces[:1], Fraction(point)))
 
 
 @given(parts=st.lists(st.integers(1, 60), min_size=2, max_size=4), factor=st.integers(1, 9))
@@ -139,17 +139,17 @@ def test_ratios_are_equal_up_to_a_factor(parts: list[int], factor: int) -> None:
         assert equal(ratio, lowest)
 
 
-@given(minutes=st.integers(0, 1439), other=st.integers(0, 1439))
-def test_times_with_12_and_24_hours(minutes: int, other: int) -> None:
-    def spellings(minutes: int) -> list[str]:
-        hour, minute = divmod(minutes, 60)
+@given(first=st.integers(0, 1439), second=st.integers(0, 1439))
+def test_times_with_12_and_24_hours(first: int, second: int) -> None:
+    def spellings(first: int) -> list[str]:
+        hour, minute = divmod(first, 60)
         half = "pm" if hour >= 12 else "a.m."
         early = 1 <= hour <= 12
         return [f"{(hour - 1) % 12 + 1}:{minute:02} {half}"] + ([] if early else [f"{hour}:{minute:02}"])
 
-    for one in spellings(minutes):
-        for two in spellings(other):
-            assert equal(one, two) == (minutes == other)
+    for first_spelling in spellings(first):
+        for second_spelling in spellings(second):
+            assert equal(first_spelling, second_spelling) == (first == second)
 
 
 def test_a_slow_answer_times_out() -> None:
