@@ -40,7 +40,7 @@ DESKTOP, PHONE = (1050, 1410), (390, 1222)  # window sizes in pixels; both are s
 
 def main(wanted: list[str]) -> None:
     if LANDING in wanted:
-        landing.draw(DOCS)
+        landing.write_pictures(DOCS)
     for page in dict.fromkeys(page for picture, (page, _) in RUN.items() if picture in wanted):
         folder = Path(tempfile.mkdtemp())
         for file in Path(os.environ["GRPO_ENV_DATA"]).iterdir():
