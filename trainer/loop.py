@@ -15,7 +15,7 @@ from .batch import pack_batch
 from .config import TrainConfig
 from .dynamic_sampling import GroupSelection
 from .prompts import sample_prompts
-from .reference import add_reference_logp
+from .reference_model import add_reference_logp
 from .rollout import sample_rollouts, score_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted

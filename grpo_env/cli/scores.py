@@ -83,9 +83,9 @@ def report(
     """Write an HTML report on a reward from a scores file, with warnings."""
     from grpo_env.results.report import make_report, render
     from grpo_env.results.report.captions import headline
+    from grpo_env.results.report.caveats import reward_warnings
     from grpo_env.results.report.charts import charts
     from grpo_env.results.report.png import write_pngs
-    from grpo_env.results.report.reward_warnings import reward_warnings
     from grpo_env.results.report.spans import visible
 
     if out.exists():  # checked before the work, and again when writing

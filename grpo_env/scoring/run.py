@@ -27,11 +27,11 @@ from .columns import Fields
 from .input_file import InputFile
 from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
+from .parallel import map_on_workers
 from .parquet_output import write_parquet
 from .resume import ResumableOutput, StreamOutput
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
-from .worker_pool import map_on_workers
 
 MAX_PROBLEMS_PRINTED = 10
 ENGINES = ("local", "ray")

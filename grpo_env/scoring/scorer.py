@@ -14,8 +14,8 @@ from grpo_env.taskfile.task import Task
 
 from .chunks import Chunk, cut_file
 from .columns import MAX_GROUP, Fields
+from .parallel import map_on_workers
 from .reader import InputRow, RowReader
-from .worker_pool import map_on_workers
 
 
 class RowResult(NamedTuple):

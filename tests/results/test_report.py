@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.results.report import make_report, render
-from grpo_env.results.report.reward_warnings import reward_warnings
+from grpo_env.results.report.caveats import reward_warnings
 
 
 def write(path, rows):

@@ -15,7 +15,7 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.logprobs import completion_logp
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import Prompt
-from grpo_env.trainer.reference import add_reference_logp
+from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout, sample_rollouts, score_rollouts
 from grpo_env.trainer.update import LossSums, UpdateStats, micro_batch_loss, update
 

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from ..parts import named_parts
 from ..rows import ScoreRow
 from . import captions
+from .caveats import reward_warnings
 from .charts import charts
 from .groups import MEANINGS
 from .report import Report
-from .reward_warnings import reward_warnings
 from .spans import find_answer, mark_text, merge_steps, visible
 from .svg import svg
 

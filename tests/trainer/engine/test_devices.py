@@ -20,7 +20,7 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.stepwise_decoding import with_cuda_graphs
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference import add_reference_logp
+from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.update import UpdateStats, update
 

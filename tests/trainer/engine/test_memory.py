@@ -19,7 +19,7 @@ from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference import add_reference_logp
+from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.update import update
 
 from ..shortcuts import packed, roll_out
