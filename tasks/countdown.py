@@ -92,11 +92,11 @@ class Countdown(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         if problem := self.problem(example):
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        found = final_answer(self.format, completion)
-        if len(found.answers) != 1 or found.denied:
-            reason = found.reason or f"expected one answer, found {len(found.answers)}"
+        extracted = final_answer(self.format, completion)
+        if len(extracted.answers) != 1 or extracted.denied:
+            reason = extracted.reason or f"expected one answer, found {len(extracted.answers)}"
             return Score(0.0, "no_answer", gold=example.answer, explanation=reason)
-        answer = found.answers[0]
+        answer = extracted.answers[0]
         if len(answer) > MAX_CHARACTERS:
             why = f"more than {MAX_CHARACTERS} characters"
             return Score(0.0, "over_limit", gold=example.answer, explanation=why)
