@@ -23,7 +23,7 @@ TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 
 @verifier("test_vowels")
 @dataclass(frozen=True)
 class Vowels(Verifier):
-    """Share of vowels in the text; each word is a step worth its own share."""
+    """Fraction of vowels in the text; each word is a step whose reward is its own fraction."""
 
     gives_steps = True
 
@@ -31,23 +31,23 @@ class Vowels(Verifier):
         text = completion.text
         steps, start = [], 0
         for word in text.split(" "):
-            steps.append(StepScore(start, start + len(word), share(word)))
+            steps.append(StepScore(start, start + len(word), vowel_fraction(word)))
             start += len(word) + 1
-        return Score(share(text), steps=tuple(steps))
+        return Score(vowel_fraction(text), steps=tuple(steps))
 
 
 @verifier("test_unscored_odd")
 @dataclass(frozen=True)
 class UnscoredOdd(Verifier):
-    """Cannot judge texts of odd length."""
+    """Leaves texts of odd length unscored."""
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if len(completion.text) % 2:
             return Score(None, "not_applicable", explanation="odd")
-        return Score(share(completion.text))
+        return Score(vowel_fraction(completion.text))
 
 
-def share(text: str) -> float:
+def vowel_fraction(text: str) -> float:
     return sum(letter in "aeiou" for letter in text) / max(1, len(text))
 
 

@@ -21,8 +21,8 @@ def outcome(
     return outcome_advantages(values, known, group_size or len(rewards), **how).tolist()
 
 
-def close(got, expected, tolerance: float = 1e-4) -> None:
-    assert got == pytest.approx(expected, abs=tolerance)
+def close(actual, expected, tolerance: float = 1e-4) -> None:
+    assert actual == pytest.approx(expected, abs=tolerance)
 
 
 # Worked by hand: mean 0.35, variance 0.1125 over four, standard deviation 0.3354.
@@ -56,9 +56,9 @@ def test_binary_rewards(rewards: list[float], expected: list[float]) -> None:
 def test_equal_rewards_give_exactly_zero(scale: str, leave_one_out: bool) -> None:
     # 0.1 three times has a mean that is not 0.1; 0.1 + 0.2 is not 0.3.
     rewards = [0.1, 0.1, 0.1, 0.1 + 0.2, 0.3, 0.3, 1.0, 0.0, 0.0]
-    got = outcome(rewards, 3, scale=scale, leave_one_out=leave_one_out)
-    assert got[:6] == [0.0] * 6
-    assert got[6] > 0
+    advantages = outcome(rewards, 3, scale=scale, leave_one_out=leave_one_out)
+    assert advantages[:6] == [0.0] * 6
+    assert advantages[6] > 0
 
 
 def test_scale_none_is_dr_grpo() -> None:
@@ -115,8 +115,8 @@ def test_a_constant_added_to_the_group_changes_nothing(rewards: list[float], con
 
 @given(rewards_of_six, st.permutations(range(6)))
 def test_the_order_of_rows_only_orders_the_result(rewards: list[float], order: list[int]) -> None:
-    got = outcome(rewards)
-    close(outcome([rewards[place] for place in order]), [got[place] for place in order], 1e-9)
+    advantages = outcome(rewards)
+    close(outcome([rewards[place] for place in order]), [advantages[place] for place in order], 1e-9)
 
 
 def process(steps: list[list[tuple[int, float]]], length: int, group_size: int | None = None, **how):
@@ -137,23 +137,23 @@ WORKED = [[(4, 0.2), (10, 0.9)], [(3, -0.1), (8, 0.4)]]
 
 
 def test_process_worked_example() -> None:
-    got = process(WORKED, 14, std="population")
+    advantages = process(WORKED, 14, std="population")
     # Token 3 has both steps before it, token 7 the second, token 12 none; counted from one.
-    close([got[0][token - 1] for token in (3, 7, 12)], [1.0989, 1.5110, 0.0])
-    close([got[0][token - 1] for token in (1, 5, 6, 11, 12)], [1.0989, 1.0989, 1.5110, 1.5110, 0.0])
-    close([got[1][token - 1] for token in (1, 4, 5, 9, 10)], [-1.0989, -1.0989, 0.1374, 0.1374, 0.0])
+    close([advantages[0][token - 1] for token in (3, 7, 12)], [1.0989, 1.5110, 0.0])
+    close([advantages[0][token - 1] for token in (1, 5, 6, 11, 12)], [1.0989, 1.0989, 1.5110, 1.5110, 0.0])
+    close([advantages[1][token - 1] for token in (1, 4, 5, 9, 10)], [-1.0989, -1.0989, 0.1374, 0.1374, 0.0])
 
 
 def test_process_scale_none_only_centers() -> None:
-    got = process([[(0, 1.0)], [(1, 0.0), (2, 0.5)]], 3, scale="none")
-    close(got[0], [0.5, 0, 0], 1e-12)
-    close(got[1], [-0.5 + 0.0, -0.5 + 0.0, 0.0], 1e-12)
+    advantages = process([[(0, 1.0)], [(1, 0.0), (2, 0.5)]], 3, scale="none")
+    close(advantages[0], [0.5, 0, 0], 1e-12)
+    close(advantages[1], [-0.5 + 0.0, -0.5 + 0.0, 0.0], 1e-12)
 
 
 def test_process_leave_one_out_excludes_all_steps_of_the_row() -> None:
-    got = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", leave_one_out=True)
-    close(got[0], [1.0 - 0.3, 0], 1e-6)
-    close(got[1], [0.2 - 1.0 + 0.4 - 1.0, 0.4 - 1.0], 1e-6)
+    advantages = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", leave_one_out=True)
+    close(advantages[0], [1.0 - 0.3, 0], 1e-6)
+    close(advantages[1], [0.2 - 1.0 + 0.4 - 1.0, 0.4 - 1.0], 1e-6)
 
 
 def test_process_two_steps_on_one_token_add_up() -> None:
@@ -169,10 +169,10 @@ def test_process_single_step_and_equal_steps_give_zero() -> None:
 
 def test_process_unscored_row_stays_out_of_the_pool() -> None:
     alone = process(WORKED, 14)
-    beside = process([*WORKED, [(0, 99.0)]], 14, scored=torch.tensor([True, True, False]))
-    assert beside[2] == [0.0] * 14
-    for got, expected in zip(beside, alone, strict=False):
-        close(got, expected, 1e-12)
+    with_unscored = process([*WORKED, [(0, 99.0)]], 14, scored=torch.tensor([True, True, False]))
+    assert with_unscored[2] == [0.0] * 14
+    for actual, expected in zip(with_unscored, alone, strict=False):
+        close(actual, expected, 1e-12)
 
 
 @given(
@@ -183,7 +183,7 @@ def test_process_unscored_row_stays_out_of_the_pool() -> None:
     )
 )
 def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> None:
-    got = process(steps, 8, group_size=2)
+    advantages = process(steps, 8, group_size=2)
     for group in (0, 2):
         pool = [reward for row in steps[group : group + 2] for _, reward in row]
         spread = stdev(pool) if len(set(pool)) > 1 else 0.0
@@ -192,7 +192,7 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
                 later = (
                     [(reward - fmean(pool)) / spread for end, reward in steps[row] if end >= token] if spread else []
                 )
-                assert got[row][token] == pytest.approx(sum(later), abs=1e-4)
+                assert advantages[row][token] == pytest.approx(sum(later), abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
 )
 def test_process_credit_by_hand(credit: str, first: list[float], second: list[float]) -> None:
     """Rewards 1.5 and 0.4, -0.1 and 0.2 with mean 0.5: centered 1.0 and -0.1, -0.6 and -0.3."""
-    got = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", credit=credit)
-    close(got[0], first, 1e-6)
-    close(got[1], second, 1e-6)
+    advantages = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", credit=credit)
+    close(advantages[0], first, 1e-6)
+    close(advantages[1], second, 1e-6)
 
 
 @given(
@@ -219,14 +219,14 @@ def test_process_credit_by_hand(credit: str, first: list[float], second: list[fl
     st.sampled_from(["mean", "min"]),
 )
 def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]], credit: str) -> None:
-    got = process(steps, 6, scale="none", credit=credit)
+    advantages = process(steps, 6, scale="none", credit=credit)
     pool = [reward for row in steps for _, reward in row]
     equal = len(set(pool)) < 2
     for row, pairs in enumerate(steps):
         for token in range(6):
             later = [0.0 if equal else reward - fmean(pool) for end, reward in pairs if end >= token]
             expected = {"mean": fmean, "min": min}[credit](later) if later else 0.0
-            assert got[row][token] == pytest.approx(expected, abs=1e-5)
+            assert advantages[row][token] == pytest.approx(expected, abs=1e-5)
 
 
 def test_padding_with_average_steps_raises_the_sum_but_not_the_mean() -> None:
@@ -262,8 +262,8 @@ def test_decoupled_advantages_differ_for_equal_totals_of_different_parts() -> No
 def test_decoupled_advantages_leave_unscored_rows_out() -> None:
     parts = torch.tensor([[0.0, 1.0], [1.0, 3.0], [9.0, 9.0], [0.5, 1.0]])
     scored = torch.tensor([True, True, False, True])
-    got = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
+    advantages = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
     alone = decoupled_advantages(parts[[0, 1, 3]], torch.ones(3, 2), torch.ones(3, dtype=torch.bool), 3)
-    assert got[2] == 0
-    close(got[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
+    assert advantages[2] == 0
+    close(advantages[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
     assert decoupled_advantages(torch.ones(4, 2), torch.ones(4, 2), scored, 2).tolist() == [0.0] * 4

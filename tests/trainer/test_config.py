@@ -99,8 +99,8 @@ def test_explicit_settings_override_presets_and_defaults() -> None:
     config = TrainConfig.from_mapping({"preset": "dapo", "loss.clip_low": 0.3}, defaults=defaults)
     # The preset of the settings also overrides the explicit defaults.
     assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef, config.steps) == (0.3, 0.28, 0.0, 7)
-    kept = TrainConfig.from_mapping({"loss.clip_low": 0.3}, defaults=defaults)
-    assert (kept.loss.clip_low, kept.loss.clip_high, kept.kl.coef) == (0.3, 0.5, 0.04)
+    config = TrainConfig.from_mapping({"loss.clip_low": 0.3}, defaults=defaults)
+    assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef) == (0.3, 0.5, 0.04)
 
 
 def test_presets() -> None:

@@ -24,7 +24,7 @@ from grpo_env.trainer.rollout import ScoredRollout
 @verifier("test_has_letter")
 @dataclass(frozen=True)
 class HasLetter(Verifier):
-    """1 for a text with the letter; examples whose answer is 4 cannot be rollouts."""
+    """1 for a text with the letter; examples whose answer is 4 cannot be scored."""
 
     letter: str = "t"
 
@@ -37,9 +37,9 @@ class HasLetter(Verifier):
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])
 def test_pass_at_k_is_the_fraction_of_subsets_with_a_correct_completion(samples: int) -> None:
     for correct in range(samples + 1):
-        right = [True] * correct + [False] * (samples - correct)
+        verdicts = [True] * correct + [False] * (samples - correct)
         for k in range(1, samples + 1):
-            subsets = list(combinations(right, k))
+            subsets = list(combinations(verdicts, k))
             expected = sum(any(subset) for subset in subsets) / len(subsets)
             assert pass_at_k(samples, correct, k) == pytest.approx(expected)
 
@@ -94,10 +94,10 @@ def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> N
             )
             for p in (1, 100)
         ]
-        assert [(one.example.id, one.rollout.ids) for one in results[0]] == [
-            (one.example.id, one.rollout.ids) for one in results[1]
+        assert [(row.example.id, row.rollout.ids) for row in results[0]] == [
+            (row.example.id, row.rollout.ids) for row in results[1]
         ]
-        assert [one.example.id for one in results[0]] == [e.id for e in examples for _ in range(max(1, samples))]
+        assert [row.example.id for row in results[0]] == [e.id for e in examples for _ in range(max(1, samples))]
 
 
 def test_run_eval(make_task, model_folder: Path) -> None:

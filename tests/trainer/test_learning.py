@@ -1,4 +1,4 @@
-"""The whole thing learns: reward rises in a short run on the bundled model, and not if advantages are shuffled."""
+"""Training works: reward rises in a short run on the bundled model, but not with shuffled advantages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grpo_env.trainer import advantages
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.run.checkpoint import RunFolder
 
-# The format is learnt in a few steps, so that signal and noise are far apart: seeds 0 to 4 rise by 0.23 to 0.36, and
+# The format is learned in a few steps, so that signal and noise are far apart: seeds 0 to 4 rise by 0.23 to 0.36, and
 # by 0 at most with shuffled advantages.
 REWARD = {
     "dataset.limit": {"train": 500, "eval": 20},

@@ -30,7 +30,7 @@ def of_logits(
 
 
 def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[list[float], list[bool], list[bool]]:
-    """The surrogate, whether each token gets a gradient, and what ``clipped`` says."""
+    """The surrogate, whether each token gets a gradient, and whether ``clipped`` marks it."""
     logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
     advantages = torch.full((len(ratios),), advantage, dtype=torch.float64)
     loss = policy_loss(logp, logp.exp(), advantages, **(bounds or BOUNDS))
@@ -54,8 +54,8 @@ def test_clipped_surrogate_worked_example() -> None:
     ],
 )
 def test_clip_table(advantage: float, values: list[float], flows: list[bool]) -> None:
-    got, gradient, cut = surrogate([0.5, 0.9, 1.0, 1.1, 1.5], advantage)
-    assert got == pytest.approx(values, abs=1e-12)
+    actual, gradient, cut = surrogate([0.5, 0.9, 1.0, 1.1, 1.5], advantage)
+    assert actual == pytest.approx(values, abs=1e-12)
     assert gradient == flows
     assert cut == [not flow for flow in flows]
 
@@ -81,23 +81,23 @@ LENGTHS = (5, 1, 3)
 
 def slopes(logp: list[float], old: list[float], advantage: float, surrogate: str, level: str, dual: float | None):
     """Minus the gradient of one row's summed loss, and what the clip changes, token by token from the papers."""
-    ratios = [math.exp(one - other) for one, other in zip(logp, old, strict=True)]
+    ratios = [math.exp(new - previous) for new, previous in zip(logp, old, strict=True)]
     if level == "sequence":
         ratios = [math.exp(sum(logp) / len(logp) - sum(old) / len(old))] * len(logp)
-    found, cut = [], []
+    row_slopes, cut = [], []
     for ratio in ratios:
         if surrogate == "reinforce":
-            found.append(advantage)
+            row_slopes.append(advantage)
             cut.append(False)
         elif surrogate == "cispo":
-            found.append(min(max(ratio, 0.8), 1.3) * advantage)
+            row_slopes.append(min(max(ratio, 0.8), 1.3) * advantage)
             cut.append(not 0.8 <= ratio <= 1.3)
         else:
             out = (advantage > 0 and ratio > 1.3) or (advantage < 0 and ratio < 0.8)
             out = out or (dual is not None and advantage < 0 and ratio > dual)
-            found.append(0.0 if out else ratio * advantage)
+            row_slopes.append(0.0 if out else ratio * advantage)
             cut.append(out)
-    return found, cut
+    return row_slopes, cut
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def slopes(logp: list[float], old: list[float], advantage: float, surrogate: str
 )
 def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: float | None) -> None:
     generator = torch.Generator().manual_seed(1)
-    seen = set()
+    clip_outcomes = set()
     for _ in range(40):
         logp = -torch.rand(3, 5, generator=generator, dtype=torch.float64) * 2
         old = logp + torch.randn(3, 5, generator=generator, dtype=torch.float64) * 0.4
@@ -138,8 +138,8 @@ def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: flo
             )
             assert cut[row, :length].tolist() == changed
             assert (logp.grad[row, length:] == 0).all()
-            seen |= set(changed)
-    assert seen == ({False} if surrogate == "reinforce" else {True, False})
+            clip_outcomes |= set(changed)
+    assert clip_outcomes == ({False} if surrogate == "reinforce" else {True, False})
 
 
 def test_dual_clip_bounds_the_value() -> None:
@@ -183,9 +183,9 @@ def test_the_entropy_has_a_gradient_only_on_request() -> None:
 
 def test_k3_worked_example() -> None:
     policy, reference = torch.tensor([0.30]).log(), torch.tensor([0.24]).log()
-    got = kl_penalty(policy, reference, "k3").item()
-    assert got == pytest.approx(0.0231436, abs=1e-6)  # 0.8 - ln 0.8 - 1; with the sign reversed it would be 0.0269
-    assert 0.04 * got == pytest.approx(0.000926, abs=1e-6)
+    penalty = kl_penalty(policy, reference, "k3").item()
+    assert penalty == pytest.approx(0.0231436, abs=1e-6)  # 0.8 - ln 0.8 - 1; with the sign reversed it would be 0.0269
+    assert 0.04 * penalty == pytest.approx(0.000926, abs=1e-6)
     assert kl_penalty(policy, policy, "k3").item() == 0.0
 
 
@@ -229,9 +229,9 @@ def test_aggregate(mode: str, expected: float) -> None:
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
-    whole = denominators(torch.tensor([3, 1]), mode, 10)
-    parts = [aggregate(PER_TOKEN[row : row + 1], MASK[row : row + 1], mode, whole) for row in range(2)]
-    assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, whole).item())
+    denominator = denominators(torch.tensor([3, 1]), mode, 10)
+    parts = [aggregate(PER_TOKEN[row : row + 1], MASK[row : row + 1], mode, denominator) for row in range(2)]
+    assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, denominator).item())
 
 
 def test_truncated_importance_weights() -> None:
@@ -281,8 +281,8 @@ def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatc
         (logp * torch.arange(7) + 0.1 * entropy).sum().backward()
         entropy = entropy.detach()
         results.append((logp.detach(), entropy, leaf.grad))
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other)
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 def test_the_head_is_never_applied_to_more_than_a_chunk_and_gets_its_whole_gradient(

@@ -1,4 +1,4 @@
-"""Several tasks in one run: shares of the prompts, metrics of each, and a file that says it all."""
+"""Several tasks in one run: fractions of the prompts, metrics by task, and the resolved file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows(run: Path, kind: str) -> list[dict]:
     return [row for row in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if row["kind"] == kind]
 
 
-def test_a_run_trains_on_all_tasks_and_reports_each(mixed, tmp_path: Path) -> None:
+def test_a_run_trains_on_all_tasks_and_reports_metrics_by_task(mixed, tmp_path: Path) -> None:
     result = train(str(mixed()), run_dir=tmp_path / "run")
     for row in [*rows(tmp_path / "run", "eval"), *rows(tmp_path / "run", "train")]:
         low, high = sorted((row["vowels/accuracy"], row["letters/accuracy"]))
@@ -96,10 +96,10 @@ def test_prompts_are_divided_by_weight(make_task, count: int) -> None:
     for step in range(200):
         prompts = sample_prompts(pools, count, step, "0")
         assert len(prompts) == count
-        found = Counter(next(n for n, task in enumerate(tasks) if task is prompt.task) for prompt in prompts)
+        counts = Counter(next(n for n, task in enumerate(tasks) if task is prompt.task) for prompt in prompts)
         for number, weight in enumerate((5.0, 2.0, 0.5)):
-            assert abs(found[number] - count * weight / 7.5) < 1
-        total += found
+            assert abs(counts[number] - count * weight / 7.5) < 1
+        total += counts
         assert sample_prompts(pools, count, step, "0") == prompts
     for number, weight in enumerate((5.0, 2.0, 0.5)):
         assert total[number] / (200 * count) == pytest.approx(weight / 7.5, abs=0.02)
@@ -123,8 +123,8 @@ def test_a_mixture_of_one_task_samples_like_the_task(make_task) -> None:
 
 def test_summaries_have_means_of_each_task_and_of_all() -> None:
     scored_rows = [
-        ScoredRollout(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), right, task)
-        for task, reward, right in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
+        ScoredRollout(None, Rollout([1], [2], "a", "stop", [0.0]), Score(reward), correct, task)
+        for task, reward, correct in (("one", 1.0, 1.0), ("two", 0.0, 0.0), ("two", 0.5, 1.0), ("two", 0.25, 0.0))
     ]
     means = summarize(scored_rows)
     assert (means["accuracy"], means["one/accuracy"], means["two/accuracy"]) == (0.5, 1.0, pytest.approx(1 / 3))
@@ -133,7 +133,7 @@ def test_summaries_have_means_of_each_task_and_of_all() -> None:
 
 
 def test_parts_of_different_tasks_are_normalized_separately(policy) -> None:
-    """Each group by itself is as it would be alone, up to the scale of the batch that comes last."""
+    """Each task's advantages equal those it has alone, up to the final scaling over the batch."""
     values = {"one": [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], "two": [(0.0,), (3.0,), (1.0,)]}
     weights = {"one": (1.0, 0.5), "two": (2.0,)}
 
@@ -150,8 +150,8 @@ def test_parts_of_different_tasks_are_normalized_separately(policy) -> None:
         ]
 
     config = with_settings(TrainConfig(), group_size=3, advantage={"normalize": "parts"})
-    both = token_advantages(policy, scored_rows("one", "two"), config)[:, 0]
-    for part, task in ((both[:3], "one"), (both[3:], "two")):
+    together = token_advantages(policy, scored_rows("one", "two"), config)[:, 0]
+    for part, task in ((together[:3], "one"), (together[3:], "two")):
         alone = token_advantages(policy, scored_rows(task), config)[:, 0]
         torch.testing.assert_close(part / part.norm(), alone / alone.norm())
 
@@ -170,7 +170,7 @@ def test_parts_of_different_tasks_are_normalized_separately(policy) -> None:
         ({"train": {"stepz": 1}}, "both.yaml: train: unknown setting 'stepz'"),
     ],
 )
-def test_a_wrong_file_is_one_clear_error(tmp_path: Path, change: dict, message: str) -> None:
+def test_an_invalid_mixture_is_a_usage_error(tmp_path: Path, change: dict, message: str) -> None:
     file = tmp_path / "both.yaml"
     spec = {"version": 1, "task": "both", "mixture": [{"use": "arithmetic"}], **change}
     file.write_text(yaml.safe_dump(spec))

@@ -1,4 +1,4 @@
-"""Which examples a step takes: by difficulty, by pass rate, and the same ones whenever it is asked."""
+"""Which examples a step takes: by difficulty or pass rate, and always the same ones for the same step."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
 
 def test_easy_examples_come_first_and_finally_all() -> None:
     levels = [7, 1, 5, 3, 8, 2, 6, 4]
-    found = pool(SCHEDULE, levels)
-    for step, share in [(0, 0.25), (2, 0.4), (5, 0.625), (10, 1.0), (40, 1.0)]:
-        hardest = {levels[int(example.id)] for at in range(60) for example in found.take(1, step, str(at))}
-        assert hardest == set(range(1, 1 + -int(-share * 8 // 1)))
+    sampler = pool(SCHEDULE, levels)
+    for step, fraction in [(0, 0.25), (2, 0.4), (5, 0.625), (10, 1.0), (40, 1.0)]:
+        hardest = {levels[int(example.id)] for at in range(60) for example in sampler.take(1, step, str(at))}
+        assert hardest == set(range(1, 1 + -int(-fraction * 8 // 1)))
 
 
 def test_without_a_column_the_data_are_in_order() -> None:
-    found = pool(with_settings(SCHEDULE, curriculum={"difficulty": None}), [None] * 8)
-    assert {example.id for at in range(40) for example in found.take(1, 0, str(at))} == {"0", "1"}
+    sampler = pool(with_settings(SCHEDULE, curriculum={"difficulty": None}), [None] * 8)
+    assert {example.id for at in range(40) for example in sampler.take(1, 0, str(at))} == {"0", "1"}
 
 
 def test_difficulty_may_be_a_template() -> None:
-    found = pool(
+    sampler = pool(
         with_settings(SCHEDULE, curriculum={"difficulty": "{{ row.level | length }}"}), ["aaa", "a", "aaaa", "aa"]
     )
-    assert [example.info["level"] for example in found.examples] == ["a", "aa", "aaa", "aaaa"]
+    assert [example.info["level"] for example in sampler.examples] == ["a", "aa", "aaa", "aaaa"]
 
 
 def test_a_step_has_no_example_twice_while_there_are_enough() -> None:
@@ -58,40 +58,40 @@ def test_a_difficulty_that_is_not_a_number_is_an_error(level: object) -> None:
         pool(SCHEDULE, [1, level])
 
 
-def judged(id: str, *right: float | None, task: str = "t") -> list[ScoredRollout]:
+def scored_group(id: str, *accuracies: float | None, task: str = "t") -> list[ScoredRollout]:
     rollout = Rollout([1], [2], "a", "stop", [0.0])
-    return [ScoredRollout(Example(id), rollout, Score(0.0), value, task) for value in right]
+    return [ScoredRollout(Example(id), rollout, Score(0.0), value, task) for value in accuracies]
 
 
 def test_examples_with_a_high_pass_rate_are_rare() -> None:
-    found = pool(RATE, [None] * 4)
-    found.update_rates([*judged("0", 1.0, 1.0), *judged("1", 1.0, 0.0), *judged("2", 0.0, None)])
-    assert found.rates == {"0": 1.0, "1": 0.5, "2": 0.0}
-    drawn = Counter(example.id for step in range(4000) for example in found.take(1, step, "0"))
-    weights = {"0": MIN_WEIGHT, "1": 0.5, "2": 1.0, "3": 1.0}  # what has not been tried counts as wrong
+    sampler = pool(RATE, [None] * 4)
+    sampler.update_rates([*scored_group("0", 1.0, 1.0), *scored_group("1", 1.0, 0.0), *scored_group("2", 0.0, None)])
+    assert sampler.rates == {"0": 1.0, "1": 0.5, "2": 0.0}
+    drawn = Counter(example.id for step in range(4000) for example in sampler.take(1, step, "0"))
+    weights = {"0": MIN_WEIGHT, "1": 0.5, "2": 1.0, "3": 1.0}  # an example that was not sampled counts as wrong
     for id, weight in weights.items():
         assert drawn[id] / 4000 == pytest.approx(weight / sum(weights.values()), abs=0.03)
 
 
-def test_pass_rates_are_of_the_own_task_and_only_for_the_pass_rate_curriculum() -> None:
-    found = pool(RATE, [None] * 2)
-    found.update_rates(judged("0", 1.0, task="other"))
-    found.update_rates(judged("1", None))
-    assert found.rates == {}
+def test_pass_rates_ignore_other_tasks_and_other_curricula() -> None:
+    sampler = pool(RATE, [None] * 2)
+    sampler.update_rates(scored_group("0", 1.0, task="other"))
+    sampler.update_rates(scored_group("1", None))
+    assert sampler.rates == {}
     plain = pool(TrainConfig(), [None] * 2)
-    plain.update_rates(judged("0", 1.0))
+    plain.update_rates(scored_group("0", 1.0))
     assert plain.rates == {}
 
 
 def test_the_pass_rate_is_that_of_the_last_group() -> None:
-    found = pool(RATE, [None] * 2)
-    found.update_rates(judged("0", 1.0))
-    found.update_rates(judged("0", 0.0, 0.5))
-    assert found.rates == {"0": 0.25}
+    sampler = pool(RATE, [None] * 2)
+    sampler.update_rates(scored_group("0", 1.0))
+    sampler.update_rates(scored_group("0", 0.0, 0.5))
+    assert sampler.rates == {"0": 0.25}
 
 
 def test_the_same_step_takes_the_same_examples() -> None:
     for config in (SCHEDULE, RATE, TrainConfig()):
-        one, other = (pool(config, list(range(30))) for _ in range(2))
-        assert one.take(6, 7, "3") == other.take(6, 7, "3")
-        assert one.take(6, 7, "3") != one.take(6, 8, "3")
+        sampler, same_sampler = (pool(config, list(range(30))) for _ in range(2))
+        assert sampler.take(6, 7, "3") == same_sampler.take(6, 7, "3")
+        assert sampler.take(6, 7, "3") != sampler.take(6, 8, "3")

@@ -23,7 +23,7 @@ from grpo_env.trainer.engine.sampler import Rollout, sample
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
-from grpo_env.trainer.run import alerts as guards
+from grpo_env.trainer.run import alerts
 from grpo_env.trainer.update import update
 
 from .shortcuts import loss_of, one_step, packed, with_settings
@@ -65,16 +65,16 @@ def scored(policy: Policy, rows=None, **score) -> list[ScoredRollout]:
 
 
 def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, reference=None) -> torch.Tensor:
-    """The whole gradient as one vector, through batch, micro-batches and loss."""
+    """The full gradient as a vector, through batch, micro-batches and loss."""
     from grpo_env.trainer.losses import denominators
 
     policy.model.zero_grad()
     batch = packed(policy, rows, config)
-    whole = denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens)
+    denominator = denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens)
     if reference is not None:
         add_reference_logp(policy, reference, batch, config.sampling.temperature)
     for micro in batch.micro_batches:
-        loss_of(policy, micro, config, whole)[0].backward()
+        loss_of(policy, micro, config, denominator)[0].backward()
     weights = list(policy.model.parameters())
     return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
 
@@ -99,13 +99,13 @@ def reinforce_gradient(
 
 
 def hand_advantages() -> list[float]:
-    found = []
+    advantages = []
     for group in (ROWS[:3], ROWS[3:]):
         rewards = [reward for _, _, reward in group]
         mean = sum(rewards) / 3
         spread = math.sqrt(sum((r - mean) ** 2 for r in rewards) / 2)
-        found += [(r - mean) / spread for r in rewards]
-    return found
+        advantages += [(r - mean) / spread for r in rewards]
+    return advantages
 
 
 def test_wrong_shapes_and_types_are_errors(policy: Policy) -> None:
@@ -129,12 +129,12 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
         "constant": [1 / 6 / 8] * 6,
     }[mode]
     expected = reinforce_gradient(policy, ROWS, hand_advantages(), weights, temperature)
-    got = gradient(
+    actual = gradient(
         policy,
         scored(policy),
         with_settings(CONFIG, loss={"aggregation": mode}, sampling={"temperature": temperature}),
     )
-    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(actual, expected, atol=1e-6, rtol=1e-4)
     assert expected.abs().max() > 1e-3
 
 
@@ -143,9 +143,9 @@ def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, 
 def test_micro_batches_and_padding_do_not_change_the_gradient(policy: Policy, mode: str, tokens: int) -> None:
     config = with_settings(CONFIG, loss={"aggregation": mode}, kl={"coef": 0.1})
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
-    whole = gradient(policy, scored(policy), config, reference)
+    undivided = gradient(policy, scored(policy), config, reference)
     split = gradient(policy, scored(policy), with_settings(config, engine={"micro_batch_tokens": tokens}), reference)
-    torch.testing.assert_close(split, whole, atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(split, undivided, atol=1e-6, rtol=1e-4)
 
 
 @given(
@@ -188,8 +188,8 @@ def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -
 
 def test_a_constant_added_to_a_groups_rewards_does_not_change_the_gradient(policy: Policy) -> None:
     shifted = [(prompt, ids, reward + 7) for prompt, ids, reward in ROWS[:3]] + ROWS[3:]
-    got = gradient(policy, scored(policy, shifted), CONFIG)
-    torch.testing.assert_close(got, gradient(policy, scored(policy), CONFIG), atol=1e-6, rtol=1e-4)
+    actual = gradient(policy, scored(policy, shifted), CONFIG)
+    torch.testing.assert_close(actual, gradient(policy, scored(policy), CONFIG), atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
@@ -198,8 +198,8 @@ def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str)
     more = []
     for group in (ROWS[:3], ROWS[3:]):
         more += [*group, (group[0][0], [90, 91, 92, 93], None)]
-    got = gradient(policy, scored(policy, more), with_settings(config, group_size=4))
-    torch.testing.assert_close(got, gradient(policy, scored(policy), config), atol=1e-6, rtol=1e-4)
+    actual = gradient(policy, scored(policy, more), with_settings(config, group_size=4))
+    torch.testing.assert_close(actual, gradient(policy, scored(policy), config), atol=1e-6, rtol=1e-4)
 
 
 def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
@@ -209,8 +209,8 @@ def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denomina
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 3
     advantages = [*hand_advantages()[:3], 0, 0, 0]
     expected = reinforce_gradient(policy, ROWS, advantages, [1 / 22] * 6)
-    got = gradient(policy, scored(policy, ROWS[:3] + uniform), CONFIG)
-    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+    actual = gradient(policy, scored(policy, ROWS[:3] + uniform), CONFIG)
+    torch.testing.assert_close(actual, expected, atol=1e-6, rtol=1e-4)
 
 
 def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
@@ -221,12 +221,12 @@ def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient
 
 
 def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Policy) -> None:
-    kept = [0, 3]  # the rows that end with the end token
+    completed = [0, 3]  # the rows that end with the end token
     expected = reinforce_gradient(
-        policy, [ROWS[row] for row in kept], [hand_advantages()[row] for row in kept], [1 / 6] * 2
+        policy, [ROWS[row] for row in completed], [hand_advantages()[row] for row in completed], [1 / 6] * 2
     )
-    got = gradient(policy, scored(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
-    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+    actual = gradient(policy, scored(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
+    torch.testing.assert_close(actual, expected, atol=1e-6, rtol=1e-4)
 
 
 def test_micro_batch_masks(policy: Policy) -> None:
@@ -275,11 +275,11 @@ def test_gradient_of_truncated_importance_sampling(policy: Policy, temperature: 
     config = with_settings(
         CONFIG, sampling={"temperature": temperature}, engine={"micro_batch_tokens": tokens}, loss={"tis_cap": 2.0}
     )
-    got = gradient(policy, scored(policy), config)
-    torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
-    for other in (None, 50.0):
-        without = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, other)
-        assert (got - without).norm() > 0.1 * got.norm()  # tokens are on both sides of the bound
+    actual = gradient(policy, scored(policy), config)
+    torch.testing.assert_close(actual, expected, atol=1e-6, rtol=1e-4)
+    for cap in (None, 50.0):
+        differently_capped = reinforce_gradient(policy, ROWS, hand_advantages(), [1 / 22] * 6, temperature, cap)
+        assert (actual - differently_capped).norm() > 0.1 * actual.norm()  # tokens are on both sides of the bound
 
 
 def test_importance_weights_do_not_affect_penalty_bonus_and_skipped_rows(policy: Policy) -> None:
@@ -316,18 +316,18 @@ def test_importance_weights_are_those_of_the_first_update(policy: Policy) -> Non
         logits = model(torch.tensor([prompt + ids[:length].tolist()])).logits[0].double()
         for place, token in enumerate(ids[:length].tolist()):
             logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token].item()
-            # exp(old - sampler) * exp(logp - old): the whole way from the sampler to the policy.
+            # exp(old - sampler) * exp(logp - old): the full ratio of policy to sampler.
             expected -= micro.advantages[row, place].item() * math.exp(logp - sampler_logp(token))
     assert loss.item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: Policy) -> None:
-    model, found = copy.deepcopy(policy.model).double(), []
+    model, gaps = copy.deepcopy(policy.model).double(), []
     for prompt, ids, _ in ROWS:
         logits = model(torch.tensor([prompt + ids])).logits[0].double()
         for place, token in enumerate(ids):
             logp = torch.log_softmax(logits[len(prompt) + place - 1], -1)[token].item()
-            found.append(abs(logp - sampler_logp(token)))
+            gaps.append(abs(logp - sampler_logp(token)))
     start = policy.snapshot()
     for updates, tokens in ((1, 4096), (3, 16)):
         policy.model.load_state_dict(start, strict=False)
@@ -337,7 +337,7 @@ def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: P
             engine={"micro_batch_tokens": tokens},
         )
         stats = one_step(policy, scored(policy), config)
-        assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(found), rel=1e-5)
+        assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(gaps), rel=1e-5)
 
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
@@ -350,15 +350,15 @@ def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
 
 
 def test_the_rollout_logprob_gap_distinguishes_rounding_from_errors(policy: Policy) -> None:
-    """Of the same computation, of one rounded to bfloat16, and of other distributions."""
+    """For the same computation, one rounded to bfloat16, and other distributions."""
     rounded = replace(policy, autocast=torch.bfloat16)
-    same, small = (gap(policy, sampler, 1.0) for sampler in (policy, rounded))
-    assert same < 1e-5
-    assert small > 1e-4
+    unchanged, rounding = (gap(policy, sampler, 1.0) for sampler in (policy, rounded))
+    assert unchanged < 1e-5
+    assert rounding > 1e-4
     wrong = gap(policy, policy, 0.7)
     older = gap(policy, replace(policy, model=moved(policy.model)), 1.0)
-    for value, speaks in ((same, False), (small, False), (wrong, True), (older, True)):
-        assert (guards.rollout_logprob_gap([{"rollout_logprob_gap": value}] * 10) is not None) == speaks, value
+    for value, raised in ((unchanged, False), (rounding, False), (wrong, True), (older, True)):
+        assert (alerts.rollout_logprob_gap([{"rollout_logprob_gap": value}] * 10) is not None) == raised, value
 
 
 def moved(model: torch.nn.Module) -> torch.nn.Module:
@@ -427,31 +427,31 @@ def steps_of(*pairs: tuple[int, float]) -> tuple[StepScore, ...]:
 def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
     """Step rewards 0.2 and 0.9 on spans that end in tokens 5 and 11, and -0.1 and 0.4 on another completion.
 
-    Normalised over the group: -0.4121, 1.5110, -1.2362, 0.1374. So token 3 gets 1.0989, 7 gets 1.5110, 12 gets 0.
+    Normalized over the group: -0.4121, 1.5110, -1.2362, 0.1374. So token 3 gets 1.0989, 7 gets 1.5110, 12 gets 0.
     """
     letters = policy.tokenizer("zqzqzqzqzqzqzq")["input_ids"]
     assert len(letters) == 14  # one character a token
     first = Rollout([40], letters, policy.decode(letters), "length", [0.0] * 14)
-    # Here a character of four bytes stands before the step's end: characters are not tokens.
-    other = policy.tokenizer("𝄞zqzqzqzqzq")["input_ids"]
-    second = Rollout([40], [*other, 0], policy.decode(other), "stop", [0.0] * 15)
-    assert len(other) == 14
+    # A character of four bytes comes before the step's end, so character and token positions differ.
+    emoji_ids = policy.tokenizer("𝄞zqzqzqzqzq")["input_ids"]
+    second = Rollout([40], [*emoji_ids, 0], policy.decode(emoji_ids), "stop", [0.0] * 15)
+    assert len(emoji_ids) == 14
     rows = [
         ScoredRollout(EXAMPLE, first, Score(0.0, steps=steps_of((5, 0.2), (11, 0.9)))),
         ScoredRollout(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
     ]
     config = with_settings(CONFIG, group_size=2, supervision="process", advantage={"std": "population"})
-    got = token_advantages(policy, rows, config)
+    advantages = token_advantages(policy, rows, config)
     expected = [1.0989] * 5 + [1.5110] * 6 + [0.0] * 4
-    assert got[0].tolist() == pytest.approx(expected, abs=1e-4)
-    # The first step of the second ends with the emoji's fourth byte; its last one with the text, so with the end token.
-    assert got[1].tolist() == pytest.approx([-1.0989] * 4 + [0.1374] * 11, abs=1e-4)
+    assert advantages[0].tolist() == pytest.approx(expected, abs=1e-4)
+    # The second rollout's first step ends with the emoji's fourth byte, its last with the text, so with the end token.
+    assert advantages[1].tolist() == pytest.approx([-1.0989] * 4 + [0.1374] * 11, abs=1e-4)
 
 
 def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -> None:
     rows = [
-        one._replace(score=replace(one.score, steps=steps_of((1, index % 2))))
-        for index, one in enumerate(scored(policy))
+        row._replace(score=replace(row.score, steps=steps_of((1, index % 2))))
+        for index, row in enumerate(scored(policy))
     ]
     parts = {
         kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind, advantage={"process_weight": 0.5}))
@@ -473,8 +473,8 @@ def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
 def test_advantage_settings_apply(policy: Policy, change: dict[str, object], supervision: str) -> None:
     rows = [
-        one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
-        for index, one in enumerate(scored(policy))
+        row._replace(score=replace(row.score, steps=steps_of((1, index), (2, 0.5))))
+        for index, row in enumerate(scored(policy))
     ]
     plain, changed = (
         token_advantages(policy, rows, with_settings(CONFIG, supervision=supervision, **more)) for more in ({}, change)
@@ -485,8 +485,8 @@ def test_advantage_settings_apply(policy: Policy, change: dict[str, object], sup
 @pytest.mark.parametrize("credit", ["mean", "min"])
 def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     rows = [
-        one._replace(score=replace(one.score, steps=steps_of((1, index), (2, 0.5))))
-        for index, one in enumerate(scored(policy))
+        row._replace(score=replace(row.score, steps=steps_of((1, index), (2, 0.5))))
+        for index, row in enumerate(scored(policy))
     ]
     plain = token_advantages(policy, rows, with_settings(CONFIG, supervision="process"))
     assert not torch.allclose(
@@ -498,31 +498,31 @@ def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
 def test_truncated_rows_can_have_reward_zero(policy: Policy, supervision: str) -> None:
     rows = [
-        one._replace(score=replace(one.score, steps=steps_of((1, index + 1.0))))
-        for index, one in enumerate(scored(policy))
+        row._replace(score=replace(row.score, steps=steps_of((1, index + 1.0))))
+        for index, row in enumerate(scored(policy))
     ]
-    without = [
-        one
-        if one.rollout.finish == "stop"
-        else one._replace(score=replace(one.score, value=0.0, steps=steps_of((1, 0.0))))
-        for one in rows
+    zeroed = [
+        row
+        if row.rollout.finish == "stop"
+        else row._replace(score=replace(row.score, value=0.0, steps=steps_of((1, 0.0))))
+        for row in rows
     ]
     config = with_settings(CONFIG, supervision=supervision)
-    got = token_advantages(policy, rows, with_settings(config, advantage={"truncated": "zero"}))
-    torch.testing.assert_close(got, token_advantages(policy, without, config))
-    assert not torch.allclose(got, token_advantages(policy, rows, config))
+    advantages = token_advantages(policy, rows, with_settings(config, advantage={"truncated": "zero"}))
+    torch.testing.assert_close(advantages, token_advantages(policy, zeroed, config))
+    assert not torch.allclose(advantages, token_advantages(policy, rows, config))
 
 
 def test_parts_are_normalized_separately(policy: Policy) -> None:
     rows = []
-    for index, one in enumerate(scored(policy)):
+    for index, row in enumerate(scored(policy)):
         parts = (
             Score(float(index % 3 == 0), weight=2.0),
             Score(10.0 * index, weight=0.1),
             Score(-7.0 * index, weight=0.0),
         )
-        rows.append(one._replace(score=replace(one.score, parts=parts)))
-    got = token_advantages(policy, rows, with_settings(CONFIG, advantage={"normalize": "parts"}))[:, 0]
+        rows.append(row._replace(score=replace(row.score, parts=parts)))
+    advantages = token_advantages(policy, rows, with_settings(CONFIG, advantage={"normalize": "parts"}))[:, 0]
     sums = []
     for group in (range(3), range(3, 6)):
         for index in group:
@@ -533,7 +533,7 @@ def test_parts_are_normalized_separately(policy: Policy) -> None:
                 + 0.1 * (second[index % 3] - statistics.fmean(second)) / statistics.stdev(second)
             )
     expected = [(value - statistics.fmean(sums)) / statistics.stdev(sums) for value in sums]
-    assert got.tolist() == pytest.approx(expected, abs=1e-6)
+    assert advantages.tolist() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -549,8 +549,8 @@ def test_parts_are_normalized_separately(policy: Policy) -> None:
     ],
 )
 def test_loss_settings_apply(policy: Policy, change: dict[str, object]) -> None:
-    """On samples of older weights each switch gives another gradient."""
-    found = []
+    """On samples of older weights each setting changes the gradient."""
+    gradients = []
     for more in ({}, change):
         config = with_settings(CONFIG, kl={"coef": 0.1}, **more)
         reference = policy.snapshot()
@@ -565,8 +565,8 @@ def test_loss_settings_apply(policy: Policy, change: dict[str, object]) -> None:
         micro.old_logp = micro.old_logp + shift
         policy.model.zero_grad()
         loss_of(policy, micro, config)[0].backward()
-        found.append(torch.cat([weight.grad.flatten() for weight in policy.model.parameters()]))
-    assert (found[0] - found[1]).norm() > 1e-3 * found[0].norm()
+        gradients.append(torch.cat([weight.grad.flatten() for weight in policy.model.parameters()]))
+    assert (gradients[0] - gradients[1]).norm() > 1e-3 * gradients[0].norm()
 
 
 def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
@@ -575,5 +575,5 @@ def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
         CONFIG, loss={"entropy_coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
     optimizer = make_optimizer(policy, config.optimizer, config.seed)
-    found = [one_step(policy, uniform, config, optimizer).entropy for _ in range(6)]
-    assert found[-1] > found[0] + 0.01
+    entropies = [one_step(policy, uniform, config, optimizer).entropy for _ in range(6)]
+    assert entropies[-1] > entropies[0] + 0.01

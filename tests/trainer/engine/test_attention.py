@@ -1,4 +1,4 @@
-"""Attention by products: against torch's own in float64, and in whole models of many families."""
+"""Attention by products: against torch's implementation in float64, and in whole models of many families."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grpo_env.trainer.engine.attention import NAME, Layout, attention_forward, i
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 
-from .test_forward import FAMILIES, IDS, MASK, PROMPTS, tiny, whole
+from .test_forward import FAMILIES, IDS, MASK, PROMPTS, full_logits, tiny
 
 CAUSAL = SimpleNamespace(is_causal=True, num_key_value_groups=1)
 SEEN = torch.tensor([[True] * 6, [False, False, True, True, True, True]])
@@ -43,21 +43,21 @@ def test_matrix_products_equal_torchs_attention(mask: str, kv_heads: int, length
     draw = torch.Generator().manual_seed(0)
     query = torch.randn(2, 4, length, 8, generator=draw)
     key, value = (torch.randn(2, kv_heads, 6, 8, generator=draw) for _ in range(2))
-    found, _ = attention_forward(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
+    actual, _ = attention_forward(CAUSAL, query, key, value, MASKS[mask], scaling=0.5)
     wide = [states.double().repeat_interleave(4 // kv_heads, 1) for states in (key, value)]
-    given = MASKS[mask] if mask != "additive" else MASKS[mask].double()
+    sdpa_mask = MASKS[mask] if mask != "additive" else MASKS[mask].double()
     causal = mask == "none" and length > 1
-    expected = scaled_dot_product_attention(query.double(), *wide, given, scale=0.5, is_causal=causal)
-    torch.testing.assert_close(found.double(), expected.transpose(1, 2), atol=1e-6, rtol=1e-6)
+    expected = scaled_dot_product_attention(query.double(), *wide, sdpa_mask, scale=0.5, is_causal=causal)
+    torch.testing.assert_close(actual.double(), expected.transpose(1, 2), atol=1e-6, rtol=1e-6)
 
 
 @pytest.mark.usefixtures("no_fused_kernel")
 def test_a_soft_cap_bounds_the_scores() -> None:
     """Gemma 2 (2024, section 2): cap * tanh(score / cap), by hand for one query and two keys of size 1."""
     query, key, value = (torch.tensor(x).view(1, 1, -1, 1) for x in ([3.0], [1.0, -1.0], [10.0, 20.0]))
-    found, _ = attention_forward(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
+    actual, _ = attention_forward(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
     up = math.exp(2 * math.tanh(1.5)) / (math.exp(2 * math.tanh(1.5)) + math.exp(-2 * math.tanh(1.5)))
-    assert float(found) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
+    assert float(actual) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
 
 
 def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
@@ -71,20 +71,25 @@ def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
 
 def test_a_packed_row_equals_each_sequence_alone() -> None:
     """Two prompts, three completions, one of them empty; a window of three positions or none."""
-    own, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
-    layout = Layout(own, *(torch.arange(max(each)) < torch.tensor(each)[:, None] for each in (prompts, lengths)))
+    prompt_rows, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
+    layout = Layout(
+        prompt_rows, *(torch.arange(max(counts)) < torch.tensor(counts)[:, None] for counts in (prompts, lengths))
+    )
     assert layout.positions.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 4, 5]
     draw = torch.Generator().manual_seed(0)
     states = [torch.randn(1, heads, 11, 8, generator=draw, dtype=torch.float64) for heads in (4, 2, 2)]
     where = {0: [0, 1], 1: [2, 3, 4, 5]}, {0: [6, 7, 8], 1: [], 2: [9, 10]}
     for window in (None, 3):
-        found, _ = attention_forward(CAUSAL, *states, None, layout=layout, sliding_window=window)
-        for number, mine in (*where[0].items(), *((int(own[row]), places) for row, places in where[1].items())):
-            row = mine if mine == where[0][number] else where[0][number] + mine
+        actual, _ = attention_forward(CAUSAL, *states, None, layout=layout, sliding_window=window)
+        for number, positions in (
+            *where[0].items(),
+            *((int(prompt_rows[row]), places) for row, places in where[1].items()),
+        ):
+            row = positions if positions == where[0][number] else where[0][number] + positions
             query, key, value = (state[:, :, row].repeat_interleave(4 // state.shape[1], 1) for state in states)
             back = torch.arange(len(row))[:, None] - torch.arange(len(row))
             alone = scaled_dot_product_attention(query, key, value, (back >= 0) & (back < (window or 99)))
-            torch.testing.assert_close(found[0, mine], alone[0].transpose(0, 1)[len(row) - len(mine) :])
+            torch.testing.assert_close(actual[0, positions], alone[0].transpose(0, 1)[len(row) - len(positions) :])
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "autocast"])
@@ -95,9 +100,9 @@ def test_long_sequences_and_float32_use_the_fused_kernel(
     called: list[int] = []
     fused = attention.sdpa_attention_forward
 
-    def counted(*given: object, **others: object) -> object:
+    def counted(*args: object, **kwargs: object) -> object:
         called.append(1)
-        return fused(*given, **others)
+        return fused(*args, **kwargs)
 
     monkeypatch.setattr(attention, "sdpa_attention_forward", counted)
     query = torch.randn(1, 1, keys, 8, dtype=torch.bfloat16 if precision == "bfloat16" else None)
@@ -109,17 +114,17 @@ def test_long_sequences_and_float32_use_the_fused_kernel(
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_models_give_the_same_logits_and_gradient(family: str) -> None:
-    """On both paths of the loss."""
+    """With padded rows and with shared prompts."""
     policy = tiny(family)
     results = []
-    for own, shared in ((False, False), (True, False), (True, True)):
-        if own:
+    for installed, shared in ((False, False), (True, False), (True, True)):
+        if installed:
             install_attention(policy.model)
         policy.model.zero_grad()
-        each = replace(policy, shares_prompts=shared, has_separate_head=True)
-        logits = whole(each, completion_states(each, PROMPTS, IDS, MASK))
+        variant = replace(policy, shares_prompts=shared, has_separate_head=True)
+        logits = full_logits(variant, completion_states(variant, PROMPTS, IDS, MASK))
         logits.log_softmax(-1).square().where(MASK[..., None], 0.0).sum().backward()
-        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+        results.append((logits.detach(), torch.cat([weight.grad.flatten() for weight in policy.model.parameters()])))
     assert policy.model.config._attn_implementation == NAME
     for logits, gradient in results[1:]:
         torch.testing.assert_close(logits, results[0][0], atol=1e-5, rtol=1e-5)

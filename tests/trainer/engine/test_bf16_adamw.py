@@ -15,10 +15,10 @@ FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value =
 @given(FINITE, st.integers(0, 2**16 - 1))
 def test_a_value_is_rounded_to_one_of_its_two_neighbors(value, draw):
     exact = torch.tensor([value])
-    found = stochastic_round(exact, torch.tensor([draw], dtype=torch.int32))
+    rounded = stochastic_round(exact, torch.tensor([draw], dtype=torch.int32))
     bits = exact.view(torch.int32) & -(2**16)  # towards zero
-    neighbours = [bits.view(torch.float32).item(), (bits + 2**16).view(torch.float32).item()]
-    assert found.item() in neighbours[: 1 if value == neighbours[0] else 2]
+    neighbors = [bits.view(torch.float32).item(), (bits + 2**16).view(torch.float32).item()]
+    assert rounded.item() in neighbors[: 1 if value == neighbors[0] else 2]
 
 
 @pytest.mark.parametrize("value", [1 + 2**-9, -(1 + 3 * 2**-10), 0.1, 3.0])
@@ -38,10 +38,12 @@ def moved(optimizer, weight, updates):
 
 
 def test_updates_that_are_too_small_for_bfloat16_add_up():
-    # By Adam's own normalisation every one of these updates is of the learning rate, a thousandth of the spacing at 1.
+    # By Adam's normalization the size of each of these updates is the learning rate, a thousandth of the spacing at 1.
     settings = {"lr": 2**-17, "betas": (0.9, 0.95), "weight_decay": 0.0}
-    held, plain = (torch.nn.Parameter(torch.ones(20_000, dtype=torch.bfloat16)) for _ in range(2))
-    assert moved(StochasticRoundingAdamW([held], 0, **settings), held, 64) == pytest.approx(-64 * 2**-17, rel=0.1)
+    stochastic, plain = (torch.nn.Parameter(torch.ones(20_000, dtype=torch.bfloat16)) for _ in range(2))
+    assert moved(StochasticRoundingAdamW([stochastic], 0, **settings), stochastic, 64) == pytest.approx(
+        -64 * 2**-17, rel=0.1
+    )
     assert moved(torch.optim.AdamW([plain], **settings), plain, 64) == 0
 
 
@@ -59,32 +61,32 @@ def test_the_update_is_that_of_adamw(monkeypatch, chunk):
     torch.manual_seed(0)
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
     settings = {"lr": 0.5, "betas": (0.9, 0.95), "weight_decay": 0.1}
-    held, exact = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.double())
-    ours, reference = StochasticRoundingAdamW([held], 0, **settings), torch.optim.AdamW([exact], **settings)
+    weight, exact = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.double())
+    optimizer, reference = StochasticRoundingAdamW([weight], 0, **settings), torch.optim.AdamW([exact], **settings)
     for gradient in gradients:
-        held.grad, exact.grad = gradient.clone(), gradient.double()
-        ours.step()
+        weight.grad, exact.grad = gradient.clone(), gradient.double()
+        optimizer.step()
         reference.step()
-    assert torch.allclose(held.double(), exact, rtol=2**-6, atol=2**-5)
-    assert ours.state[held]["step"] == 5
+    assert torch.allclose(weight.double(), exact, rtol=2**-6, atol=2**-5)
+    assert optimizer.state[weight]["step"] == 5
 
 
 def test_a_run_in_bfloat16_resumes_to_the_bit(make_task, tmp_path):
     settings = {"optimizer.name": "adamw_bf16", "engine.precision": "bf16", "steps": 4}
-    whole = train(make_task(**settings), run_dir=tmp_path / "whole").run_dir
+    uninterrupted = train(make_task(**settings), run_dir=tmp_path / "whole").run_dir
     cut = train(make_task(**settings), run_dir=tmp_path / "cut").run_dir
     for folder in (cut / "model", cut / "checkpoints" / "step-000004"):
         folder.rename(tmp_path / folder.name)
     resume(cut)
-    states = [torch.load(run / "checkpoints" / "step-000004" / "state.pt") for run in (whole, cut)]
+    states = [torch.load(run / "checkpoints" / "step-000004" / "state.pt") for run in (uninterrupted, cut)]
     for name, weight in states[0]["weights"].items():
         assert weight.dtype == torch.bfloat16
         assert torch.equal(weight, states[1]["weights"][name])
-    for one, other in zip(*(state["optimizer"]["state"].values() for state in states), strict=True):
-        assert one["exp_avg"].dtype == one["exp_avg_sq"].dtype == torch.bfloat16
-        assert torch.equal(one["exp_avg_sq"], other["exp_avg_sq"])
+    for expected, actual in zip(*(state["optimizer"]["state"].values() for state in states), strict=True):
+        assert expected["exp_avg"].dtype == expected["exp_avg_sq"].dtype == torch.bfloat16
+        assert torch.equal(expected["exp_avg_sq"], actual["exp_avg_sq"])
 
 
-def test_it_needs_bf16_precision(make_task, tmp_path):
+def test_the_optimizer_needs_bf16_precision(make_task, tmp_path):
     with pytest.raises(UsageError, match=r"engine\.precision=bf16"):
         train(make_task(optimizer={"name": "adamw_bf16"}, engine={"precision": "fp32"}), run_dir=tmp_path / "run")

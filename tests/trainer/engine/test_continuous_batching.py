@@ -1,4 +1,4 @@
-"""Sampling by transformers' continuous batching: the same policy, behind the same call."""
+"""Sampling by transformers' continuous batching: the same policy through the same call."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from grpo_env.trainer.engine.stepwise_decoding import decode_stepwise
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
 
-def test_greedy_completions_equal_those_of_the_own_engine(policy: Policy) -> None:
+def test_greedy_completions_equal_those_of_the_stepwise_engine(policy: Policy) -> None:
     endless = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
-    own, paged = replace(policy), replace(policy, rollout_engine="transformers")
-    for each in (own, paged):
-        vars(each)["end_ids"] = [endless[0].ids[5], endless[1].ids[9]]
-    one, other = (sample(each, PROMPTS, 2, max_new_tokens=20, temperature=0) for each in (own, paged))
-    assert one == other
-    assert len({len(rollout.ids) for rollout in one}) > 2
+    stepwise, paged = replace(policy), replace(policy, rollout_engine="transformers")
+    for engine_policy in (stepwise, paged):
+        vars(engine_policy)["end_ids"] = [endless[0].ids[5], endless[1].ids[9]]
+    expected, actual = (
+        sample(engine_policy, PROMPTS, 2, max_new_tokens=20, temperature=0) for engine_policy in (stepwise, paged)
+    )
+    assert expected == actual
+    assert len({len(rollout.ids) for rollout in expected}) > 2
 
 
 def test_samples_come_from_the_policy(policy: Policy) -> None:
@@ -40,13 +42,13 @@ def test_samples_come_from_the_policy(policy: Policy) -> None:
         on_group=lambda number, rows: ended.append((number, rows)),
     )
     assert [rollout.prompt_ids for rollout in rollouts] == [PROMPTS[0]] * count + [PROMPTS[1]] * count
-    assert rollouts == [rollout for _, rows in sorted(ended, key=lambda one: one[0]) for rollout in rows]
+    assert rollouts == [rollout for _, rows in sorted(ended, key=lambda item: item[0]) for rollout in rows]
     for prompt, rows in zip(PROMPTS, (rollouts[:count], rollouts[count:]), strict=False):
         with torch.no_grad():
             expected = count * torch.softmax(policy.model(torch.tensor([prompt])).logits[0, -1] / 0.5, -1)
-        seen = Counter(rollout.ids[0] for rollout in rows)
+        counts = Counter(rollout.ids[0] for rollout in rows)
         often = (expected >= 5).nonzero().flatten().tolist()
-        deviation = sum((seen[token] - expected[token].item()) ** 2 / expected[token].item() for token in often)
+        deviation = sum((counts[token] - expected[token].item()) ** 2 / expected[token].item() for token in often)
         assert often
         assert deviation < len(often) + 5 * (2 * len(often)) ** 0.5
     for rollout in rollouts[::10]:

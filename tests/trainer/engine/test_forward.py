@@ -1,4 +1,4 @@
-"""Both ways to the logits of completion tokens: against a row by itself, and against each other on many families."""
+"""Both paths to the logits of completion tokens: against a row by itself, and compared on many families."""
 
 from __future__ import annotations
 
@@ -59,26 +59,26 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 
 
-WORDS = SimpleNamespace(decode=lambda ids, **options: " ".join(map(str, ids)))  # no text is looked at here
+WORDS = SimpleNamespace(decode=lambda ids, **options: " ".join(map(str, ids)))  # these tests ignore the text
 
 
 def tiny(family: str) -> Policy:
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
     model = AutoModelForCausalLM.from_config(config).eval()
-    for weight in model.parameters():  # or norms would be by 1, and biases 0
+    for weight in model.parameters():  # otherwise norm weights would be 1 and biases 0
         weight.data += 0.1 * torch.randn_like(weight)
     return Policy(family, model, None, Accelerator(cpu=True))
 
 
-def whole(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
+def full_logits(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
     """(rows, T, V) logits, 0 where there is no token; each token must be covered exactly once."""
-    covered, found = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocab_size)
+    covered, logits = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocab_size)
     for states, where in pieces:
         covered.index_put_(where, torch.ones(()), accumulate=True)
-        found = found.index_put(where, logits_of(policy, states))
+        logits = logits.index_put(where, logits_of(policy, states))
     assert covered.equal(MASK.float())
-    return found
+    return logits
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -93,10 +93,10 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
             policy = with_fast_paths(policy, share_prompts=True)
             assert policy.shares_prompts
             assert policy.has_separate_head
-        logits = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
+        logits = full_logits(policy, completion_states(policy, PROMPTS, IDS, MASK))
         policy.model.zero_grad()
         (logits.log_softmax(-1) * weight).where(MASK[..., None], 0.0).sum().backward()
-        results.append((logits.detach(), torch.cat([one.grad.flatten() for one in policy.model.parameters()])))
+        results.append((logits.detach(), torch.cat([weight.grad.flatten() for weight in policy.model.parameters()])))
     torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
@@ -105,7 +105,7 @@ DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, FusedDec
 
 
 @pytest.mark.parametrize(
-    ("family", "kind"), [one for one in DECODERS if one[0] in layers.FAMILIES or one[1] is Decoder]
+    ("family", "kind"), [(family, kind) for family, kind in DECODERS if family in layers.FAMILIES or kind is Decoder]
 )
 def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
     monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder]
@@ -117,10 +117,10 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
     monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
-    found = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
-    assert len({len(rollout.ids) for rollout in found}) > 3
+    rollouts = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
+    assert len({len(rollout.ids) for rollout in rollouts}) > 3
     with torch.inference_mode():
-        for rollout in found:
+        for rollout in rollouts:
             ids = torch.tensor([rollout.prompt_ids + rollout.ids])
             logits = policy.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
             expected = logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
@@ -142,8 +142,10 @@ def test_steps_without_the_graph_give_the_plain_logits(family: str, dtype: torch
     policy = tiny(family)
     install_attention(policy.model)
     assert captures(policy, dtype)
-    for layer in policy.model.get_decoder().layers:  # its norms are written out: another one is another model
-        layer.input_layernorm.register_forward_hook(lambda *given: 1.5 * given[-1])
+    for layer in (
+        policy.model.get_decoder().layers
+    ):  # the fused decoder writes the norms out, so a changed norm is another model
+        layer.input_layernorm.register_forward_hook(lambda *args: 1.5 * args[-1])
     assert not captures(policy, dtype)
 
 
@@ -160,24 +162,24 @@ def test_recorded_steps_give_the_plain_logits(family: str, dtype: torch.dtype | 
 @pytest.mark.parametrize("shared", [False, True])
 def test_logits_are_those_before_the_tokens(policy: Policy, shared: bool) -> None:
     policy = replace(policy, shares_prompts=shared, has_separate_head=shared)
-    found = whole(policy, completion_states(policy, PROMPTS, IDS, MASK))
+    logits = full_logits(policy, completion_states(policy, PROMPTS, IDS, MASK))
     for row, (prompt, ids) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
         alone = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
-        torch.testing.assert_close(found[row, : len(ids)], alone, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(logits[row, : len(ids)], alone, atol=1e-5, rtol=1e-5)
 
 
 def test_the_prompt_goes_through_the_model_once(policy: Policy) -> None:
-    seen: list[int] = []
+    token_counts: list[int] = []
     layer = policy.model.get_submodule("model.layers.0.mlp")
-    hook = layer.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[:2].numel()))
+    hook = layer.register_forward_hook(lambda _, inputs, __: token_counts.append(inputs[0].shape[:2].numel()))
     packed_states(policy, PROMPTS, IDS, MASK)
     hook.remove()
     # Three distinct prompts, and of each completion all tokens but the last: no padding.
-    assert seen == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
+    assert token_counts == [4 + 2 + 7 + sum(len(row) - 1 for row in COMPLETIONS)]
 
 
 def test_a_model_without_a_key_value_cache_takes_the_plain_path() -> None:
-    """Mamba keeps a state of its own instead of keys and values."""
+    """Mamba has a recurrent state instead of keys and values."""
     torch.manual_seed(0)
     config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
     policy = Policy("mamba", AutoModelForCausalLM.from_config(config).eval(), None, Accelerator(cpu=True))
@@ -192,9 +194,9 @@ def test_the_run_reports_missing_fast_paths(
     monkeypatch.setattr("grpo_env.trainer.run.setup.with_fast_paths", lambda policy, **_: policy)
     monkeypatch.setattr("grpo_env.trainer.engine.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
-    said = capsys.readouterr().err
-    assert "this model cannot share it" in said
-    assert "those of transformers: there are no faster ones for this model" in said
+    messages = capsys.readouterr().err
+    assert "this model cannot share it" in messages
+    assert "those of transformers: there are no faster ones for this model" in messages
 
 
 def test_sharing_prompts_can_be_turned_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

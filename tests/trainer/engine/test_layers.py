@@ -21,7 +21,7 @@ MODELS: list[tuple[str, dict[str, Any]]] = [
     ("llama", {}),
     ("llama", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
     ("llama", {"rope_parameters": {**LONG, "original_max_position_embeddings": 16}, "head_dim": 16}),
-    ("llama", {"sliding_window": 3}),  # which Llama does not look at
+    ("llama", {"sliding_window": 3}),  # which Llama ignores
     ("mistral", {"sliding_window": 3}),
     ("mistral", {"sliding_window": None}),
     ("qwen2", {}),
@@ -41,7 +41,7 @@ def random_model(family: str, settings: dict[str, Any], dtype: torch.dtype = tor
     return model
 
 
-def one_row(model: Any, ids: Tensor) -> Tensor:
+def row_states(model: Any, ids: Tensor) -> Tensor:
     """States of one row of tokens, by these layers and plain causal attention."""
     steps = torch.arange(len(ids))
     back = steps[:, None] - steps
@@ -49,8 +49,8 @@ def one_row(model: Any, ids: Tensor) -> Tensor:
     def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
         rows = [states.transpose(0, 1)[None] for states in (query, key, value)]
         mask = (back >= 0) & (back < (window or torch.inf))
-        found = sdpa_attention_forward(module, *rows, mask[None, None], scaling=module.scaling)[0]
-        return found[0]
+        output = sdpa_attention_forward(module, *rows, mask[None, None], scaling=module.scaling)[0]
+        return output[0]
 
     return hidden_states(model, ids, steps, attention_fn)
 
@@ -60,38 +60,38 @@ def test_states_and_gradient_equal_those_of_the_models_own_modules(family: str, 
     model, ids = random_model(family, settings), torch.arange(3, 15)
     assert is_supported(model)
     weight = torch.randn(len(ids), SMALL["hidden_size"])
-    found = []
-    for states in (model.get_decoder()(ids[None], use_cache=False).last_hidden_state[0], one_row(model, ids)):
+    results = []
+    for states in (model.get_decoder()(ids[None], use_cache=False).last_hidden_state[0], row_states(model, ids)):
         model.zero_grad()
         (states * weight).sum().backward()
         gradient = {name: part.grad for name, part in model.named_parameters() if part.grad is not None}
-        found.append((states.detach(), gradient))
-    torch.testing.assert_close(found[1][0], found[0][0], atol=1e-5, rtol=1e-5)
-    assert found[1][1].keys() == found[0][1].keys()
-    for name, gradient in found[0][1].items():
-        assert (found[1][1][name] - gradient).norm() <= 1e-5 * gradient.norm(), name
+        results.append((states.detach(), gradient))
+    torch.testing.assert_close(results[1][0], results[0][0], atol=1e-5, rtol=1e-5)
+    assert results[1][1].keys() == results[0][1].keys()
+    for name, gradient in results[0][1].items():
+        assert (results[1][1][name] - gradient).norm() <= 1e-5 * gradient.norm(), name
     with torch.no_grad():
-        torch.testing.assert_close(one_row(model, ids), found[0][0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(row_states(model, ids), results[0][0], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("autocast", [False, True])
 def test_low_precision_errors_are_as_small_as_those_of_the_model(autocast: bool) -> None:
     """Weights in bfloat16, or float32 weights under autocast: rounding may differ, its size may not."""
     ids = torch.arange(3, 15)
-    exact = one_row(random_model("llama", {}), ids).detach()
+    exact = row_states(random_model("llama", {}), ids).detach()
     model = random_model("llama", {}, torch.float32 if autocast else torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast), torch.no_grad():
-        states = one_row(model, ids), model.get_decoder()(ids[None], use_cache=False).last_hidden_state[0]
+        states = row_states(model, ids), model.get_decoder()(ids[None], use_cache=False).last_hidden_state[0]
     assert states[0].dtype == states[1].dtype
-    ours, theirs = ((one.float() - exact).norm() for one in states)
-    assert ours < 1.5 * theirs
+    error, model_error = ((output.float() - exact).norm() for output in states)
+    assert error < 1.5 * model_error
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-        one_row(model, ids).float().sum().backward()
+        row_states(model, ids).float().sum().backward()
     assert all(weight.grad.dtype == weight.dtype for weight in model.parameters() if weight.grad is not None)
 
 
 def test_gradients_equal_finite_differences() -> None:
-    """In float64, by torch's own check."""
+    """In float64, by ``torch.autograd.gradcheck``."""
     torch.manual_seed(0)
     states, weight, gate, up = (
         torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3, 8), (8,), (5, 6), (5, 6))

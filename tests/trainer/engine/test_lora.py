@@ -47,12 +47,12 @@ def first(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def token_logp(model: torch.nn.Module, prompts: list[list[int]], rows: list[list[int]]) -> list[torch.Tensor]:
     """Log-probabilities of each row's tokens, row by row, without any of the trainer's code."""
-    found = []
+    logps = []
     for prompt, ids in zip(prompts, rows, strict=True):
         with torch.no_grad():
             logits = model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
-        found.append(torch.log_softmax(logits, -1).gather(1, torch.tensor(ids)[:, None])[:, 0])
-    return found
+        logps.append(torch.log_softmax(logits, -1).gather(1, torch.tensor(ids)[:, None])[:, 0])
+    return logps
 
 
 def test_only_the_adapter_is_trained(first: Path, model_folder: Path) -> None:
@@ -96,10 +96,10 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
     for micro in batch.micro_batches:
         loss_of(run.policy, micro, run.config)
         rows = [ids[mask].tolist() for ids, mask in zip(micro.ids, micro.completion_mask, strict=True)]
-        for model, found in ((adapted, micro.old_logp), (base, micro.ref_logp)):
-            assert found is not None
+        for model, logp in ((adapted, micro.old_logp), (base, micro.ref_logp)):
+            assert logp is not None
             expected = torch.cat(token_logp(model, micro.prompts, rows))
-            torch.testing.assert_close(found[micro.completion_mask], expected, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(logp[micro.completion_mask], expected, atol=1e-5, rtol=1e-5)
     assert (micro.old_logp - micro.ref_logp).abs().max() > 0.1
     (greedy, *_) = roll_out(run.policy, make_prompts(task, examples), 1, temperature=0.0, **options)
     prompt = torch.tensor([greedy.rollout.prompt_ids])
@@ -113,7 +113,7 @@ def test_the_kl_starts_at_zero(first: Path) -> None:
 
 
 def test_training_continues_from_a_trained_adapter(first: Path, make_task, tmp_path: Path) -> None:
-    """Begun from a trained adapter, the KL is measured from that adapter, also after a crash."""
+    """In a run that starts from a trained adapter, the KL is measured from that adapter, also after a crash."""
     task = make_task(**{**LORA, "lora.rank": 0, "model": str(first / "model"), "checkpoint.keep": 3})
     run = train(task, run_dir=tmp_path / "second").run_dir
     assert kls(run)[0] == pytest.approx(0, abs=1e-9)

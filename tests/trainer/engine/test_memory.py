@@ -26,7 +26,7 @@ from ..shortcuts import packed, roll_out
 
 
 def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
-    """transformers recomputes in training mode only, which would switch dropout on."""
+    """Although transformers recomputes only in training mode, dropout stays off."""
     task, norms = make_task(), []
     for recompute in (False, True):
         policy = load_policy(str(model_folder), device="cpu", gradient_checkpointing=recompute)

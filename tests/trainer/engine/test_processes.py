@@ -1,4 +1,4 @@
-"""Two processes learn what one learns, whether each has all weights or a shard of them."""
+"""Two processes train like a single process, whether each has all weights or a shard of them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def single_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of one process."""
     folder = tmp_path_factory.mktemp("one") / "run"
     names: dict[str, Any] = {}
@@ -74,26 +74,33 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def assert_equal(one: Path, other: Path) -> None:
-    rows = [[json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()] for run in (one, other)]
+def assert_equal(expected_run: Path, actual_run: Path) -> None:
+    rows = [
+        [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for run in (expected_run, actual_run)
+    ]
     assert [row["step"] for row in rows[0]] == [0, 0, 1, 2, 3, 4, 5]
-    for left, right in zip(*rows, strict=True):
-        keys = {"accuracy", "reward", "length", "loss", "grad_norm", "kl", "entropy", "uniform_groups"} & left.keys()
-        assert [left[key] for key in keys] == pytest.approx([right[key] for key in keys], rel=1e-3, abs=1e-6)
-    weights = [AutoModelForCausalLM.from_pretrained(run / "model", dtype=torch.float32) for run in (one, other)]
-    for left, right in zip(*(model.parameters() for model in weights), strict=True):
-        torch.testing.assert_close(left, right, atol=1e-5, rtol=1e-4)
+    for expected, actual in zip(*rows, strict=True):
+        compared = {"accuracy", "reward", "length", "loss", "grad_norm", "kl", "entropy", "uniform_groups"}
+        keys = compared & expected.keys()
+        assert [actual[key] for key in keys] == pytest.approx([expected[key] for key in keys], rel=1e-3, abs=1e-6)
+    weights = [
+        AutoModelForCausalLM.from_pretrained(run / "model", dtype=torch.float32) for run in (expected_run, actual_run)
+    ]
+    for expected, actual in zip(*(model.parameters() for model in weights), strict=True):
+        torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.fixture(scope="module")
-def two(one: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def two_process_runs(single_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of three runs of two processes, and their console output.
 
-    ``whole``: each has all weights. ``sharded``: each has a shard of them; resumes after the first steps of ``one``.
+    ``whole``: each has all weights. ``sharded``: each has a shard of them; resumes after the first steps of the
+    single process.
     ``resumed``: resumes after the first steps of ``sharded``.
     """
     folder = tmp_path_factory.mktemp("two")
-    first_steps(one, folder / "sharded")
+    first_steps(single_run, folder / "sharded")
     done = two_processes(folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("saved      ") == 3  # only the first process prints
@@ -110,36 +117,36 @@ resume("resumed")
 """
 
 
-def first_steps(one: Path, folder: Path) -> None:
-    shutil.copytree(one, folder, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+def first_steps(single_run: Path, folder: Path) -> None:
+    shutil.copytree(single_run, folder, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
 
 
-def test_two_processes_equal_one(one: Path, two: tuple[Path, str]) -> None:
-    folder, output = two
+def test_two_processes_equal_one(single_run: Path, two_process_runs: tuple[Path, str]) -> None:
+    folder, output = two_process_runs
     assert output.count("cpu, 2 processes\n") == 1
-    assert_equal(one, folder / "whole")
+    assert_equal(single_run, folder / "whole")
 
 
-def assert_sharded_runs_equal(one: Path, folder: Path) -> None:
-    """``GO_ON`` took the steps of one process, and from its own checkpoint its own to the bit."""
-    assert_equal(one, folder / "sharded")
+def assert_sharded_runs_equal(single_run: Path, folder: Path) -> None:
+    """``GO_ON`` repeated the steps of one process; resumed from its own checkpoint, it repeated its own exactly."""
+    assert_equal(single_run, folder / "sharded")
     runs = [folder / "sharded", folder / "resumed"]
     states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
     torch.testing.assert_close(*states, rtol=0, atol=0)
-    sizes = {(run / "model/model.safetensors").stat().st_size for run in (one, *runs)}
+    sizes = {(run / "model/model.safetensors").stat().st_size for run in (single_run, *runs)}
     assert len(sizes) == 1  # tied weights are written once
 
 
-def test_fsdp_equals_one_process(one: Path, two: tuple[Path, str]) -> None:
-    folder, output = two
+def test_fsdp_equals_one_process(single_run: Path, two_process_runs: tuple[Path, str]) -> None:
+    folder, output = two_process_runs
     assert output.count("cpu, 2 processes with sharded weights\n") == 2
-    assert_sharded_runs_equal(one, folder)
+    assert_sharded_runs_equal(single_run, folder)
 
 
 @pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
 @pytest.mark.parametrize("stage", ["2", "3"])
-def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> None:
-    first_steps(one, tmp_path / "sharded")
+def test_deepspeed_equals_one_process(single_run: Path, tmp_path: Path, stage: str) -> None:
+    first_steps(single_run, tmp_path / "sharded")
     no_compiler = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
     environment = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": stage}
     done = two_processes(
@@ -147,25 +154,25 @@ def test_deepspeed_equals_one_process(one: Path, tmp_path: Path, stage: str) -> 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("cpu, 2 processes with sharded weights\n") == 2
-    assert_sharded_runs_equal(one, tmp_path)
+    assert_sharded_runs_equal(single_run, tmp_path)
 
 
 def test_the_shards_of_stage_3_add_up_to_the_tensor() -> None:
-    tensor, found = torch.arange(10.0).view(2, 5), []
+    tensor, shards = torch.arange(10.0).view(2, 5), []
     for rank in range(4):
         accelerator = SimpleNamespace(num_processes=4, process_index=rank)
         engine = SimpleNamespace(zero_optimization_stage=lambda: 3)
-        found.append(shard_tensor(SimpleNamespace(accelerator=accelerator, deepspeed_engine=engine), tensor))  # type: ignore[arg-type]
-    assert [part.tolist() for part in found] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
+        shards.append(shard_tensor(SimpleNamespace(accelerator=accelerator, deepspeed_engine=engine), tensor))  # type: ignore[arg-type]
+    assert [part.tolist() for part in shards] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
 
 
-def test_a_run_resumes_after_a_process_was_killed(one: Path, tmp_path: Path) -> None:
+def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Path) -> None:
     done = two_processes(tmp_path, "die_at(3)", f"run({str(tmp_path / 'two')!r})")
     assert done.returncode != 0
     assert "SIGKILL" in done.stderr
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
-    assert_equal(one, tmp_path / "two")
+    assert_equal(single_run, tmp_path / "two")
 
 
 def test_an_interrupted_sharded_run_saves_nothing(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

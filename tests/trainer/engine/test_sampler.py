@@ -33,7 +33,7 @@ def test_greedy_equals_generate(policy: Policy) -> None:
             pad_token_id=0,
         )
         assert rollout.ids == output[0, len(prompt) :].tolist()
-        assert rollout.logps == [0.0] * len(rollout.ids)  # at temperature 0 nothing else could have come
+        assert rollout.logps == [0.0] * len(rollout.ids)  # at temperature 0 no other token is possible
 
 
 def next_token_distribution(policy: Policy, ids: list[int], temperature: float) -> torch.Tensor:
@@ -49,11 +49,11 @@ def test_samples_come_from_the_policy(policy: Policy, temperature: float) -> Non
     first = Counter(rollout.ids[0] for rollout in rollouts)
     (common, times), second = first.most_common(1)[0], Counter()
     second.update(rollout.ids[1] for rollout in rollouts if rollout.ids[0] == common and len(rollout.ids) > 1)
-    for seen, total, ids in ((first, count, prompt), (second, times, [*prompt, common])):
+    for counts, total, ids in ((first, count, prompt), (second, times, [*prompt, common])):
         expected = next_token_distribution(policy, ids, temperature) * total
         often = expected >= 5
         deviation = sum(
-            (seen[token] - expected[token].item()) ** 2 / expected[token].item()
+            (counts[token] - expected[token].item()) ** 2 / expected[token].item()
             for token in often.nonzero().flatten().tolist()
         )
         degrees = int(often.sum())
@@ -88,13 +88,13 @@ def test_finished_rows_are_dropped_without_changing_the_others(
     results, computed, append = [], [], kind.append
     monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
     monkeypatch.setattr(kind, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens))
-    for share in (kind.drop_at, 2.0):
-        monkeypatch.setattr(kind, "drop_at", share)
+    for threshold in (kind.drop_at, 2.0):
+        monkeypatch.setattr(kind, "drop_at", threshold)
         computed.append([])
         results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
-    for one, other in zip(*results, strict=True):
-        assert one.logps == pytest.approx(other.logps, abs=1e-5)
+    for actual, expected in zip(*results, strict=True):
+        assert actual.logps == pytest.approx(expected.logps, abs=1e-5)
     lengths = {len(rollout.ids) for rollout in results[0]}
     assert len(lengths) > 5
     assert [len(steps) for steps in computed] == [max(lengths) - 1] * 2, "it stops with the last row"
@@ -116,12 +116,12 @@ def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
 
 
 def test_same_seed_same_samples(policy: Policy) -> None:
-    first, second, other = (
+    first, second, reseeded = (
         sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(seeds))
         for seeds in ("5678", "5678", "6785")
     )
     assert first == second
-    assert first != other
+    assert first != reseeded
     assert len({tuple(rollout.ids) for rollout in first}) > 8  # rows draw their own numbers
 
 
@@ -220,7 +220,7 @@ def test_groups_are_reported_as_soon_as_they_have_ended(policy: Policy, precisio
     # Every third token ends a completion here, so groups end at different times.
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
     groups = []
-    found = sample(
+    rollouts = sample(
         policy,
         PROMPTS,
         2,
@@ -231,4 +231,4 @@ def test_groups_are_reported_as_soon_as_they_have_ended(policy: Policy, precisio
     longest = [max(len(rollout.ids) for rollout in group) for _, group in groups]
     assert longest == sorted(longest)
     assert len(set(longest)) > 2
-    assert found == [rollout for _, group in sorted(groups, key=lambda one: one[0]) for rollout in group]
+    assert rollouts == [rollout for _, group in sorted(groups, key=lambda item: item[0]) for rollout in group]

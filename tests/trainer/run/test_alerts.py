@@ -102,8 +102,8 @@ def test_advice_names_settings_that_exist() -> None:
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
     rows = run(30, **bad)
-    found = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
-    assert found.keys() == ALERTS.keys()
-    named = set(re.findall(r"[a-z_.]+(?==)|[a-z]+\.[a-z_]+", " ".join(found.values()))) - {"samples.jsonl"}
+    hints = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
+    assert hints.keys() == ALERTS.keys()
+    named = set(re.findall(r"[a-z_.]+(?==)|[a-z]+\.[a-z_]+", " ".join(hints.values()))) - {"samples.jsonl"}
     assert named
     assert named <= set(FIELDS)

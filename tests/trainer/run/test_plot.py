@@ -71,10 +71,10 @@ def test_seeds_of_one_configuration_are_one_group(tmp_path: Path) -> None:
 
 
 def test_runs_of_one_configuration_and_seed_are_named_by_their_folders(tmp_path: Path) -> None:
-    same = [make_run(tmp_path / name) for name in ("x", "y")]
-    assert names(*same) == {f"run={tmp_path / name}": [name] for name in ("x", "y")}
+    runs = [make_run(tmp_path / name) for name in ("x", "y")]
+    assert names(*runs) == {f"run={tmp_path / name}": [name] for name in ("x", "y")}
     newer = make_run(tmp_path / "newer", seed=1, invented_later=3)
-    assert len(names(same[0], newer)) == 1
+    assert len(names(runs[0], newer)) == 1
 
 
 def test_lines_of_the_picture(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_only_a_picture_of_the_same_runs_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_curves_of_any_run_are_drawn(tmp_path: Path) -> None:
-    train = [{"kind": "train", "step": s, "reward": s / 9, "parts/a": None, "length": 5.0} for s in range(9)]
-    held_out = [{"kind": "eval", "step": 0, "accuracy": 0.1}, {"kind": "eval", "step": 9, "accuracy": None}]
-    for name, rows in (("full", train + held_out), ("empty", []), ("train", train)):
+    train_rows = [{"kind": "train", "step": s, "reward": s / 9, "parts/a": None, "length": 5.0} for s in range(9)]
+    eval_rows = [{"kind": "eval", "step": 0, "accuracy": 0.1}, {"kind": "eval", "step": 9, "accuracy": None}]
+    for name, rows in (("full", train_rows + eval_rows), ("empty", []), ("train", train_rows)):
         path = tmp_path / f"{name}.png"
         plot_curves(rows, path, name)
         assert path.read_bytes()[:4] == b"\x89PNG"

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment goes on to the very bytes of an undisturbed one.
+"""A run that is killed at any moment and resumed writes the same bytes as an undisturbed one.
 
 A run is killed in a forked process, at a random event (call, return) of the Python interpreter inside a function, or
 by the system at a random byte of a file. What goes on after it is killed too.
@@ -57,7 +57,7 @@ TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": [^,}]+')
 
 
 class Watch:
-    """Counts the events inside each function, the innermost one where they nest, and kills at the one it is told."""
+    """Counts the events inside each function, the innermost where they nest, and kills the process at a given one."""
 
     def __init__(self, place: str = "", event: int = -1, limit: int | None = None) -> None:
         self.seen: Counter[str] = Counter()
@@ -87,7 +87,7 @@ class Watch:
 
 
 def in_a_child(work: Callable[[], object], watch: Watch) -> int:
-    """Run in a forked process; returns the signal that ended it, 0 where it came to its end."""
+    """Run in a forked process; returns the signal that ended it, or 0 if it ran to its end."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -114,7 +114,7 @@ def counted(work: Callable[[], object]) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(make_task, tmp_path_factory: pytest.TempPathFactory):
+def undisturbed_run(make_task, tmp_path_factory: pytest.TempPathFactory):
     """A task, its undisturbed run, and the events inside each function."""
     task = make_task(
         prompts_per_step=2,
@@ -127,28 +127,28 @@ def whole(make_task, tmp_path_factory: pytest.TempPathFactory):
     )
     run = tmp_path_factory.mktemp("whole") / "run"
     train(task, run_dir=run.with_name("warm"))
-    seen = counted(lambda: train(task, run_dir=run))
-    assert set(seen) | set(PLACES_RESUMING) >= NAMES, "a function has another name now"
-    return task, run, seen
+    events = counted(lambda: train(task, run_dir=run))
+    assert set(events) | set(PLACES_RESUMING) >= NAMES, "a function has another name now"
+    return task, run, events
 
 
-def assert_same_runs(one: Path, other: Path) -> None:
-    files = [{str(file.relative_to(run)): file for file in run.rglob("*")} for run in (one, other)]
+def assert_same_runs(expected: Path, actual: Path) -> None:
+    files = [{str(file.relative_to(run)): file for file in run.rglob("*")} for run in (expected, actual)]
     assert set(files[0]) == set(files[1])
     for name, file in files[0].items():
         if file.is_file() and file.suffix not in (".pt", ".sha256"):
             assert TIMES.sub(b"", file.read_bytes()) == TIMES.sub(b"", files[1][name].read_bytes()), name
-    states = [torch.load(run / "checkpoints/step-000003/state.pt", weights_only=True) for run in (one, other)]
+    states = [torch.load(run / "checkpoints/step-000003/state.pt", weights_only=True) for run in (expected, actual)]
     torch.testing.assert_close(*states, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_killed_at_any_moment(whole, tmp_path: Path, number: int) -> None:
-    task, undisturbed, seen = whole
+def test_killed_at_any_moment(undisturbed_run, tmp_path: Path, number: int) -> None:
+    task, undisturbed, events = undisturbed_run
     draw = random.Random(number)
     place, file = PLACES[number % len(PLACES)]
     if file is None:
-        killed, last = Watch(place, draw.randint(1, int(0.95 * seen[place]))), signal.SIGKILL
+        killed, last = Watch(place, draw.randint(1, int(0.95 * events[place]))), signal.SIGKILL
     else:
         size = (undisturbed / file).stat().st_size
         killed, last = Watch(place, 1, limit=draw.randrange(1, size)), signal.SIGXFSZ

@@ -174,7 +174,7 @@ def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
 def test_resume_after_a_crash_drops_rows_after_the_checkpoint(make_task, tmp_path: Path, settings) -> None:
     task = make_task(LETTERS, steps=5, checkpoint={"every": 2}, **settings)
     stop_after[0] = math.inf
-    whole = train(task, run_dir=tmp_path / "whole").run_dir
+    uninterrupted = train(task, run_dir=tmp_path / "whole").run_dir
     crashed = train(task, run_dir=tmp_path / "crashed").run_dir
     # The state that kill -9 at the end of step 4 leaves: an incomplete line, and no checkpoint since step 4 began.
     (crashed / "model").rename(crashed / "gone")
@@ -184,7 +184,7 @@ def test_resume_after_a_crash_drops_rows_after_the_checkpoint(make_task, tmp_pat
     with (crashed / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')
     resume(crashed)
-    assert_same_runs(whole, crashed)
+    assert_same_runs(uninterrupted, crashed)
 
 
 def test_an_updated_reference_is_the_model_of_the_last_sync(make_task, tmp_path: Path) -> None:
@@ -273,8 +273,8 @@ def test_a_diverging_run_stops_and_keeps_its_checkpoints(make_task, tmp_path: Pa
     with pytest.raises(RunError, match="not finite") as caught:
         train(make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=4), run_dir=tmp_path / "run")
     assert "\n" not in str(caught.value)
-    kept = RunFolder(tmp_path / "run").checkpoints()
-    assert kept == [] or all("step-00000" in path.name for path in kept)
+    checkpoints = RunFolder(tmp_path / "run").checkpoints()
+    assert checkpoints == [] or all("step-00000" in path.name for path in checkpoints)
 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
