@@ -1,4 +1,4 @@
-"""The promises of the architecture: light imports, arrows that point down, one top-level name in the wheel."""
+"""The architecture: light imports, dependencies in one direction, a single top-level name in the wheel."""
 
 import ast
 import importlib.util
@@ -37,28 +37,28 @@ STDLIB_ONLY = ["core", "errors", "killable_worker", "registry"]
 
 def imports(path: Path) -> set[str]:
     """Modules that a file imports when it is itself imported (not inside functions or for type checkers)."""
-    found: set[str] = set()
+    modules: set[str] = set()
 
     def visit(nodes):
         for node in nodes:
             if isinstance(node, ast.Import):
-                found.update(alias.name for alias in node.names)
+                modules.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                found.add(node.module)
+                modules.add(node.module)
             elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
                 visit(node.body + node.orelse)
             elif isinstance(node, ast.Try | ast.With | ast.ClassDef):
                 visit(node.body)
 
     visit(ast.parse(path.read_text()).body)
-    return found
+    return modules
 
 
 @pytest.mark.parametrize("name", STDLIB_ONLY)
 def test_the_core_uses_only_the_standard_library(name):
     for module in imports(ROOT / "grpo_env" / f"{name}.py"):
-        top, *rest = module.split(".")
-        assert top in sys.stdlib_module_names or (top == "grpo_env" and rest[0] in STDLIB_ONLY), module
+        top, *submodules = module.split(".")
+        assert top in sys.stdlib_module_names or (top == "grpo_env" and submodules[0] in STDLIB_ONLY), module
 
 
 # algebra_worker.py is the program of the computer-algebra process, which alone imports sympy_equality.py.
@@ -69,8 +69,8 @@ IMPORTED = [path for path in sorted((ROOT / "verifiers").rglob("*.py")) if path.
 @pytest.mark.parametrize("path", IMPORTED, ids=lambda path: path.name)
 def test_verifiers_import_only_the_core(path):
     for module in imports(path):
-        top, *rest = module.split(".")
-        assert top in sys.stdlib_module_names or (top == "grpo_env" and rest[0] in STDLIB_ONLY), module
+        top, *submodules = module.split(".")
+        assert top in sys.stdlib_module_names or (top == "grpo_env" and submodules[0] in STDLIB_ONLY), module
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "grpo_env").rglob("*.py")), ids=lambda path: path.name)

@@ -111,9 +111,9 @@ def test_an_exception_of_an_overridden_score_groups_leaves_all_completions_unsco
 
 def test_a_score_survives_json_and_pickle():
     leaf = Score(0.5, name="leaf", weight=2.0, answer="a", steps=(StepScore(0, 3, 1.0, "fine"),))
-    whole = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))
-    assert Score.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
-    assert pickle.loads(pickle.dumps(whole)) == whole
+    score = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))
+    assert Score.from_dict(json.loads(json.dumps(score.to_dict()))) == score
+    assert pickle.loads(pickle.dumps(score)) == score
 
 
 def test_relabel_equals_dataclasses_replace():
@@ -129,10 +129,10 @@ def test_relabel_equals_dataclasses_replace():
 
 def test_part_searches_all_depths_and_raises_for_an_unknown_name():
     inner = Score(1.0, name="inner")
-    whole = Score(1.0, name="total", parts=(Score(1.0, name="outer", parts=(inner,)),))
-    assert whole.part("inner") is inner
+    total = Score(1.0, name="total", parts=(Score(1.0, name="outer", parts=(inner,)),))
+    assert total.part("inner") is inner
     with pytest.raises(KeyError, match="absent"):
-        whole.part("absent")
+        total.part("absent")
 
 
 def test_a_score_prints_its_tree():

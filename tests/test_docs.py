@@ -77,8 +77,8 @@ def test_the_comparison_shows_our_current_scores():
     spec.loader.exec_module(rewards)
     page = (ROOT / "docs/comparison.md").read_text()
     for gold, text in rewards.ANSWERS:
-        ours = rewards.accuracy(gold, text)
-        cells = f"| {rewards.shown(ours.value)} | {ours.explanation} |"
+        score = rewards.accuracy(gold, text)
+        cells = f"| {rewards.shown(score.value)} | {score.explanation} |"
         assert re.search(rf"{re.escape(f'| `{gold}` | `{text}` |')} \w+ {re.escape(cells)}", page), (text, cells)
     for name, text in rewards.FORMS.items():
         assert re.search(rf"\| {re.escape(name)} \| \d \| \d \| {rewards.strict_format(text):g} \|", page), name
@@ -114,13 +114,13 @@ def test_the_readmes_in_both_languages_agree():
     contents = []
     for readme in READMES:
         text = readme.read_text(encoding="utf-8")
-        rest = fences.sub("", text)
-        figures = Counter(re.findall(r"\d[\d.,]*\d|\d", rest))
-        links = Counter(re.findall(r"\]\(([^)]+)\)", rest)) - Counter(path.name for path in READMES)
-        headings = [line.split()[0] for line in rest.splitlines() if line.startswith("#")]
+        prose = fences.sub("", text)
+        figures = Counter(re.findall(r"\d[\d.,]*\d|\d", prose))
+        links = Counter(re.findall(r"\]\(([^)]+)\)", prose)) - Counter(path.name for path in READMES)
+        headings = [line.split()[0] for line in prose.splitlines() if line.startswith("#")]
         contents.append((fences.findall(text), headings, figures, links))
     chinese_lines = [
-        line for line in rest.splitlines() if len(line) > 40 and not line.lstrip().startswith(("|--", "<"))
+        line for line in prose.splitlines() if len(line) > 40 and not line.lstrip().startswith(("|--", "<"))
     ]
     assert [line for line in chinese_lines if not re.search("[\u4e00-\u9fff]", line)] == []
     for english, chinese in zip(*contents, strict=True):

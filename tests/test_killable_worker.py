@@ -1,4 +1,4 @@
-"""Starting, killing and replacing worker processes. What their users make of it is tested where they are."""
+"""Starting, killing and replacing worker processes. The modules that use them are tested elsewhere."""
 
 import os
 import signal

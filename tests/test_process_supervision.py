@@ -1,4 +1,4 @@
-"""The study of process supervision and the example of a process reward model: what they count, make and read."""
+"""The process supervision study and the process reward model example: their problems, statistics and data."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_the_cases_of_useless_equations_hold(monkeypatch: pytest.MonkeyPatch) ->
     assert list(failed_cases("written_equations")) == []
 
 
-def test_long_problems_are_what_their_questions_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equations_of_long_problems_follow_from_their_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     bases = script(STUDY / "bases.py", monkeypatch)
     counts = set()
     for row in problems("train", 200, 3, bases.LONG):
-        said = re.findall(r"(\w+) (\d+)", row["question"])
-        total = int(said[0][1])
-        for (verb, number), equation in zip(said[1:], row["equations"], strict=True):
+        amounts = re.findall(r"(\w+) (\d+)", row["question"])
+        total = int(amounts[0][1])
+        for (verb, number), equation in zip(amounts[1:], row["equations"], strict=True):
             after = total - int(number) if verb in LOSING else total + int(number)
             assert equation == f"{total}{'-' if verb in LOSING else '+'}{number}={after}"
             total = after
@@ -72,20 +72,20 @@ def test_the_padding_teacher_adds_one_true_line_to_a_quarter_of_its_answers(monk
             added.remove(line)
         assert len(added) <= 1
         for line in added:
-            left, right, total = map(int, re.split(r"[+=]", line))
-            assert left + right == total
+            first, second, total = map(int, re.split(r"[+=]", line))
+            assert first + second == total
         more += len(added)
     assert 0.18 < more / 400 < 0.32  # 4.6 standard deviations at least
 
 
-def test_the_interval_is_students(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interval_is_a_student_t_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = script(STUDY / "figures.py", monkeypatch)
     # Deviation sqrt(2.5), half width 2.776 sqrt(2.5 / 5): a table's value for four degrees of freedom.
     assert figures.interval([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx((3.0, 1.9629), abs=1e-4)
 
 
 def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fields are those that the data set's own README shows; the texts are made up."""
+    """The fields are those of the data set's README; the texts are made up."""
     example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
 
     def step(*rated: tuple[str, int], chosen: int | None = 0, human: object = None) -> dict[str, object]:
@@ -96,7 +96,7 @@ def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return json.loads(json.dumps({"question": {"problem": "1+1?"}, "label": {"steps": list(steps)}}))
 
     human = {"text": "mine", "rating": None, "source": "human", "flagged": False}
-    found = example.converted(
+    result = example.converted(
         row(
             step(("no", -1), ("think", 0), chosen=1),
             step(("bad", -1), chosen=None, human=human),
@@ -105,7 +105,7 @@ def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
             step(("never reached", 1)),
         )
     )
-    assert found == {
+    assert result == {
         "question": "1+1?",
         "steps": ["think", "mine", "2\n# Answer\n2", "wrong"],
         "labels": [0.0, 1.0, 1.0, -1.0],
@@ -115,7 +115,7 @@ def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_model_learns_from_the_tokens_that_the_verifier_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same ids as ``process_reward_model`` makes, and the labels where it looks."""
+    """Same ids as ``process_reward_model`` makes, and labels at the same positions."""
     example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
     info = {"question": "Ana has 2 pens and wins 3. How many now?", "equations": ["2+3=5"]}

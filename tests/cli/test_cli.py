@@ -38,7 +38,7 @@ def grpo_env(*arguments, cwd=".", **environment):
 
 
 def process(*arguments, cwd=None, stdin=None):
-    """Run the command in a process of its own."""
+    """Run the command in a new process."""
     return subprocess.run(
         [sys.executable, "-m", "grpo_env", *map(str, arguments)],
         capture_output=True,
@@ -118,7 +118,7 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, arguments, line):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # read from the environment long ago
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # already read from the environment
     done = grpo_env(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -132,19 +132,19 @@ def test_tasks_are_listed_and_shown(tmp_path):
     assert listed.returncode == 0
     for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
         assert f" {name} " in listed.stdout
-    shown = grpo_env("tasks", "show", "arithmetic")
-    assert shown.returncode == 0
+    result = grpo_env("tasks", "show", "arithmetic")
+    assert result.returncode == 0
     for heading in ("--- user ---", "answer: ", "accuracy (metric)"):
-        assert heading in shown.stdout
+        assert heading in result.stdout
 
 
 def test_a_new_task_file_works(tmp_path):
     assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
     rows = [{"question": f"{n}+1?", "answer": n + 1} for n in range(40)]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    shown = grpo_env("tasks", "show", "mine.yaml", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "+1?" in shown.stdout
+    result = grpo_env("tasks", "show", "mine.yaml", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "+1?" in result.stdout
     (tmp_path / "out.jsonl").write_text(json.dumps({"answer": 5, "completion": "<answer>5</answer>"}) + "\n")
     assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
     again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
@@ -154,21 +154,21 @@ def test_a_new_task_file_works(tmp_path):
 
 def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
-    own = tmp_path / "own_words.py"
+    path = tmp_path / "own_words.py"
     checked = process("verifiers", "check", "own_words.py", cwd=tmp_path)
     assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
     assert (again.returncode, "not changed" in again.stderr) == (2, True)
-    shown = process("verifiers", "show", "own_words", "--verifiers", own)
-    assert "| `word` |" in shown.stdout
+    result = process("verifiers", "show", "own_words", "--verifiers", path)
+    assert "| `word` |" in result.stdout
     (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
-    new = ["verifiers.own_words.weight=3", "--verifiers", own, "--completion", "completion", "--answer", "answer"]
+    new = ["verifiers.own_words.weight=3", "--verifiers", path, "--completion", "completion", "--answer", "answer"]
     for workers in (1, 2):  # with 2, other processes have to load the file too
         scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
         rows = [json.loads(line) for line in scored.stdout.splitlines()]
         assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
-    own.write_text(own.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
-    broken = process("verifiers", "check", own)
+    path.write_text(path.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
+    broken = process("verifiers", "check", path)
     assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
 
 

@@ -55,8 +55,8 @@ def test_bars_and_line_ends_are_escaped_in_tables(monkeypatch):
 
 
 def test_loading_a_file_registers_its_verifiers(tmp_path):
-    own = tmp_path / "own_verifier_a.py"
-    own.write_text(
+    path = tmp_path / "own_verifier_a.py"
+    path.write_text(
         "from dataclasses import dataclass\n"
         "from grpo_env import Score, Verifier, verifier\n"
         "@verifier('own_a')\n"
@@ -65,8 +65,8 @@ def test_loading_a_file_registers_its_verifiers(tmp_path):
         "    def __call__(self, example, completion):\n"
         "        return Score(1.0)\n"
     )
-    assert load_file(own) == ["own_a"]
-    assert load_file(own) == ["own_a"]
+    assert load_file(path) == ["own_a"]
+    assert load_file(path) == ["own_a"]
     assert issubclass(find("own_a"), Verifier)
 
 

@@ -247,10 +247,10 @@ def test_matching_neither_loses_nor_duplicates_rows(in_a, in_b):
     a = [row(str(i)) for i, there in enumerate(in_a) if there]
     b = [row(str(i)) for i, there in enumerate(in_b) if there]
     pairs = list(match(a, b))
-    assert [left for left, _ in pairs if left] == a
-    assert [right for _, right in pairs if right] == b
-    both = {r["id"] for r in a} & {r["id"] for r in b}
-    assert {left["id"] for left, right in pairs if left and right} == both
+    assert [row_a for row_a, _ in pairs if row_a] == a
+    assert [row_b for _, row_b in pairs if row_b] == b
+    shared_ids = {r["id"] for r in a} & {r["id"] for r in b}
+    assert {row_a["id"] for row_a, row_b in pairs if row_a and row_b} == shared_ids
 
 
 def test_hostile_text_is_escaped_and_shortened():

@@ -109,9 +109,9 @@ def test_dpo_rejects_a_group_of_two_prompts():
 
 def stepped(text, *steps, **more):
     spans = [{"start": start, "end": end, "value": value, "explanation": ""} for start, end, value in steps]
-    made = row(text=text, **more)
-    made["parts"]["equations"] = {"value": 0.5, "status": "scored", "weight": 0.0, "steps": spans}
-    return made
+    score_row = row(text=text, **more)
+    score_row["parts"]["equations"] = {"value": 0.5, "status": "scored", "weight": 0.0, "steps": spans}
+    return score_row
 
 
 def test_prm_steps_include_the_text_before_them_but_not_the_text_after_the_last():
@@ -140,28 +140,28 @@ def test_prm_counts_completions_without_steps_and_uses_its_threshold():
 
 
 def test_prm_merges_steps_with_the_same_end_and_needs_a_choice_between_parts():
-    both = stepped("abc", (0, 3, 0.0), (1, 3, 1.0))
-    assert exported([both], Prm())[0][0] | {"prompt": ""} == {
+    half_correct = stepped("abc", (0, 3, 0.0), (1, 3, 1.0))
+    assert exported([half_correct], Prm())[0][0] | {"prompt": ""} == {
         "id": "1",
         "prompt": "",
         "completions": ["abc"],
         "labels": [False],
     }
-    both["parts"]["model"] = {**both["parts"]["equations"]}
+    half_correct["parts"]["model"] = {**half_correct["parts"]["equations"]}
     with pytest.raises(UsageError, match="several parts have steps: equations, model; choose one"):
-        exported([both], Prm())
-    assert exported([both], Prm(part="model"))[1].written == 1
+        exported([half_correct], Prm())
+    assert exported([half_correct], Prm(part="model"))[1].written == 1
     with pytest.raises(UsageError, match="outside the text"):
         exported([stepped("abc", (0, 4, 1.0))], Prm())
 
 
 def test_prm_prefers_the_steps_of_a_part_to_those_of_its_composite():
-    made = stepped("abc", (0, 3, 1.0))
-    inner = made["parts"].pop("equations")
+    nested = stepped("abc", (0, 3, 1.0))
+    inner = nested["parts"].pop("equations")
     halved = [{**step, "value": 0.25} for step in inner["steps"]]
-    made["parts"]["both"] = {**inner, "steps": halved, "parts": {"equations": inner}}
-    assert exported([made], Prm())[0][0]["labels"] == [True]
-    assert exported([made], Prm(part="both"))[0][0]["labels"] == [False]
+    nested["parts"]["both"] = {**inner, "steps": halved, "parts": {"equations": inner}}
+    assert exported([nested], Prm())[0][0]["labels"] == [True]
+    assert exported([nested], Prm(part="both"))[0][0]["labels"] == [False]
 
 
 def test_inspect_records_have_epochs_from_1_and_unscored_completions_have_none():
@@ -231,9 +231,9 @@ def test_every_completion_is_counted_and_pairs_have_their_margin(groups, margin,
         for g, members in enumerate(groups)
         for at, (total, text) in enumerate(members)
     ]
-    totals = {(made["id"], made["text"]): [] for made in rows}
-    for made in rows:
-        totals[made["id"], made["text"]].append(made["total"])
+    totals = {(score_row["id"], score_row["text"]): [] for score_row in rows}
+    for score_row in rows:
+        totals[score_row["id"], score_row["text"]].append(score_row["total"])
     sft, summary = exported(rows, Sft(per_prompt=per_prompt))
     assert summary.completions == len(rows) == summary.written + summary.left_out.total()
     assert all(1.0 in totals[accepted["id"], accepted["completion"]] for accepted in sft)
@@ -295,7 +295,7 @@ def test_a_file_that_appears_in_the_meantime_is_kept(tmp_path):
 
 def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     scores, out = tmp_path / "scores.jsonl", tmp_path / "sft.jsonl"
-    scores.write_text("".join(json.dumps(made) + "\n" for made in group(1.0, 0.0, None)))
+    scores.write_text("".join(json.dumps(score_row) + "\n" for score_row in group(1.0, 0.0, None)))
     monkeypatch.setattr("sys.argv", ["grpo_env", "export", "sft", str(scores), "--out", str(out)])
     with pytest.raises(SystemExit) as end:
         main()

@@ -65,8 +65,8 @@ def test_warnings_give_the_numbers(rows):
 
 def test_a_sound_reward_has_no_warnings(row):
     rows = [row(p, c, float(c), text="so it is 4", steps=[], total=float(c)) for p in range(30) for c in range(2)]
-    for made in rows:
-        del made["parts"]["tidy"]
+    for score_row in rows:
+        del score_row["parts"]["tidy"]
     report = make_report(rows)
     assert reward_warnings(report) == []
     assert "No warnings" in render(report)
@@ -157,6 +157,8 @@ def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
     again = CliRunner().invoke(app, ["report", str(scores), "--out", str(out)])
     assert isinstance(again.exception, UsageError)
-    other = CliRunner().invoke(app, ["report", str(scores), "--out", str(tmp_path / "new.html"), "--png", str(folder)])
-    assert "already exists" in str(other.exception)
+    refused = CliRunner().invoke(
+        app, ["report", str(scores), "--out", str(tmp_path / "new.html"), "--png", str(folder)]
+    )
+    assert "already exists" in str(refused.exception)
     assert not (tmp_path / "new.html").exists()

@@ -23,10 +23,10 @@ HOSTILE = (
 def hostile(row):
     steps = [{"start": 0, "end": 8, "value": 0.0, "explanation": HOSTILE}]
     rows = [row(0, c, 1.0 - c, id=HOSTILE, group=HOSTILE, task=HOSTILE, text=HOSTILE) for c in range(2)]
-    for made in rows:
-        made["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
+    for score_row in rows:
+        score_row["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
         texts = {"explanation": HOSTILE, "answer": HOSTILE, "gold": HOSTILE}
-        made["parts"][HOSTILE] = {
+        score_row["parts"][HOSTILE] = {
             "value": None,
             "weight": 0.0,
             "weighted": None,
@@ -85,9 +85,9 @@ def test_hostile_texts_are_shown_as_text(hostile):
 
 def test_a_page_of_huge_texts_stays_small(row):
     rows = [row(0, c, float(c), text="x" * 1_000_000, explanation="z" * 1_000_000) for c in range(2)]
-    for made in rows:
-        made["prompt"] = "y" * 1_000_000
-        made["parts"]["accuracy"] |= {"answer": "x" * 1_000_000, "explanation": "z" * 1_000_000}
+    for score_row in rows:
+        score_row["prompt"] = "y" * 1_000_000
+        score_row["parts"]["accuracy"] |= {"answer": "x" * 1_000_000, "explanation": "z" * 1_000_000}
     html = render(make_report(rows))
     assert "995,500 characters omitted" in html
     assert len(html) < 100_000
@@ -128,8 +128,8 @@ def test_a_browser_shows_it_without_requests_errors_or_sideways_scrolling(hostil
     command = [BROWSER, *(f"--{flag}" for flag in flags.split()), (tmp_path / "harness.html").as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert ":CONSOLE" not in done.stderr
-    seen = json.loads(re.search("SEEN(.*)END", done.stdout)[1])
-    assert seen == [[width, 0, background] for width in WIDTHS]
+    frames = json.loads(re.search("SEEN(.*)END", done.stdout)[1])
+    assert frames == [[width, 0, background] for width in WIDTHS]
 
 
 # Spans

@@ -40,9 +40,9 @@ def by_trainer(group):
 @given(st.lists(completions, min_size=1, max_size=6))
 def test_they_equal_the_trainers(group):
     scores = [score(value, steps) for value, steps in group]
-    for own, (outcome, steps) in zip(group_advantages(scores), by_trainer(scores), strict=True):
-        assert own.outcome == (None if outcome is None else pytest.approx(outcome, rel=1e-6, abs=1e-9))
-        assert own.steps == pytest.approx(steps, rel=1e-6, abs=1e-9)
+    for actual, (outcome, steps) in zip(group_advantages(scores), by_trainer(scores), strict=True):
+        assert actual.outcome == (None if outcome is None else pytest.approx(outcome, rel=1e-6, abs=1e-9))
+        assert actual.steps == pytest.approx(steps, rel=1e-6, abs=1e-9)
 
 
 def test_the_step_advantages_of_a_group_by_hand():
@@ -50,7 +50,7 @@ def test_the_step_advantages_of_a_group_by_hand():
     group = [score(1.0, [1.0]), score(0.0, [0.0, 1.0]), score(1.0, []), score(None, [1.0])]
     good, bad = (1 - 2 / 3) / 0.5773503, (0 - 2 / 3) / 0.5773503
     expected = [(good, [good]), (bad, [bad + good, good]), (good, [])]
-    for own, (outcome, steps) in zip(group_advantages(group), expected, strict=False):
-        assert own.outcome == pytest.approx(outcome, abs=1e-6)
-        assert own.steps == pytest.approx(steps, abs=1e-6)
+    for actual, (outcome, steps) in zip(group_advantages(group), expected, strict=False):
+        assert actual.outcome == pytest.approx(outcome, abs=1e-6)
+        assert actual.steps == pytest.approx(steps, abs=1e-6)
     assert group_advantages(group)[3] == (None, [])

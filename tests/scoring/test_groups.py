@@ -124,11 +124,11 @@ def test_no_chunk_ends_inside_a_group(runs, size):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_ROWS", size)
-        made = list(cut_file(0, rows, key))
-    assert sum((chunk.rows for chunk in made), ()) == rows
-    assert all(chunk.rows and chunk.continued is None for chunk in made)
-    assert all(len(chunk.rows) >= size for chunk in made[:-1])
-    home = {line.line: number for number, chunk in enumerate(made) for line in chunk.rows}
+        chunks_made = list(cut_file(0, rows, key))
+    assert sum((chunk.rows for chunk in chunks_made), ()) == rows
+    assert all(chunk.rows and chunk.continued is None for chunk in chunks_made)
+    assert all(len(chunk.rows) >= size for chunk in chunks_made[:-1])
+    home = {line.line: number for number, chunk in enumerate(chunks_made) for line in chunk.rows}
     sound = [place for place, key in enumerate(keys) if key != "broken"]
     for line, following in pairwise(sound):
         assert home[line] == home[following] or keys[line] is None or keys[line] != keys[following]
@@ -159,12 +159,12 @@ def test_separated_reasoning_is_put_back_into_its_tags(tmp_path):
     split = row("<answer>\n5\n</answer>", reasoning_content="2+3=5")
     cut_off = row(None, reasoning_content="2+3", finish_reason="length")
     rows, _ = scored(task, [split, cut_off, row("<answer>\n5\n</answer>")])
-    whole = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
-    assert (rows[0]["text"], rows[0]["reasoning_content"], rows[0]["total"]) == (whole, "2+3=5", 1.0)
+    full_text = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
+    assert (rows[0]["text"], rows[0]["reasoning_content"], rows[0]["total"]) == (full_text, "2+3=5", 1.0)
     assert (rows[1]["text"], rows[1]["finish_reason"], rows[1]["total"]) == ("<think>\n2+3", "length", 0.0)
     assert "reasoning_content" not in rows[2]
     again, _ = scored(task, [{"answer": "5", "completion": rows[0]["text"], "reasoning_content": "2+3=5"}])
-    assert again[0]["text"] == whole, "reasoning that is in the text already is not repeated"
+    assert again[0]["text"] == full_text, "reasoning that is in the text already is not repeated"
     plain = make_task({**VOTES, "format": {"reasoning": None}}, "plain.yaml", tmp_path)
     assert scored(plain, [split])[0][0]["text"] == "<answer>\n5\n</answer>"
 
@@ -230,10 +230,10 @@ def test_only_the_rows_that_kill_the_process_become_rejects(task):
 def test_summaries_merge_and_round_trip_through_json(task):
     rows = [row("2+3=5\n#### 5", y=True), row("#### 6", y=True), "{broken", row("#### 5", y=False)]
     job = Job(task, ("file",), (RowReader(task, Fields(label=("y",))),))
-    pieces, whole = ScoreSummary(), job(Chunk(0, lines(rows))).summary
+    pieces, at_once = ScoreSummary(), job(Chunk(0, lines(rows))).summary
     for line in lines(rows):
         pieces.merge(job(Chunk(0, (line,))).summary)
-    for summary in (pieces, whole):
+    for summary in (pieces, at_once):
         summary.scoring_seconds = summary.seconds = 0.0
-    assert pieces == whole == ScoreSummary.from_dict(json.loads(json.dumps(whole.to_dict())))
-    assert dict(whole.disagreements) == {(True, False): 1, (False, True): 1}
+    assert pieces == at_once == ScoreSummary.from_dict(json.loads(json.dumps(at_once.to_dict())))
+    assert dict(at_once.disagreements) == {(True, False): 1, (False, True): 1}

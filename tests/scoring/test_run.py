@@ -72,7 +72,7 @@ def task(tmp_path):
 
 
 @pytest.fixture
-def own(tmp_path):
+def verifier_file(tmp_path):
     """A file with a verifier, and a task that uses it."""
     path = tmp_path / "test_run_verifier.py"
     path.write_text(OWN)
@@ -130,20 +130,20 @@ def test_parquet_holds_what_jsonl_does(task, tmp_path):
     jsonl, parquet = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
     jsonl.write_bytes(job(Chunk(0, tuple(lines))).lines)
     write_parquet(task, jsonl, parquet)
-    expected, actual = list(read_scores(jsonl)), [present(row) for row in read_scores(parquet)]
+    expected, actual = list(read_scores(jsonl)), [without_nulls(row) for row in read_scores(parquet)]
     assert expected[0]["text"] == strange
     expected[0]["text"] = strange.replace("\ud800", "\ufffd")
     expected[0]["prompt"] = json.dumps(expected[0]["prompt"])  # texts and chats in one column
-    assert actual == [present(row) for row in expected]
+    assert actual == [without_nulls(row) for row in expected]
     assert actual[0]["parts"]["both"]["parts"]["tag_count"]["value"] == 0.0
     assert [step["value"] for step in actual[0]["steps"]] == [1.0]
 
 
-def present(value):
-    """A row without what is null."""
+def without_nulls(value):
+    """The value without null entries."""
     if isinstance(value, dict):
-        return {key: present(each) for key, each in value.items() if each is not None}
-    return [present(each) for each in value] if isinstance(value, list) else value
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def test_chats_stay_chats_in_parquet(task, tmp_path):
@@ -209,8 +209,8 @@ def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, file
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_process_that_dies_costs_only_the_row_that_killed_it(own, tmp_path):
-    load_file(own)
+def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tmp_path):
+    load_file(verifier_file)
     data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
     inputs = rows(70)
     inputs[3]["completion"], inputs[66]["completion"] = "leave", "crash"
@@ -224,13 +224,23 @@ def test_a_process_that_dies_costs_only_the_row_that_killed_it(own, tmp_path):
     ]
 
 
-def test_a_killed_run_resumes_without_losing_or_repeating_rows(own, tmp_path):
+def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tmp_path):
     write(tmp_path / "rows.jsonl", [*rows(600), "{broken", *rows(600, group="g")])
     task = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
     (tmp_path / "sums.yaml").write_text(json.dumps(task))
 
     def start(out):
-        command = ["score", "sums.yaml", "rows.jsonl", "--verifiers", own.name, "--out", out, "--workers", "2"]
+        command = [
+            "score",
+            "sums.yaml",
+            "rows.jsonl",
+            "--verifiers",
+            verifier_file.name,
+            "--out",
+            out,
+            "--workers",
+            "2",
+        ]
         return subprocess.Popen(
             [sys.executable, "-m", "grpo_env", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
         )
@@ -276,5 +286,5 @@ def test_the_size_of_a_file_is_known_before_it_is_read(task, tmp_path):
     frame.to_csv(files[4], index=False)
     sizes = [InputFile(file, task, Fields()).size for file in files]
     assert sizes[0] == len(content)
-    assert sizes[1:3] == pytest.approx([len(content)] * 2, rel=0.1)  # more than is looked at to tell
+    assert sizes[1:3] == pytest.approx([len(content)] * 2, rel=0.1)  # more than is read to detect the format
     assert sizes[3:] == [100, None]

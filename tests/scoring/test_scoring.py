@@ -44,7 +44,7 @@ def test_one_completion_and_a_group(task):
 @verifier("test_sees")
 @dataclass(frozen=True)
 class Sees(Verifier):
-    """Puts what it was called with into its explanation."""
+    """Reports its inputs in the explanation."""
 
     needs_prompt = True
 
@@ -62,22 +62,22 @@ class Sees(Verifier):
 
 
 @pytest.fixture
-def seeing(tmp_path):
+def spy_task(tmp_path):
     data = {**SUMS, "verifiers": {"both": {"use": "any_of", "of": {"test_sees": {}}}}, "metric": "both"}
     return make_task(data, "sums.yaml", tmp_path)
 
 
-def seen(task, row):
+def inputs_seen(task, row):
     result = score_one_row(task, {"answer": "5", **row})
     return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
 
 
-def test_finish_reason_and_num_tokens_are_read_for_each_completion(seeing):
+def test_finish_reason_and_num_tokens_are_read_for_each_completion(spy_task):
     row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
-    assert seen(seeing, row) == [("p", "length", 3), ("p", "unknown", 1)]
-    assert seen(seeing, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
-    assert "num_tokens: 1 values for 2 completions" in seen(seeing, {**row, "num_tokens": [1]})
-    assert "num_tokens must be a count of tokens, found -1" in seen(seeing, {**row, "num_tokens": [1, -1]})
+    assert inputs_seen(spy_task, row) == [("p", "length", 3), ("p", "unknown", 1)]
+    assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
+    assert "num_tokens: 1 values for 2 completions" in inputs_seen(spy_task, {**row, "num_tokens": [1]})
+    assert "num_tokens must be a count of tokens, found -1" in inputs_seen(spy_task, {**row, "num_tokens": [1, -1]})
 
 
 @pytest.mark.parametrize("text", ["9\n</think>\n<answer>5</answer>", "<think>9\n</think>\n<answer>5</answer>"])
@@ -87,19 +87,19 @@ def test_the_prefill_counts_once_whether_or_not_the_text_repeats_it(tmp_path, te
     assert score_one_row(task, {"answer": "5", "completion": text}).scores[0].value == 1.0
 
 
-def test_token_ids_are_read_for_each_completion(seeing):
+def test_token_ids_are_read_for_each_completion(spy_task):
     row = {"prompt": "p", "completions": ["a", "b"]}
-    assert seen(seeing, {**row, "token_ids": [[5, 6, 7], [8]]}) == [("p", "unknown", 3), ("p", "unknown", 1)]
-    assert seen(seeing, {"prompt": "p", "completion": "a", "token_ids": [5, 6]}) == [("p", "unknown", 2)]
-    assert "for each of the 2 completions" in seen(seeing, {**row, "token_ids": [5, 6, 7]})
-    assert "lists of whole numbers" in seen(seeing, {**row, "token_ids": [5, 6]})
+    assert inputs_seen(spy_task, {**row, "token_ids": [[5, 6, 7], [8]]}) == [("p", "unknown", 3), ("p", "unknown", 1)]
+    assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "token_ids": [5, 6]}) == [("p", "unknown", 2)]
+    assert "for each of the 2 completions" in inputs_seen(spy_task, {**row, "token_ids": [5, 6, 7]})
+    assert "lists of whole numbers" in inputs_seen(spy_task, {**row, "token_ids": [5, 6]})
 
 
-def test_a_verifier_that_needs_the_prompt_gets_the_rows_own_or_the_tasks(seeing):
+def test_a_verifier_gets_the_prompt_of_the_row_or_else_that_of_the_task(spy_task):
     chat = [{"role": "user", "content": "2+3?"}]
-    assert seen(seeing, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)
-    assert seen(seeing, {"question": "2+3?", "completion": "a"})[0][0] == (("user", "2+3?"),)
-    assert "no column 'prompt', and the task's template" in seen(seeing, {"completion": "a"})
+    assert inputs_seen(spy_task, {"prompt": chat, "question": "no", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert inputs_seen(spy_task, {"question": "2+3?", "completion": "a"})[0][0] == (("user", "2+3?"),)
+    assert "no column 'prompt', and the task's template" in inputs_seen(spy_task, {"completion": "a"})
 
 
 def test_fields_are_mapped_by_column_path_and_template(task):

@@ -23,16 +23,16 @@ RIGHT = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
 
 
 def changed(key, value):
-    """GOOD with one dotted key set (or removed, for ``...``)."""
+    """GOOD with a dotted key set (or removed, for ``...``)."""
     data = json.loads(json.dumps(GOOD))
     *path, last = key.split(".")
-    here = data
+    section = data
     for step in path:
-        here = here.setdefault(step, {})
+        section = section.setdefault(step, {})
     if value is ...:
-        del here[last]
+        del section[last]
     else:
-        here[last] = value
+        section[last] = value
     return data
 
 
@@ -122,16 +122,16 @@ def test_fractions_of_one_file_are_disjoint_and_complete_and_ignore_the_order(fo
     rows = [{"question": str(n), "result": n} for n in range(400)]
     data = changed("dataset.path", "all.jsonl")
     data["dataset"]["split"] = {"train": 0.75, "eval": 0.25}
-    seen = []
+    answers = []
     for order in (rows, rows[::-1]):
         (folder / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in order))
         task = make_task(data, "x.yaml", folder)
-        seen.append([{example.answer for example in task.examples(split)} for split in ("train", "eval")])
-    assert seen[0] == seen[1]
-    train, held_out = seen[0]
-    assert not train & held_out
-    assert len(train | held_out) == 400
-    assert 70 <= len(held_out) <= 130
+        answers.append([{example.answer for example in task.examples(split)} for split in ("train", "eval")])
+    assert answers[0] == answers[1]
+    train_answers, eval_answers = answers[0]
+    assert not train_answers & eval_answers
+    assert len(train_answers | eval_answers) == 400
+    assert 70 <= len(eval_answers) <= 130
 
 
 def test_a_path_override_replaces_the_source_and_starts_from_the_current_folder(folder, monkeypatch):
@@ -284,10 +284,10 @@ def test_the_command_line_name_of_a_task_finds_its_file(file, monkeypatch):
     monkeypatch.setenv("GRPO_ENV_TASKS", str(file.parent))
     assert load_task("sums").command_line_name == "sums"
     (file.parent / "gsm8k.yaml").write_text(file.read_text().replace("task: sums", "task: gsm8k"))
-    own = load_task(file.parent / "gsm8k.yaml")
-    assert (own.name, own.command_line_name) == ("gsm8k", own.source)
+    task = load_task(file.parent / "gsm8k.yaml")
+    assert (task.name, task.command_line_name) == ("gsm8k", task.source)
     monkeypatch.setenv("GRPO_ENV_TASKS", "/no/such/folder")
-    assert own.command_line_name == own.source
+    assert task.command_line_name == task.source
 
 
 def test_overrides_of_unknown_keys_are_errors(file):
