@@ -65,8 +65,9 @@ class Example:
 class Completion:
     """A model's response to an example.
 
-    ``finish`` is ``stop`` if the model ended the text itself and ``length`` if it was truncated. ``prefill`` precedes
-    ``text`` in the model's turn but was not written by the model. ``token_ids`` are the sampled tokens.
+    ``finish`` is ``stop`` if the model ended the text itself, ``length`` if it was truncated, else ``unknown``.
+    ``prefill`` precedes ``text`` in the model's turn but was not written by the model. ``token_ids`` are the sampled
+    tokens.
     """
 
     text: str

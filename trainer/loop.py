@@ -60,7 +60,7 @@ def resume(run_dir: str | Path) -> Result:
 
 
 def learn(run: Run, start: int) -> Result:
-    """The training loop. ``done`` counts complete updates, so that a checkpoint is always of the end of a step."""
+    """The training loop. ``done`` counts complete updates: a checkpoint is always taken at the end of a step."""
     policy, config, done = run.policy, run.config, start
     start_recording(run, start)
     try:

@@ -51,7 +51,7 @@ class Accuracy(Verifier):
     rel_tol: float | None = None
     """Numbers are equal if they differ by at most this fraction of the larger one (0 to 1); formulas stay exact."""
     decimals: int | None = None
-    """Numbers are equal if they are when both are rounded to so many decimals (0 to 100), ties in either direction."""
+    """Numbers are equal if both round to the same value at this many decimals (0 to 100), ties in either direction."""
     percent: bool = False
     """Whether 50% also equals 0.5. It always equals 50: the sign may be left out."""
     ignore_case: bool = True

@@ -122,9 +122,9 @@ def _new_folder(path: Path | None, task: str) -> Path:
             folder.mkdir(parents=True)
         except FileExistsError:
             if path is not None:
-                raise UsageError(
-                    f"{path} exists already; choose another folder, or resume it: grpo_env train --resume {path}"
-                ) from None
+                unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
+                resume = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
+                raise UsageError(f"{path} already exists; choose another folder{resume}") from None
             continue
         except OSError as error:
             raise UsageError(f"{folder}: the run folder cannot be created ({error.strerror})") from error

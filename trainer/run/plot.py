@@ -40,7 +40,7 @@ def plot_runs(folders: Sequence[Path], output: Path, console: Console) -> None:
     signature = f"grpo_env plot {hashlib.sha256(repr(paths).encode()).hexdigest()}"
     if output.exists() and not (output.is_file() and signature.encode() in output.read_bytes()):
         raise UsageError(
-            f"{output}: exists already and is not a picture of these runs; give another name with --output"
+            f"{output}: already exists and is not a picture of these runs; give another name with --output"
         )
     groups, other_differences = group_runs([RecordedRun.read(folder) for folder in folders])
     if len(groups) > len(COLORS):

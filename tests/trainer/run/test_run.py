@@ -117,7 +117,7 @@ def test_default_names_count_up(make_task, tmp_path: Path, monkeypatch: pytest.M
 def test_an_existing_folder_is_not_overwritten(make_task, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").write_text("x")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         train(make_task(), run_dir=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
 
