@@ -105,7 +105,7 @@ class TestTeachers:
         assert digitwise(left, sign, right) == result
 
     def test_the_careless_teacher_slips_on_carries_and_borrows_only(self):
-        rng, slips, chances = random.Random(0), 0, 0
+        rng, slips, steps_seen = random.Random(0), 0, 0
         for row in problems("train", 2000, 0):
             text = careless_teacher(row, rng)
             equations = re.findall(r"(\d+)([-+])(\d+)=(\d+)", text)
@@ -114,10 +114,10 @@ class TestTeachers:
                 true = int(left) + int(right) if sign == "+" else int(left) - int(right)
                 assert int(result) in (true, digitwise(int(left), sign, int(right)))
                 if 0 <= true != digitwise(int(left), sign, int(right)):
-                    chances += 1
+                    steps_seen += 1
                     slips += int(result) != true
-        assert chances > 1000
-        assert slips / chances == pytest.approx(0.75, abs=0.04)
+        assert steps_seen > 1000
+        assert slips / steps_seen == pytest.approx(0.75, abs=0.04)
 
     def test_four_answers_in_ten_break_the_format(self):
         rng = random.Random(0)
