@@ -23,7 +23,7 @@ KINDS = (".jsonl", ".json", ".csv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
 LONGEST = 1 << 26  # bytes in a line: far above any completion, and one line must fit into memory
 _BLOCK = 1 << 20
-SURROGATE = re.compile("[\ud800-\udfff]")  # model text can contain it, UTF-8 cannot
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .-]*"?)+\r?\n')
 
 
@@ -78,6 +78,14 @@ def parse(line: Line | Record) -> Record:
     if not isinstance(row, dict):
         return Record(number, None, f"expected a JSON object, found {type(row).__name__}")
     return Record(number, row)
+
+
+def replace_surrogates(text: str) -> str:
+    """The text with U+FFFD for each lone surrogate, which models can write but UTF-8 cannot encode.
+
+    A surrogate is one character as well, so positions in the text stay right.
+    """
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _short(error: Exception) -> str:
@@ -173,7 +181,7 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
         except csv.Error as error:
             problem = f"not valid CSV ({error})"
         problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
-        if not problem and any(map(SURROGATE.search, row)):
+        if not problem and any(map(_SURROGATE.search, row)):
             problem = "not valid UTF-8"
         if not header:
             if problem or len(set(row)) < len(row):

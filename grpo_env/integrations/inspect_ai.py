@@ -21,7 +21,7 @@ from inspect_ai.solver import TaskState, generate
 
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.reader import SURROGATE
+from grpo_env.files.reader import replace_surrogates
 from grpo_env.formats.packed_example import COLUMN, Unpacker, pack
 from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task, load_task
@@ -125,4 +125,4 @@ def _score(total: Score, part: str) -> InspectScore:
 
 def _valid(text: str | None) -> str | None:
     """The text without lone surrogates, which Inspect's UTF-8 logs cannot contain."""
-    return None if text is None else SURROGATE.sub("\ufffd", text)
+    return None if text is None else replace_surrogates(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import SURROGATE, read_records
+from grpo_env.files.reader import read_records
 
 ScoreRow = Mapping[str, Any]  # the keys are in docs/scoring.md
 
@@ -57,8 +57,3 @@ def prompt_of(row: ScoreRow) -> str | list[dict[str, str]] | None:
     if isinstance(prompt, list):
         return [{"role": message["role"], "content": message["content"]} for message in prompt]
     return prompt
-
-
-def replace_surrogates(text: str) -> str:
-    """The text with U+FFFD for lone surrogates, which models can write but Parquet and tokenizers reject."""
-    return SURROGATE.sub("\ufffd", text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.files.parquet_writer import parquet_writer
-from grpo_env.files.reader import SURROGATE
+from grpo_env.files.reader import replace_surrogates
 from grpo_env.taskfile.task import Task
 
 from .score_row import arrow_schema
@@ -41,9 +41,8 @@ def _row(line: bytes, text_prompts: bool) -> dict[str, Any]:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The value with each lone surrogate replaced by one character, so that positions in a text stay right."""
     if isinstance(value, str):
-        return SURROGATE.sub("\ufffd", value)
+        return replace_surrogates(value)
     if isinstance(value, list):
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -9,8 +9,9 @@ from pathlib import PurePath
 from typing import Any
 
 from grpo_env.errors import UsageError
+from grpo_env.files.reader import replace_surrogates
 
-from ..rows import ScoreRow, location, replace_surrogates
+from ..rows import ScoreRow, location
 
 LOOK_AHEAD = 1000  # rows searched for the next match: bounds memory
 

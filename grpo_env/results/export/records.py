@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.errors import UsageError
+from grpo_env.files.reader import replace_surrogates
 
 from ..parts import TOTAL, full_name, named_scores, part_score
-from ..rows import ScoreRow, group_of, location, metric_of, replace_surrogates
+from ..rows import ScoreRow, group_of, location, metric_of
 from .kinds import Kind, LeftOut
 
 

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 
 from grpo_env.equality import equal
 from grpo_env.errors import UsageError
+from grpo_env.files.reader import replace_surrogates
 from grpo_env.files.writer import Column
 
 from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total
-from ..rows import ScoreRow, location, metric_of, prompt_of, replace_surrogates
+from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
 
 FULL_CREDIT = 1.0
