@@ -1,0 +1,77 @@
+"""JSON by value: a strict, bounded parser and equality of what it reads. Numbers are exact decimals."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import NoReturn
+
+MAX_LENGTH = 100_000  # characters
+MAX_DEPTH = 100  # arrays and objects inside of each other
+
+Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
+
+
+class JsonError(ValueError):
+    """The text is not JSON, or is larger or deeper than what is read."""
+
+
+def parse_json(text: str) -> Json:
+    """The value of a JSON text. Raises ``JsonError``: also for duplicate keys, NaN, Infinity and what exceeds a bound.
+
+    A number is a ``Decimal``, whose equality is exact and fast for every exponent: 1e999999999 is never written out.
+    """
+    if len(text) > MAX_LENGTH:
+        raise JsonError(f"JSON of {len(text):,} characters; at most {MAX_LENGTH:,}")
+    try:
+        value: Json = json.loads(
+            text, parse_int=_number, parse_float=_number, parse_constant=_refuse, object_pairs_hook=_object
+        )
+    except RecursionError:
+        raise JsonError(f"JSON nested deeper than {MAX_DEPTH}") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+    if _is_deeper(value, MAX_DEPTH):
+        raise JsonError(f"JSON nested deeper than {MAX_DEPTH}")
+    return value
+
+
+def equal_json(a: Json, b: Json) -> bool:
+    """Whether two values are equal: objects in any order, arrays in theirs, 1 = 1.0; true is not 1, "1" is not 1."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(equal_json(value, b[key]) for key, value in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(equal_json, a, b))
+    return a == b
+
+
+def _number(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise JsonError(f"the exponent of the number {text[:40]} is too large") from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise JsonError(f"{name} is not JSON")
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise JsonError("an object has the same key twice")
+    return value
+
+
+def _is_deeper(value: Json, depth: int) -> bool:
+    """Whether a value has more than ``depth`` arrays and objects inside of each other."""
+    level = [value]
+    for _ in range(depth):
+        level = [child for parent in level for child in _children(parent)]
+    return any(isinstance(value, dict | list) for value in level)
+
+
+def _children(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
