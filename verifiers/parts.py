@@ -6,6 +6,7 @@ Parts score whole groups. Behind a gate, a part sees only the completions that p
 from __future__ import annotations
 
 from abc import abstractmethod
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -176,8 +177,10 @@ def clip(score: Score, bounds: tuple[float, float]) -> Score:
 
 
 def check_bounds(where: str, bounds: tuple[float, float]) -> None:
-    """Raise ``UsageError`` unless low is at most high."""
+    """Raise ``UsageError`` unless low is at most high; either may be infinite."""
     low, high = bounds
+    if math.isnan(low) or math.isnan(high):
+        raise UsageError(f"{where}: nan is not a bound")
     if low > high:
         raise UsageError(f"{where}: low {low:g} is above high {high:g}")
 

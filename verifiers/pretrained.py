@@ -159,10 +159,11 @@ def _load(name: str, head: Head, revision: str | None, device: str, dtype: Dtype
     place = _device(device)
     precision = dtype if dtype != "auto" or place.type != "cpu" else "float32"
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name, revision=revision)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
         model, report = getattr(transformers, _CLASSES[head]).from_pretrained(
             name,
             revision=revision,
+            trust_remote_code=False,
             dtype="auto" if precision == "auto" else getattr(torch, precision),
             output_loading_info=True,
         )

@@ -117,8 +117,12 @@ def _tokenizer(model: str) -> tuple[Any, int | None]:
 
     source = str(BUNDLED) if model == "bundled" else model
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, model_max_length=10**9)  # or it warns about long prompts
-        config = AutoConfig.from_pretrained(source)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source,
+            model_max_length=10**9,  # or it warns about long prompts
+            trust_remote_code=False,
+        )
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
     except (OSError, ValueError) as problem:
         reason = next(iter(str(problem).splitlines()), type(problem).__name__)
         raise UsageError(f"--model {model}: cannot be loaded: {reason}") from problem

@@ -57,9 +57,8 @@ def task_keys(overrides: list[str] | None) -> dict[str, Any]:
 
 def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split ``KEY=VALUE`` arguments into task keys and training settings. Values are YAML or start with a template."""
-    import yaml
-
     from grpo_env.taskfile.schema import SECTIONS
+    from grpo_env.taskfile.yaml_file import parse_yaml
 
     keys: dict[str, Any] = {}
     settings: dict[str, Any] = {}
@@ -67,11 +66,8 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
         key, equals, text = override.partition("=")
         if not equals or not key:
             raise UsageError(f"{override!r}: expected KEY=VALUE, e.g. steps=20")
-        try:
-            # To YAML, {{ x }} is a mapping with a mapping as its key, which is an error.
-            value = text if text.startswith(("{{", "{%")) else yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UsageError(f"{override!r}: the value is not valid YAML") from error
+        # To YAML, {{ x }} is a mapping with a mapping as its key, which is an error.
+        value = text if text.startswith(("{{", "{%")) else parse_yaml(text, key)
         (keys if key.split(".")[0] in SECTIONS and key != "train" else settings)[key] = value
     return keys, settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from grpo_env.core import Format
 
@@ -88,9 +88,9 @@ class PromptSpec(Section):
 class LinearSpec(Section):
     """A weight that changes from one value to another over the first ``steps`` training steps, then stays constant."""
 
-    start: float = Field(alias="from")
+    start: FiniteFloat = Field(alias="from")
     """The weight at the first step."""
-    end: float = Field(alias="to")
+    end: FiniteFloat = Field(alias="to")
     """The weight from ``steps`` on."""
     steps: int = Field(gt=0)
     """The number of training steps from the first to the last value."""
@@ -118,15 +118,15 @@ class VerifierSpec(BaseModel):
 
     use: str | None = None
     """The verifier's name; by default the name of the entry."""
-    weight: float | ScheduleSpec | None = None
+    weight: FiniteFloat | ScheduleSpec | None = None
     """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given."""
-    process: float | ScheduleSpec = 0.0
+    process: FiniteFloat | ScheduleSpec = 0.0
     """The weight of its steps in process supervision; a part without steps counts as one final step."""
     when: str | None = None
     """The name of another part: this one only counts if that one is above 0."""
     clip: tuple[float, float] | None = None
     """Bounds ``[low, high]`` of the part's value."""
-    statuses: dict[str, float] = {}
+    statuses: dict[str, FiniteFloat] = {}
     """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite (``any_of``, ``all_of``, ``weighted_sum``, ``clip``)."""

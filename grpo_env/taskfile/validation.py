@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
@@ -45,6 +46,8 @@ def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str,
             values[key] = TypeAdapter(hints[key]).validate_python(value)
         except ValidationError as error:
             raise _usage_error(error, value, hints[key], source, [*at, key]) from error
+        if isinstance(value, float) and math.isnan(value):
+            raise UsageError(f"{where}: nan is not a value")
     for key, field in known.items():
         if key not in values and field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"{source}: {'.'.join([*at, key])}: this key is required")

@@ -10,8 +10,19 @@ import yaml
 from grpo_env.errors import UsageError
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """Rejects duplicate keys, of which PyYAML silently keeps the last."""
+class _StrictLoader(yaml.SafeLoader):
+    """Rejects duplicate keys, of which PyYAML silently keeps the last, and names the line of a value it cannot read."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+        except UsageError:
+            raise
+        except ValueError as error:  # an integer of more than 4,300 digits, a date such as 2024-13-01
+            line = node.start_mark.line + 1
+            raise UsageError(
+                f"{self.name}, line {line}: not valid YAML: {str(error).partition(';')[0]}; put text in quotes"
+            ) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -33,15 +44,23 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not valid UTF-8 (byte {error.start})") from error
-    loader = _UniqueKeyLoader(text)
-    loader.name = str(path)
-    try:
-        data = loader.get_single_data()
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"{path}{line}: not valid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not valid YAML: {error}") from error
+    data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise UsageError(f"{path}: expected a mapping of keys to values, found {type(data).__name__}")
     return data
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value of a YAML text. Raises ``UsageError`` with ``name`` and the line."""
+    try:
+        loader = _StrictLoader(text)
+        loader.name = name
+        return loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageError(f"{name}{line}: not valid YAML: {error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{name}, line {line}: not valid YAML: the character U+{error.character:04X}") from error
+    except RecursionError as error:
+        raise UsageError(f"{name}: not valid YAML: nested too deeply") from error

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from unittest import mock
@@ -12,6 +13,7 @@ import pytest
 
 from grpo_env.cli.app import main
 from grpo_env.cli.options import split_overrides
+from grpo_env.trainer.engine.bundled import BUNDLED
 
 SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
 ROWS = [
@@ -89,6 +91,25 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
     assert f"{file}, line 3: not valid JSON" in done.stderr
     assert f"{file}, line 4: " in done.stderr
     assert "2 rows could not be scored" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["eval", "check"])
+def test_code_in_a_models_folder_never_runs(tmp_path, command):
+    folder = shutil.copytree(BUNDLED, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    classes = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "own", "auto_map": classes}))
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "grpo_env", command, "arithmetic", "--model", str(folder)],
+        input="y\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "contains custom code" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,17 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
         ("verifiers.accuracy.wieght", 1, "verifiers.accuracy.wieght: unknown key; did you mean 'weight'?"),
         ("verifiers.accuracy.weight", "much", "verifiers.accuracy.weight: "),
+        ("verifiers.accuracy.weight", float("nan"), "verifiers.accuracy.weight: Input should be a finite number"),
+        ("verifiers.accuracy.weight", float("inf"), "verifiers.accuracy.weight: Input should be a finite number"),
+        (
+            "verifiers.accuracy.weight",
+            {"linear": {"from": 1, "to": float("inf"), "steps": 2}},
+            "weight.linear.to: Input should be a finite number",
+        ),
+        ("verifiers.accuracy.process", float("inf"), "process: Input should be a finite number"),
+        ("verifiers.accuracy.statuses", {"no_answer": float("nan")}, "statuses.no_answer: Input should be a finite"),
+        ("verifiers.accuracy.clip", [0, float("nan")], "clip: nan is not a bound"),
+        ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
         ("verifiers.accuracy.clip", [1, 0], "clip"),
@@ -249,6 +260,10 @@ def test_an_invalid_generator_is_named(folder, generator, line):
             "line 4: key 'accuracy' is given twice",
         ),
         ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
+        ("a: " + "[" * 5000, "nested too deeply"),
+        ("a: 1\nb: " + "1" * 5000, "line 2: not valid YAML: Exceeds the limit (4300 digits)"),
+        ("a: 1\nb: 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
+        ("a: 1\nb: \0", "line 2: not valid YAML: the character U+0000"),
     ],
 )
 def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):

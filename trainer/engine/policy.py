@@ -189,9 +189,10 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
     if is_adapter and find_spec("peft") is None:
         raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
     try:
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, trust_remote_code=False)
         has_tokenizer = not is_adapter or (source / "tokenizer_config.json").is_file()
-        tokenizer = AutoTokenizer.from_pretrained(source if has_tokenizer else model.name_or_path)
+        tokenizer_source = source if has_tokenizer else model.name_or_path
+        tokenizer = AutoTokenizer.from_pretrained(tokenizer_source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = str(error).strip().split("\n")[0]
         raise UsageError(f"model {str(name)!r} cannot be loaded ({reason}); give a hub id or a folder") from error
