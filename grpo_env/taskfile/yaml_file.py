@@ -15,7 +15,7 @@ class _StrictLoader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+            return super().construct_object(node, deep)
         except UsageError:
             raise
         except ValueError as error:  # an integer of more than 4,300 digits, a date such as 2024-13-01
@@ -60,7 +60,7 @@ def parse_yaml(text: str, name: str) -> Any:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{name}{line}: not valid YAML: {error.problem}") from error
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise UsageError(f"{name}, line {line}: not valid YAML: the character U+{error.character:04X}") from error
+        at = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{name}, line {at}: not valid YAML: the character U+{error.character:04X}") from error
     except RecursionError as error:
         raise UsageError(f"{name}: not valid YAML: nested too deeply") from error
