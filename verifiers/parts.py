@@ -5,8 +5,8 @@ Parts score whole groups. Behind a gate, a part sees only the completions that p
 
 from __future__ import annotations
 
-from abc import abstractmethod
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
