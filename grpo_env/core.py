@@ -95,7 +95,8 @@ class Score:
     """The result of a verifier. ``value`` is ``None`` exactly when the completion is *unscored* (see ``Status``).
 
     ``parts`` keep their unweighted values beside the ``weight`` (and, for step scores, the ``process`` weight) that
-    the total used, so it can be recomputed or reweighted without scoring again.
+    the total used, so it can be recomputed or reweighted without scoring again. ``kind`` is what the gold answer is:
+    a number, a date, a code.
     """
 
     value: float | None
@@ -105,6 +106,7 @@ class Score:
     process: float = 0.0
     answer: str | None = None
     gold: str | None = None
+    kind: str | None = None
     explanation: str = ""
     parts: tuple[Score, ...] = ()
     steps: tuple[StepScore, ...] = ()

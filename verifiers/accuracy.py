@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
@@ -14,12 +14,14 @@ from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.compare import Rules, Verdict, compare
-from .answers.extract import SOURCES, Source, answer_in, final_answer
+from .answers.dates import Date
+from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, unevaluated
 from .answers.intervals import INFINITIES
+from .answers.kinds import Kind, gold_answers, read_as, read_gold
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
-from .answers.parsed import Group, ParsedAnswer
+from .answers.parsed import Code, Group, JsonText, ParsedAnswer
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -60,6 +62,9 @@ class Accuracy(Verifier):
     """Whether 2+2, a sum, integral, limit or gcd is ``wrong`` or ``correct`` where the gold answer is its value."""
     golds: Golds = "one"
     """``any`` or ``all`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
+    kind: Kind | None = None
+    """What the gold answers are: ``number``, ``formula``, ``set`` (or interval), ``tuple``, ``words``, ``choice``,
+    ``date``, ``time``, ``code`` or ``json``. By default each gold answer decides."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     timeout: float = 1.0
@@ -89,7 +94,11 @@ class Accuracy(Verifier):
             raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds is not more than 0")
         if not self.sources or not set(self.sources) <= set(SOURCES) or len(set(self.sources)) < len(self.sources):
             raise UsageError(f"accuracy: sources: one or more of {', '.join(SOURCES)}, each once, not {self.sources!r}")
-        for name, value, known in (("unevaluated", self.unevaluated, Unevaluated), ("golds", self.golds, Golds)):
+        for name, value, known in (
+            ("unevaluated", self.unevaluated, Unevaluated),
+            ("golds", self.golds, Golds),
+            ("kind", self.kind or "number", Kind),
+        ):
             if value not in get_args(known):
                 raise UsageError(f"accuracy: {name}: {value!r} is not one of {', '.join(get_args(known))}")
 
@@ -117,16 +126,16 @@ class Accuracy(Verifier):
             except DeadlineError:
                 status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
         answer = " | ".join(final.answers[:MAX_ANSWERS])[:MAX_SHOWN] if final.answers else None
-        gold = " | ".join([gold.text for gold in golds])[:MAX_SHOWN]
-        return Score(value, status, answer=answer, gold=gold, explanation=why)
+        gold = " | ".join([gold.answer.text for gold in golds])[:MAX_SHOWN]
+        return Score(value, status, answer=answer, gold=gold, kind=golds[0].kind, explanation=why)
 
     def problem(self, example: Example) -> str | None:
         return self._golds(example)[1] or None
 
-    def _golds(self, example: Example) -> tuple[tuple[ParsedAnswer, ...], str]:
-        return _parse_golds(example.answer, self.golds, max(self.timeout, GOLD_TIMEOUT))
+    def _golds(self, example: Example) -> tuple[tuple[Gold, ...], str]:
+        return _parse_golds(example.answer, self.golds, self.kind, max(self.timeout, GOLD_TIMEOUT))
 
-    def _verdict(self, golds: Sequence[ParsedAnswer], answers: Sequence[str], rules: Rules) -> Verdict:
+    def _verdict(self, golds: Sequence[Gold], answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict by the first gold answer that accepts the answers, or by the last one."""
         if len(golds) == 1:
             return self._verdict_by(golds[0], answers, rules)
@@ -143,7 +152,7 @@ class Accuracy(Verifier):
         assert verdict is not None
         return verdict
 
-    def _verdict_by(self, gold: ParsedAnswer, answers: Sequence[str], rules: Rules) -> Verdict:
+    def _verdict_by(self, gold: Gold, answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict by one gold answer. Several answers have to be equal to it each, or together as a group."""
         if len(answers) == 1:
             return self._compare(gold, answers[0], rules)
@@ -155,15 +164,17 @@ class Accuracy(Verifier):
         if all(verdict.correct for verdict in verdicts):
             return verdicts[0]
         joined = ", ".join(answers)
-        if isinstance(gold.content, Group) and isinstance(parse(joined).content, Group):
+        if isinstance(gold.answer.content, Group) and isinstance(parse(joined).content, Group):
             verdict = self._compare(gold, joined, rules)
             if verdict.correct:
                 return verdict
         return Verdict(False, "several different answers")
 
-    def _compare(self, gold: ParsedAnswer, text: str, rules: Rules) -> Verdict:
+    def _compare(self, by: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
-        answer = parse(text)
+        gold, answer = by.answer, read_as(by.kind, text, self.kind is not None)
+        if isinstance(gold.content, Code | Date | JsonText):
+            return compare(gold, answer, rules)
         if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):
             answer = parse_list(text)
         try:
@@ -181,8 +192,15 @@ class Accuracy(Verifier):
         return Verdict(False, reason) if reason else verdict
 
 
+class Gold(NamedTuple):
+    """A gold answer and its kind."""
+
+    answer: ParsedAnswer
+    kind: Kind
+
+
 @lru_cache(maxsize=16384)
-def _parse_golds(text: str | None, golds: Golds, timeout: float) -> tuple[tuple[ParsedAnswer, ...], str]:
+def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: float) -> tuple[tuple[Gold, ...], str]:
     """The gold answers to compare with, or none and the reason."""
     if text is None or not text.strip():
         return (), "the gold answer is missing"
@@ -192,11 +210,11 @@ def _parse_golds(text: str | None, golds: Golds, timeout: float) -> tuple[tuple[
     answers = []
     for gold in texts:
         try:
-            answers.append(_parse_gold(gold, timeout))
+            answers.append(_parse_gold(gold, kind, timeout))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
     if golds == "all" and len(answers) > 1:
-        answers = [as_set(tuple(answers))]
+        answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
     return tuple(answers), ""
 
 
@@ -208,18 +226,16 @@ def _json_list(text: str) -> list[str]:
     return items if isinstance(items, list) and all(isinstance(item, str) and item.strip() for item in items) else []
 
 
-def _parse_gold(text: str, timeout: float) -> ParsedAnswer:
+def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
     """The gold answer in a data set's text, which may be a solution. Raises ``ValueError`` with what is wrong."""
-    if "####" in text:
-        text = text.rpartition("####")[2]
-    answers = [parse(answer) for answer in answer_in(text).answers]
+    answers = gold_answers(text)
     if not answers:
         raise ValueError("it is empty")
-    gold = answers[0]
+    gold, gold_kind = read_gold(answers[0], kind)
     rules = Rules(time=TimeLimit(timeout))
-    if not all(compare(gold, other, rules).correct for other in answers[1:]):
+    if not all(compare(gold, read_as(gold_kind, other, kind is not None), rules).correct for other in answers[1:]):
         raise ValueError(f"{len(answers)} different answers")
     for formula in gold.formulas():
         if formula.text not in INFINITIES and (problem := formula_problem(formula.text, timeout)):
             raise ValueError(problem)
-    return gold
+    return Gold(gold, gold_kind)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from .brackets import split
 from .number import Number
-from .parsed import Clock, Content, Formula, Group, ParsedAnswer
+from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
+
+MAX_LENGTH = 40
 
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
+_ZONE = re.compile(
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|noon|midnight)(?:\s?o'clock)?"
+    r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
+    re.IGNORECASE,
+)
+_NAMES = {"noon": "12 pm", "midnight": "12 am"}
 _QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 
@@ -29,6 +38,20 @@ def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
         hour = hour % 12 + 12 * (half == "p")
     sure = bool(half) or not 1 <= hour <= 12
     return Clock(3600 * (hour % 24) + 60 * minute + second, sure, None if half else read_ratio(text, parse))
+
+
+def read_time(text: str) -> Clock | None:
+    """The time of day that a text in any case is, with its time zone; never a ratio."""
+    zone = _ZONE.fullmatch(text[:MAX_LENGTH]) if len(text) <= MAX_LENGTH else None
+    if zone is None:
+        return None
+    plain = _NAMES.get(zone["time"].lower(), zone["time"])
+    clock = read_clock(plain, _no_ratio)
+    return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper())
+
+
+def _no_ratio(text: str) -> ParsedAnswer:
+    return ParsedAnswer(text, Words(text))
 
 
 def read_ratio(text: str, parse: Callable[[str], ParsedAnswer]) -> Content | None:

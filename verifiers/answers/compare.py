@@ -11,6 +11,8 @@ What counts as equal:
     real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
     ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` must equal the gold
+    dates          the same day, however written; ``12/6/2020`` only in this order of its numbers
+    codes          ``192.168.0.1``, ``3-1``, ``H2O``, ``007``: as text, see ``codes``; JSON by value
     times, ratios  ``3:30 pm`` and ``15:30``, not ``3:30``; ``2:3``, ``4:6`` and ``2/3``
     words          outer punctuation ignored, upper and lower case as well; a choice letter may stand before its text
     formulas       equal values for all values of their variables; equations up to a constant factor
@@ -27,10 +29,13 @@ from math import floor
 from typing import Literal, TypeAlias, TypeGuard
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
+from .codes import plain, same_code
+from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
+from .json_value import JsonError, answered_json, equal_json
 from .normal import squeezed
 from .number import Number, OverLimitError
-from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
+from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
 from .units import same_unit, split_unit
 from .wording import same_words
 
@@ -50,11 +55,17 @@ Reason: TypeAlias = Literal[
     "the same words",
     "the same choice",
     "the same elements",
+    "the same date",
+    "the same code",
+    "the same JSON value",
     "equal by algebra",
     # wrong
     "a different number",
     "a different unit",
     "a different time",
+    "a different date",
+    "a different code",
+    "a different JSON value",
     "different words",
     "words where mathematics was expected",
     "mathematics where words were expected",
@@ -133,6 +144,10 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """The verdict where not both are numbers, by the first of these kinds that one of them is."""
     one, other = gold.content, answer.content
+    if isinstance(one, Code | JsonText | Date):
+        return _as_written(one, answer.text, rules)
+    if isinstance(other, Code | JsonText | Date):
+        return _as_written(other, gold.text, rules)
     if _is_chain(one):
         return _chain(one, answer, rules)
     if _is_chain(other):
@@ -150,6 +165,24 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
     if any(isinstance(content, Formula) and content.text in INFINITIES for content in (one, other)):
         return Verdict(False, "a different number")
     return _by_algebra(gold, answer, rules)
+
+
+def _as_written(content: Code | JsonText | Date, text: str, rules: Rules) -> Verdict:
+    """The verdict on a text where the other one is not mathematics: it is read as what the other one is."""
+    if isinstance(content, Date):
+        date = read_date(plain(text))
+        if date is None:
+            return Verdict(False, "a different kind of answer")
+        same = same_date(content, date)
+        return Verdict(same, "the same date" if same else "a different date")
+    if isinstance(content, JsonText):
+        try:
+            same = equal_json(answered_json(content.text), answered_json(text))
+        except JsonError:
+            return Verdict(False, "a different kind of answer")
+        return Verdict(same, "the same JSON value" if same else "a different JSON value")
+    same = same_code(content.text, plain(text), rules.ignore_case)
+    return Verdict(same, "the same code" if same else "a different code")
 
 
 def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
@@ -186,7 +219,9 @@ def _chain(chain: Group, single: ParsedAnswer, rules: Rules) -> Verdict:
 def _times(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Clock) and isinstance(other, Clock):
-        same = (one.seconds, one.sure) == (other.seconds, other.sure)
+        same = (one.seconds, one.sure) == (other.seconds, other.sure) and not (
+            one.zone and other.zone and one.zone != other.zone
+        )
         return Verdict(same, "the same time" if same else "a different time")
     clock, rest = (one, answer) if isinstance(one, Clock) else (other, gold)
     if isinstance(clock, Clock) and clock.ratio is not None:

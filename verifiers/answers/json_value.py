@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
 MAX_LENGTH = 100_000  # characters
 MAX_DEPTH = 100  # arrays and objects inside of each other
+
+_FENCED = re.compile(r"\s*```[a-z]{0,9}\s(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
 
@@ -45,6 +48,19 @@ def equal_json(a: Json, b: Json) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(equal_json, a, b))
     return a == b
+
+
+def answered_json(text: str) -> Json:
+    """The JSON value that an answer is, also in a code block or with LaTeX's braces. Raises ``JsonError``."""
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1]
+    text = text.strip("`$ \n")
+    try:
+        return parse_json(text)
+    except JsonError:
+        if "\\" not in text:
+            raise
+        return parse_json(re.sub(r"\\([{}_$%&#])", r"\1", text))
 
 
 def _number(text: str) -> Decimal:

@@ -1,4 +1,4 @@
-"""What a parsed answer can be: a number, several parts, a time, words, or a formula for computer algebra."""
+"""What a parsed answer can be: a number, several parts, a date or time, words, a code, or a formula for algebra."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .dates import Date
 from .number import Number
 from .units import Unit
 
@@ -29,6 +30,7 @@ class Clock:
     seconds: int
     sure: bool
     ratio: Content | None
+    zone: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,21 @@ class Formula:
     unit: Unit = ()
 
 
-Content: TypeAlias = Number | Group | Clock | Words | Formula
+@dataclass(frozen=True)
+class Code:
+    """Text that is compared as it is written, in the spelling of ``codes.plain``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class JsonText:
+    """A JSON text, compared by value."""
+
+    text: str
+
+
+Content: TypeAlias = Number | Group | Clock | Words | Formula | Code | JsonText | Date
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,139 @@
+"""Calendar dates: ``2024-05-01``, ``May 1, 2024``, ``1st of May 2024``, ``12/6/2020``, ``May 2024``, ``May 1``.
+
+Day and month are never guessed: of ``12/6/2020`` only the order of the three numbers is known.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+MAX_LENGTH = 60
+LEAP_YEAR = 2000  # for a date without a year, which may be February 29
+
+Order = Literal["", "year", "day", "month", "unknown"]  # the first number; "" if the month is a name
+
+_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_MONTH = r"(?P<month>" + "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + r"|sept)\b\.?"
+_WEEKDAY = re.compile(
+    r"(?:on\s)?(?:the\s)?(?:(" + "|".join(f"{name}|{name[:3]}" for name in _WEEKDAYS) + r"|tues|thurs)\b\.?,?\s+)?",
+    re.IGNORECASE,
+)
+_DAY = r"(?:the\s)?(?P<day>\d{1,2})(?P<ordinal>st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{1,4})(?:\s(?P<era>bce?|ad|ce|b\.c\.|a\.d\.)(?!\w))?"
+_NAMED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_MONTH}[\s-]{_DAY}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
+        rf"{_DAY}[\s-](?:day\s)?(?:of\s)?{_MONTH}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
+        rf"{_YEAR}[\s-]{_MONTH}[\s-]{_DAY}",
+        rf"{_MONTH}(?:,\s|\s|-)(?:of\s)?{_YEAR}",
+    )
+)
+_NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
+_YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date, or the known part of one. ``numbers`` are those of a numeric date of which ``order`` is unknown."""
+
+    year: int | None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+    order: Order = ""
+    numbers: tuple[int, int, int] | None = None
+
+
+def read_date(text: str) -> Date | None:
+    """The date that all of a text is, or ``None``; a text in the spelling of ``codes.plain``."""
+    if len(text) > MAX_LENGTH or not any(character.isdecimal() for character in text):
+        return None
+    match = _WEEKDAY.match(text)
+    start = match.end() if match else 0
+    weekday = None
+    if match and match[1]:
+        weekday = next(n for n, name in enumerate(_WEEKDAYS) if name[:3] == match[1][:3].lower())
+    date = _numeric(text[start:]) or _named(text[start:])
+    if date is None or weekday is None:
+        return date
+    return Date(date.year, date.month, date.day, weekday, date.order, date.numbers)
+
+
+def same_date(one: Date, other: Date) -> bool:
+    """Whether two dates have the same parts. Numeric dates with day and month have to have them in the same order."""
+    if not _agree(one.weekday, _weekday(other)) or not _agree(other.weekday, _weekday(one)):
+        return False
+    numeric = {"day", "month"}
+    if one.order != other.order and one.order in numeric and other.order in numeric:
+        return False
+    return (one.year, one.month, one.day, one.numbers) == (other.year, other.month, other.day, other.numbers)
+
+
+def _agree(weekday: int | None, actual: int | None) -> bool:
+    return weekday is None or actual is None or weekday == actual
+
+
+def _weekday(date: Date) -> int | None:
+    """The day of the week that was written, else the one that follows from the date."""
+    if date.weekday is None and date.year and date.year > 0 and date.month and date.day:
+        return datetime.date(date.year, date.month, date.day).weekday()
+    return date.weekday
+
+
+def _numeric(text: str) -> Date | None:
+    if match := _YEAR_AND_MONTH.fullmatch(text):
+        year, month = (int(part) for part in (match["year"] or match["last"], match["month"] or match["month_first"]))
+        return Date(year, month, order="year") if 1 <= month <= 12 else None
+    match = _NUMERIC.fullmatch(text)
+    if match is None:
+        return None
+    first, separator, second, third = match.groups()
+    if len(first) == 4:
+        return _checked(int(first), int(second), int(third), "year") if len(third) <= 2 else None
+    if len(first) > 2 or not (len(third) == 4 or (len(third) == 2 and separator == "/")):
+        return None
+    one, two, year = int(first), int(second), _full_year(third)
+    day_first, month_first = _checked(year, two, one, "day"), _checked(year, one, two, "month")
+    if day_first and month_first:
+        if one == two:
+            return Date(year, one, one)
+        return Date(year, order="unknown", numbers=(one, two, year))
+    return day_first or month_first
+
+
+def _full_year(digits: str) -> int:
+    """A year of two digits is from 1969 to 2068, as POSIX reads it."""
+    year = int(digits)
+    return year if len(digits) > 2 else year + (1900 if year >= 69 else 2000)
+
+
+def _named(text: str) -> Date | None:
+    """A date with the name of a month."""
+    match = next((match for pattern in _NAMED if (match := pattern.fullmatch(text))), None)
+    if match is None:
+        return None
+    parts = match.groupdict()
+    month = next(n for n, name in enumerate(_MONTHS, 1) if name[:3] == parts["month"][:3].lower())
+    year = None if parts["year"] is None else int(parts["year"])
+    era = (parts.get("era") or "").replace(".", "").lower()
+    if "day" not in parts and (year is None or (year <= 31 and not era)):
+        return None
+    if year is not None and era in ("bc", "bce"):
+        year = -year
+    if "day" not in parts:
+        return Date(year, month)
+    return _checked(year, month, int(parts["day"]), "")
+
+
+def _checked(year: int | None, month: int, day: int, order: Order) -> Date | None:
+    """The date, unless the calendar has no such day."""
+    try:
+        datetime.date(year if year and year > 0 else LEAP_YEAR, month, day)
+    except ValueError:
+        return None
+    return Date(year, month, day, order=order)

@@ -1,0 +1,226 @@
+r"""The kind of a gold answer, decided from the gold answer alone.
+
+Only what is plainly mathematics is compared by its value or by algebra. Everything else is compared as what it is:
+``192.168.0.1``, ``3-1``, ``H2O`` and ``007`` are codes, ``12/6/2020`` is a date, ``DE`` is not a product.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from math import gcd
+from typing import Literal
+
+from .brackets import items
+from .clock import read_time
+from .codes import FUNCTIONS, is_code, plain
+from .codes import MAX_LENGTH as MAX_CODE
+from .dates import Date, read_date
+from .extract import answer_in
+from .intervals import INFINITIES, real_set
+from .json_value import Json, JsonError, answered_json, parse_json
+from .normal import normal
+from .number import Number, OverLimitError, read_number
+from .parse import as_set, parse
+from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .units import split_unit
+
+Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "time", "code", "json"]
+
+_COMMAND = re.compile(
+    r"\\(?!(?:text(?:tt|rm|bf|it|normal|sf)?|math(?:tt|rm|bf|it|sf)|mbox|hbox|ce|operatorname|boxed|fbox|emph"
+    r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
+)
+_OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
+_ODD = re.compile(r"[@&#~\"?`]|;(?!\s?\d)|[A-Za-z]\.")
+_PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
+_SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
+_SPELLED = re.compile(r"[A-Za-z]{2,}")
+_HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
+_GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
+_LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
+
+
+def kind_of(gold: str) -> Kind:
+    """The kind of a gold answer, which may also be a worked solution. It never raises."""
+    answers = gold_answers(gold)
+    return kind_of_answer(answers[0]) if answers else "words"
+
+
+def gold_answers(gold: str) -> tuple[str, ...]:
+    """The answers in a gold answer: several if it is a worked solution that names several."""
+    if _is_json(gold):
+        return (gold,)
+    return answer_in(gold.rpartition("####")[2] if "####" in gold else gold).answers
+
+
+@lru_cache(maxsize=1024)
+def kind_of_answer(text: str) -> Kind:
+    """The kind of a text that is only an answer."""
+    if _is_json(text):
+        return "json"
+    if len(text) <= MAX_CODE and not _COMMAND.search(text):
+        shown = plain(text)
+        if read_date(shown):
+            return "date"
+        if _is_time(shown):
+            return "time"
+        if (is_code(shown) or _is_unreduced(shown)) and not _is_number(shown):
+            return "code"
+    try:
+        answer = parse(text)
+    except OverLimitError:
+        return "formula"
+    kind = _kind(answer)
+    if kind in ("choice", "number") or "\\" in answer.text:
+        return kind
+    if kind == "set":
+        parts = items(answer.text)
+        text_kinds = [part for part in parts if len(parts) > 1 and kind_of_answer(part) in ("code", "date", "time")]
+        return "code" if text_kinds else kind
+    return kind if kind != "formula" or is_mathematics(answer.text) else _kind_of_text(answer.text)
+
+
+def read_gold(text: str, kind: Kind | None) -> tuple[ParsedAnswer, Kind]:
+    """A gold answer as what it is, or as the given kind. Raises ``ValueError`` if it is no answer of that kind."""
+    chosen = kind or kind_of_answer(text)
+    gold = read_as(chosen, text, chosen == kind)
+    if kind and not _is_of(kind, gold.content):
+        raise ValueError(f"it is not of kind {kind}")
+    return gold, chosen
+
+
+def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
+    """An answer, to be compared with a gold answer of a kind that is fixed or was decided by the gold answer.
+
+    Raises ``OverLimitError``.
+    """
+    if kind == "date":
+        return ParsedAnswer(text, read_date(plain(text)) or Words(text))
+    if kind == "time":
+        if time := read_time(plain(text)):
+            return ParsedAnswer(text, time if is_fixed else replace(time, ratio=_ratio(text)))
+        return ParsedAnswer(text, Words(text)) if is_fixed else parse(text)
+    if kind == "code":
+        return ParsedAnswer(text, Code(plain(text)))
+    if kind == "json":
+        return ParsedAnswer(text, JsonText(text))
+    answer = parse(text)
+    if kind == "words" and (is_fixed or _SPELLED.fullmatch(answer.text)) and not isinstance(answer.content, Words):
+        return ParsedAnswer(answer.text, Words(answer.text))
+    if is_fixed and kind == "formula" and isinstance(answer.content, Words):
+        return replace(answer, content=Formula(*split_unit(answer.text)))
+    if is_fixed and kind == "set" and not isinstance(answer.content, Group):
+        return as_set((answer,))
+    return answer
+
+
+def _ratio(text: str) -> Content | None:
+    """The ratio that ``10:15`` may also be."""
+    content = parse(text).content
+    return content.ratio if isinstance(content, Clock) else None
+
+
+def _is_of(kind: Kind, content: Content) -> bool:
+    """Whether a gold answer that was read as a kind is of it."""
+    if kind == "json":
+        return isinstance(content, JsonText) and is_json(content.text)
+    if kind == "choice":
+        return isinstance(content, Words) and (len(content.text) == 1 or content.choice != "")
+    types = {
+        "number": Number,
+        "set": Group,
+        "tuple": Group,
+        "date": Date,
+        "time": Clock,
+        "formula": Formula | Number | Group,
+    }
+    return kind not in types or isinstance(content, types[kind])
+
+
+def is_mathematics(text: str) -> bool:
+    """Whether a formula in normal spelling and without LaTeX commands can be nothing else."""
+    if _ODD.search(text):
+        return False
+    core = split_unit(text)[0]
+    if _OPERATOR.search(core):
+        return True
+    return all(_is_product(word) for word in re.findall(r"[A-Za-z]+", core))
+
+
+def _is_product(letters: str) -> bool:
+    """Whether letters in a row are a function, a variable, or several in the order in which a product has them."""
+    if letters.lower() in FUNCTIONS or len(letters) == 1:
+        return True
+    ordered = len(letters) == 2 or all(a < b for a, b in pairwise(letters))
+    return ordered and _PRODUCT.fullmatch(letters) is not None and letters not in _SHORT_WORDS
+
+
+def _kind_of_text(text: str) -> Kind:
+    return "words" if re.search(r"[^\W\d_]{3}", text) else "code"
+
+
+def _kind(answer: ParsedAnswer) -> Kind:
+    content = answer.content
+    if isinstance(content, Words) and (content.choice or _LETTER.fullmatch(answer.text)):
+        return "choice"
+    if isinstance(content, Words):
+        return "words" if len(content.text) > 1 else "formula"
+    if isinstance(content, Group):
+        return _kind_of_group(content)
+    return "formula" if isinstance(content, Formula) else "number"
+
+
+def _kind_of_group(group: Group) -> Kind:
+    if group.kind == "chain":
+        return _kind(group.items[-1])
+    if group.kind in ("set", "union", "(]", "[)"):
+        return "set"
+    is_infinite = any(isinstance(item.content, Formula) and item.content.text in INFINITIES for item in group.items)
+    return "set" if is_infinite or (group.kind == "[]" and real_set(group)) else "tuple"
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON object, or a list that no mathematics would be written as."""
+    start = text.lstrip(" `\n")[:1]
+    if start not in ("{", "["):
+        return False
+    try:
+        value = parse_json(text)
+    except JsonError:
+        return False
+    return isinstance(value, dict) or not value or not _is_numeric(value)
+
+
+def is_json(text: str) -> bool:
+    """Whether an answer is JSON."""
+    try:
+        answered_json(text)
+    except JsonError:
+        return False
+    return True
+
+
+def _is_numeric(value: Json) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_numeric, value))
+    return isinstance(value, Decimal)
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is a time of day. ``3:30`` is, as a ratio would be written 1:10; ``1:10`` may be either."""
+    return bool(read_time(text)) and (_HOUR.fullmatch(text) is None or _is_unreduced(text))
+
+
+def _is_unreduced(text: str) -> bool:
+    """Whether hours or minutes, ``3:30`` or ``45:30``, are in no form in which a ratio is written."""
+    match = _HOUR.fullmatch(text)
+    return match is not None and (match[2][0] == "0" or match[1][0] == "0" or gcd(int(match[1]), int(match[2])) > 1)
+
+
+def _is_number(text: str) -> bool:
+    """``1 000 000`` and ``FF_{16}``, which look like codes."""
+    return _GROUPED.fullmatch(text) is not None or ("_" in text and read_number(normal(text)) is not None)
