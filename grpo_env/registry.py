@@ -20,6 +20,8 @@ ENTRY_POINTS = "grpo_env.verifiers"
 # The classes of the built-in verifiers, as strings so that a lookup imports only one module.
 BUILT_IN: dict[str, str] = {
     "accuracy": "grpo_env.verifiers.accuracy:Accuracy",
+    "exact_text": "grpo_env.verifiers.exact_text:ExactText",
+    "pattern": "grpo_env.verifiers.pattern:Pattern",
     "strict_format": "grpo_env.verifiers.format:StrictFormat",
     "soft_format": "grpo_env.verifiers.format:SoftFormat",
     "tag_count": "grpo_env.verifiers.tags:TagCount",

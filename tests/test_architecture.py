@@ -31,6 +31,12 @@ HEAVY = {
     "fastapi",
     "uvicorn",
     "prometheus_client",
+    "re2",
+    "jsonschema",
+    "pint",
+    "sacrebleu",
+    "rouge_score",
+    "rapidfuzz",
 }
 STDLIB_ONLY = ["core", "errors", "killable_worker", "registry"]
 

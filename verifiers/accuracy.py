@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +17,7 @@ from .answers.dates import Date
 from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, unevaluated
 from .answers.intervals import INFINITIES
+from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, read_as, read_gold
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
@@ -204,7 +204,7 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     """The gold answers to compare with, or none and the reason."""
     if text is None or not text.strip():
         return (), "the gold answer is missing"
-    texts = [text] if golds == "one" else _json_list(text)
+    texts = [text] if golds == "one" else text_list(text)
     if not texts:
         return (), f"golds: {golds} needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
     answers = []
@@ -216,14 +216,6 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     if golds == "all" and len(answers) > 1:
         answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
     return tuple(answers), ""
-
-
-def _json_list(text: str) -> list[str]:
-    try:
-        items = json.loads(text, parse_int=str, parse_float=str)
-    except (ValueError, RecursionError):
-        return []
-    return items if isinstance(items, list) and all(isinstance(item, str) and item.strip() for item in items) else []
 
 
 def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:

@@ -11,7 +11,8 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .answers.extract import answer_in, final_answer
+from .answer_text import check_sources
+from .answers.extract import SOURCES, Source, answer_in, final_answer
 from .answers.normal import normal
 
 MAX_ANSWER = 1000  # characters: enough for the text of an option
@@ -42,6 +43,8 @@ class Choice(Verifier):
     format: Format = field(default_factory=Format)
     letters: str = "ABCD"
     """The letters (or digits) of the options."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(r"<think>6*7=42</think><answer>\boxed{C}</answer>", 1.0, "boxed in the answer tag", answer="C"),
@@ -50,6 +53,7 @@ class Choice(Verifier):
         Case("<answer>B</answer>", 0.0, "a different letter", answer="C"),
         Case("<answer>C or D</answer>", 0.0, "two letters", answer="C"),
         Case(r"\boxed{B} no, \boxed{C}", 0.0, "two boxes", answer="C"),
+        Case("The answer is C.", 0.0, "not in a box", answer="C", options={"sources": ["boxed"]}),
         Case("<answer>Beats me</answer>", 0.0, "words that begin with a capital B", answer="B"),
         Case("<answer>C</answer>", None, "the gold answer is not one of the letters", answer="42"),
     )
@@ -57,12 +61,13 @@ class Choice(Verifier):
     def __post_init__(self) -> None:
         if not self.letters.isalnum() or len(set(self.letters.casefold())) < max(2, len(self.letters)):
             raise UsageError(f"choice: letters must be two or more different letters or digits, not {self.letters!r}")
+        check_sources("choice", self.sources)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         gold, problem = self._gold(example.answer)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = final_answer(self.format, completion)
+        final = final_answer(self.format, completion, self.sources)
         letters = {letter for answer in final.answers for letter in self._letters(answer)}
         score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(final.answers), gold=gold)
         if not letters:
@@ -126,6 +131,8 @@ class IntegerAnswer(Verifier):
     format: Format = field(default_factory=Format)
     decimals: bool = False
     """Whether a decimal number (``2.5``) counts as well."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9*2=18</think><answer>\n18\n</answer>", 1.0, "an integer"),
@@ -134,12 +141,16 @@ class IntegerAnswer(Verifier):
         Case("<answer>2.5</answer>", 1.0, "a decimal number, if allowed", options={"decimals": True}),
         Case("<answer>2.5</answer>", 0.0, "not an integer"),
         Case("<answer>18 dollars</answer>", 0.0, "more than an integer"),
+        Case("18", 0.0, "not in a box", options={"sources": ["boxed"]}),
         Case("<answer>5²</answer>", 0.0, "a power, though every character is a digit to Unicode"),
         Case("<think>18</think>", 0.0, "no answer"),
     )
 
+    def __post_init__(self) -> None:
+        check_sources("integer_answer", self.sources)
+
     def __call__(self, example: Example, completion: Completion) -> Score:
-        final = final_answer(self.format, completion)
+        final = final_answer(self.format, completion, self.sources)
         score = Score(0.0, answer=_shown(final.answers))
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)

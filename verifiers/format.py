@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
+from .linear_regex import is_full_match, linear_regex
 
 
 @verifier("strict_format")
@@ -30,6 +32,8 @@ class StrictFormat(Verifier):
     format: Format = field(default_factory=Format)
     newlines: Literal["required", "allowed"] = "allowed"
     """Whether every tag must be on its own line."""
+    pattern: str | None = None
+    r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", 1.0, "the blocks and nothing else"),
@@ -41,11 +45,26 @@ class StrictFormat(Verifier):
             "tags inside lines",
             options={"newlines": "required"},
         ),
+        Case(
+            r"<think>18 is C</think><answer>\boxed{C}</answer>",
+            1.0,
+            "the pattern matches the answer",
+            options={"pattern": r"\\boxed\{[A-D]\}"},
+        ),
+        Case(
+            "<think>18 is C</think><answer>C</answer>",
+            0.0,
+            "the pattern asks for a box",
+            options={"pattern": r"\\boxed\{[A-D]\}"},
+        ),
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>\nGood luck!", 0.0, "text after the answer"),
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.0, "a second answer"),
         Case("<think>it is <answer>18</answer></think><answer>19</answer>", 0.0, "an answer inside the reasoning"),
         Case("<think>\n\n</think>\n<answer>\n18\n</answer>", 0.0, "no reasoning in the block"),
     )
+
+    def __post_init__(self) -> None:
+        _check_pattern("strict_format", self.pattern, self.format)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if not tag_names(self.format):
@@ -71,6 +90,8 @@ class StrictFormat(Verifier):
             inside = number % 2 == 1
             if inside and is_blank(between):
                 return f"the {names[number // 2]} block is empty"
+            if inside and not _fits(self.pattern, names[number // 2], between, self.format):
+                return f"the {names[number // 2]} block does not match the pattern"
             if not inside and not is_blank(between):
                 return f"text {_place(number, len(starts))}"
             if self.newlines == "required" and not _own_lines(between, number, len(starts)):
@@ -84,7 +105,8 @@ class SoftFormat(Verifier):
     """Partial credit for the format: 0.8 divided among the blocks, 0.2 for their order. Other text is allowed.
 
     A block gets its part of the 0.8 (0.4 of two blocks, 0.8 of one) if it is opened, closed and has visible content;
-    half of that if one of its tags is repeated. The order is correct if every block is present and begins after the
+    half of that if one of its tags is repeated. With a ``pattern``, an answer block that does not match it gets
+    nothing. The order is correct if every block is present and begins after the
     previous one ended. So 1.0 means each block exactly once, in order, not nested. A prefill counts as part of the
     turn.
 
@@ -94,6 +116,8 @@ class SoftFormat(Verifier):
     """
 
     format: Format = field(default_factory=Format)
+    pattern: str | None = None
+    r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("Sure! <think>9*2=18</think> So: <answer>18</answer> Bye.", 1.0, "each block once, in order"),
@@ -101,9 +125,18 @@ class SoftFormat(Verifier):
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.8, "half of 0.4 for a repeated answer"),
         Case("<think>9*2=18 <answer>18</answer></think>", 0.8, "nested: the answer begins before the reasoning ends"),
         Case("<think>9*2=18</think> The answer is 18.", 0.4, "one of two blocks"),
+        Case(
+            "<think>18 is C</think><answer>Beats me</answer>",
+            0.4,
+            "only the reasoning counts: the answer has no letter",
+            options={"pattern": "[A-D]"},
+        ),
         Case("<think></think><answer> </answer>", 0.0, "empty blocks"),
         Case("<think>9*2=18", 0.0, "a block that is not closed"),
     )
+
+    def __post_init__(self) -> None:
+        _check_pattern("soft_format", self.pattern, self.format)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         names = tag_names(self.format)
@@ -117,6 +150,10 @@ class SoftFormat(Verifier):
                 faults.append(f"no complete {name} block")
                 in_order = False
                 continue
+            if not _fits(self.pattern, name, text[block.start : block.end], self.format):
+                faults.append(f"the {name} block does not match the pattern")
+                in_order = False
+                continue
             repeated = len(find_tags(text, name)) != 2
             value += 0.8 / len(names) * (0.5 if repeated else 1.0)
             if repeated:
@@ -127,6 +164,20 @@ class SoftFormat(Verifier):
             end = block.closed_at
         value += 0.2 if in_order else 0.0
         return Score(round(value, 10), explanation="; ".join(faults) or "all blocks in order")
+
+
+def _check_pattern(verifier: str, pattern: str | None, format: Format) -> None:
+    """Raise ``UsageError`` for a pattern that cannot be read, or that has no answer block to match."""
+    if pattern is None:
+        return
+    linear_regex(pattern)
+    if format.answer is None:
+        raise UsageError(f"{verifier}: pattern: the format has no answer block")
+
+
+def _fits(pattern: str | None, name: str, content: str, format: Format) -> bool:
+    """Whether a block is not the answer block, or its content matches the pattern."""
+    return pattern is None or name != format.answer or is_full_match(pattern, content.strip())
 
 
 def _place(number: int, gaps: int) -> str:

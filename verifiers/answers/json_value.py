@@ -63,6 +63,15 @@ def answered_json(text: str) -> Json:
         return parse_json(re.sub(r"\\([{}_$%&#])", r"\1", text))
 
 
+def text_list(text: str) -> list[str]:
+    """The texts and numbers (as written) of a JSON list, such as several gold answers; empty if it is not one."""
+    try:
+        items = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return []
+    return items if isinstance(items, list) and all(isinstance(item, str) and item.strip() for item in items) else []
+
+
 def _number(text: str) -> Decimal:
     try:
         return Decimal(text)

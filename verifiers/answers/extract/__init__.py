@@ -32,17 +32,14 @@ from .answer_tag import from_answer_tags
 from .extracted import SOURCES, ExtractedAnswer, Source
 from .later import IN_TEXT, answer_in, with_later_answers
 
-__all__ = ["SOURCES", "ExtractedAnswer", "Source", "answer_in", "final_answer"]
+__all__ = ["SOURCES", "ExtractedAnswer", "Source", "after_reasoning", "answer_in", "final_answer"]
 
 
 def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
     """The final answer of a completion, by the rules at the top of this module."""
-    text = whole_turn(format, completion)[0]
-    if format.reasoning:
-        tags = find_tags(text, format.reasoning)
-        if tags and not tags[-1].closing:
-            return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
-        text = text[tags[-1].end :] if tags else text
+    text = after_reasoning(format, completion)
+    if text is None:
+        return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
     for source in sources:
         if source == "answer_tag":
             tags = find_tags(text, format.answer) if format.answer else []
@@ -52,3 +49,12 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
         if extracted is not None:
             return with_later_answers(extracted, text, sources)
     return ExtractedAnswer((), "none", "no final answer in the text")
+
+
+def after_reasoning(format: Format, completion: Completion) -> str | None:
+    """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed."""
+    text = whole_turn(format, completion)[0]
+    tags = find_tags(text, format.reasoning) if format.reasoning else []
+    if tags and not tags[-1].closing:
+        return None
+    return text[tags[-1].end :] if tags else text

@@ -1,0 +1,59 @@
+"""The text that a verifier compares: the final answer, or all that follows the reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal, TypeAlias, get_args
+
+from grpo_env.core import Completion, Format
+from grpo_env.errors import UsageError
+
+from .answers.extract import ExtractedAnswer, Source, after_reasoning, final_answer
+from .answers.extract.extracted import extracted
+
+Read: TypeAlias = Literal["answer", "text"]
+
+MAX_SHOWN = 300  # characters of an answer in a score
+
+_MARKS = (("**", "**"), ("`", "`"), ("$", "$"), (r"\text{", "}"), ('"', '"'), ("“", "”"))
+
+
+def read_completion(which: Read, format: Format, completion: Completion, sources: Sequence[Source]) -> ExtractedAnswer:
+    """The final answer by ``sources``, or the content of the answer block; without one, all after the reasoning."""
+    if which == "answer":
+        return final_answer(format, completion, sources)
+    block = final_answer(format, completion, ("answer_tag",))
+    if block.source in ("answer_tag", "reasoning"):
+        return block
+    return extracted([after_reasoning(format, completion) or ""], "text", empty="there is no text after the reasoning")
+
+
+def spellings(answer: ExtractedAnswer, text: str) -> list[str]:
+    r"""An answer as it stands and, of a final answer, without ``**…**``, backticks, dollars, quotes or a period."""
+    texts = [text]
+    for opening, closing in _MARKS * 2 if answer.source != "text" else ():
+        if answer.source != "answer_tag" and text.endswith("."):
+            text = text[:-1]
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
+            text = inner.strip()
+        texts.append(text)
+    return list(dict.fromkeys(texts))
+
+
+def shown(answers: Sequence[str]) -> str | None:
+    """The answers as a score shows them."""
+    return " | ".join(answers)[:MAX_SHOWN] if answers else None
+
+
+def check_choice(name: str, option: str, value: str, known: Collection[str]) -> None:
+    """Raise ``UsageError`` unless an option's value is a known one."""
+    if value not in known:
+        raise UsageError(f"{name}: {option}: {value!r} is not one of {', '.join(known)}")
+
+
+def check_sources(name: str, sources: Sequence[str]) -> None:
+    """Raise ``UsageError`` unless there are sources, all known and none twice."""
+    known = get_args(Source)
+    if not sources or not set(sources) <= set(known) or len(set(sources)) < len(sources):
+        raise UsageError(f"{name}: sources: one or more of {', '.join(known)}, each once, not {sources!r}")

@@ -1,0 +1,121 @@
+"""Is the answer the same text as the gold answer?"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.registry import verifier
+
+from .answer_text import Read, check_choice, check_sources, read_completion, shown, spellings
+from .answers.extract import SOURCES, Source
+from .answers.json_value import text_list
+
+Whitespace = Literal["exact", "collapse", "ignore"]
+Unicode = Literal["none", "NFC", "NFKC"]
+
+MAX_LENGTH = 20_000  # characters; sorting combining marks takes quadratic time
+
+
+@verifier("exact_text")
+@dataclass(frozen=True)
+class ExactText(Verifier):
+    r"""1 if the answer is the same text as the gold answer, else 0. Nothing is compared by value: ``1.0`` is not ``1``.
+
+    By default letters, case and punctuation must be the same; how much white space there is does not matter, nor does
+    how accents are encoded. A final answer may also stand in ``**bold**``, backticks, dollars, quotes or
+    ``\text{...}``, and a sentence's period does not belong to it. Several different answers are wrong. A gold answer
+    of which nothing remains is ``bad_gold``; an answer of more than 20,000 characters is ``over_limit``.
+
+    Source: the exact match of SQuAD and of lm-eval, which also removes articles and counts an empty answer as equal to
+    an empty gold answer. TRL's ``accuracy_reward`` compares such golds by math-verify, where "DE" equals "ED".
+    """
+
+    format: Format = field(default_factory=Format)
+    read: Read = "answer"
+    """What is compared: the final ``answer``, or the ``text`` in the answer block, else all after the reasoning."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    ignore_case: bool = False
+    """Whether upper and lower case are the same."""
+    ignore_punctuation: bool = False
+    """Whether punctuation is removed from both texts, as by SQuAD: ``U.S.`` is ``US``. Signs such as + and $ stay."""
+    whitespace: Whitespace = "collapse"
+    """White space inside: ``exact``; ``collapse`` each run of it into one space; or ``ignore`` all of it."""
+    unicode: Unicode = "NFC"
+    """Unicode normalization: ``NFC`` for accents, ``NFKC`` also for full-width letters and ligatures, or ``none``."""
+    golds: Literal["one", "any"] = "one"
+    """``any`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>v1.10</answer>", 1.0, "the same text", answer="v1.10"),
+        Case("The answer is **TP53**.", 1.0, "bold, at the end of a sentence", answer="TP53"),
+        Case("<answer>new  york</answer>", 1.0, "another case, if allowed", "New York", options={"ignore_case": True}),
+        Case(
+            "<answer>NYC</answer>", 1.0, "one of several gold answers", '["New York", "NYC"]', options={"golds": "any"}
+        ),
+        Case("<answer>v1.1</answer>", 0.0, "a different text, though 1.1 = 1.10", answer="v1.10"),
+        Case("<answer>ED</answer>", 0.0, "a different text", answer="DE"),
+        Case("<answer>TP53 or BRCA1</answer>", 0.0, "more than the gold answer", answer="TP53"),
+        Case(
+            "<answer>?</answer>", None, "nothing remains of the gold answer", "!", options={"ignore_punctuation": True}
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        check_sources("exact_text", self.sources)
+        for option, known in (("read", Read), ("whitespace", Whitespace), ("unicode", Unicode)):
+            check_choice("exact_text", option, getattr(self, option), get_args(known))
+        check_choice("exact_text", "golds", self.golds, ("one", "any"))
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        golds, problem = self._golds(example.answer)
+        if problem:
+            return Score(None, "bad_gold", gold=example.answer, explanation=problem)
+        final = read_completion(self.read, self.format, completion, self.sources)
+        score = Score(0.0, answer=shown(final.answers), gold=shown(golds))
+        if not final.answers:
+            return replace(score, status="no_answer", explanation=final.reason)
+        if final.denied:
+            return replace(score, explanation=f"{final.source}: denied")
+        if sum(map(len, final.answers)) > MAX_LENGTH:
+            return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_LENGTH:,} characters")
+        accepted = {self._comparable(gold) for gold in golds}
+        same = [
+            any(self._comparable(text) in accepted for text in spellings(final, answer)) for answer in final.answers
+        ]
+        why = "the same text" if all(same) else "several different answers" if any(same) else "a different text"
+        return replace(score, value=float(all(same)), explanation=f"{final.source}: {why}")
+
+    def problem(self, example: Example) -> str | None:
+        return self._golds(example.answer)[1] or None
+
+    def _golds(self, text: str | None) -> tuple[list[str], str]:
+        """The gold answers, or the reason why there are none."""
+        if text is None or not text.strip():
+            return [], "the gold answer is missing"
+        golds = [text] if self.golds == "one" else text_list(text)
+        if not golds:
+            return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+        for gold in golds:
+            if len(gold) > MAX_LENGTH:
+                return [], f"a gold answer of more than {MAX_LENGTH:,} characters"
+            if not self._comparable(gold):
+                return [], f"nothing remains of the gold answer {gold[:60]!r}"
+        return golds, ""
+
+    def _comparable(self, text: str) -> str:
+        """The text without the differences that do not count."""
+        text = self._normalized(text)
+        if self.ignore_case:
+            text = self._normalized(text.casefold())
+        if self.ignore_punctuation:
+            text = "".join(character for character in text if not unicodedata.category(character).startswith("P"))
+        if self.whitespace == "exact":
+            return text.strip()
+        return (" " if self.whitespace == "collapse" else "").join(text.split())
+
+    def _normalized(self, text: str) -> str:
+        return text if self.unicode == "none" else unicodedata.normalize(self.unicode, text)

@@ -1,0 +1,53 @@
+"""Regular expressions that match in linear time, for patterns that users write and texts that models write.
+
+Python's ``re`` backtracks: on a hostile text ``(a|aa)*b`` takes longer than the universe has existed. This is RE2.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Protocol
+
+from grpo_env.errors import UsageError
+
+MAX_LENGTH = 1_000_000  # characters of a text
+
+_SURROGATES = re.compile("[\ud800-\udfff]")  # which UTF-8, and so RE2, cannot represent
+
+
+class LinearRegex(Protocol):
+    """A compiled pattern. The results are matches or ``None``."""
+
+    def fullmatch(self, text: str) -> object: ...
+
+    def search(self, text: str) -> object: ...
+
+
+@lru_cache(maxsize=256)
+def linear_regex(pattern: str, ignore_case: bool = False) -> LinearRegex:
+    """The compiled pattern. Raises ``UsageError``, also for look-around and back-references."""
+    import re2  # late: imports stay light
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    try:
+        regex: LinearRegex = re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0].decode() if isinstance(error, re2.error) else "it has a lone surrogate"
+        hint = "; look-around and back-references are not regular" if "(?" in reason or "escape" in reason else ""
+        raise UsageError(f"the pattern {pattern!r} cannot be read: {reason}{hint}") from None
+    return regex
+
+
+def is_full_match(pattern: str, text: str, ignore_case: bool = False) -> bool:
+    """Whether a pattern matches all of a text. A text above ``MAX_LENGTH`` does not match."""
+    if len(text) > MAX_LENGTH:
+        return False
+    return linear_regex(pattern, ignore_case).fullmatch(encodable(text)) is not None
+
+
+def encodable(text: str) -> str:
+    """The text with U+FFFD for each lone surrogate."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
