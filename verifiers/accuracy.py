@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.compare import Rules, Verdict, compare
+from .answers.compare import Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, unevaluated
@@ -54,8 +54,8 @@ class Accuracy(Verifier):
     """Numbers are equal if they differ by at most this fraction of the larger one (0 to 1); formulas stay exact."""
     decimals: int | None = None
     """Numbers are equal if both round to the same value at this many decimals (0 to 100), ties in either direction."""
-    percent: bool = False
-    """Whether 50% also equals 0.5. It always equals 50: the sign may be left out."""
+    percent: Percent = "equal"
+    """``equal``: 50%, 0.5 and 1/2 are one value. ``strict``: 50% is 50, the sign left out, and never 0.5."""
     ignore_case: bool = True
     """Whether upper and lower case are the same in answers in words and in choice letters."""
     unevaluated: Unevaluated = "wrong"
@@ -98,6 +98,7 @@ class Accuracy(Verifier):
             ("unevaluated", self.unevaluated, Unevaluated),
             ("golds", self.golds, Golds),
             ("kind", self.kind or "number", Kind),
+            ("percent", self.percent, Percent),
         ):
             if value not in get_args(known):
                 raise UsageError(f"accuracy: {name}: {value!r} is not one of {', '.join(get_args(known))}")

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from math import floor
 from typing import Literal, TypeAlias, TypeGuard
 
@@ -36,7 +37,7 @@ from .json_value import JsonError, answered_json, equal_json
 from .normal import squeezed
 from .number import Number, OverLimitError
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
-from .units import same_unit, split_unit
+from .units import same_unit, split_unit, variable
 from .wording import same_words
 
 MAX_PAIRS = 2500  # of elements of two sets
@@ -84,13 +85,16 @@ Reason: TypeAlias = Literal[
 ]
 
 
+Percent: TypeAlias = Literal["equal", "strict"]
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a task may set about comparing, see ``Accuracy``; and the time for the comparisons by these rules."""
 
     rel_tol: float | None = None
     decimals: int | None = None
-    percent: bool = False
+    percent: Percent = "equal"
     ignore_case: bool = True
     time: TimeLimit = field(default_factory=TimeLimit)
 
@@ -186,16 +190,37 @@ def _as_written(content: Code | JsonText | Date, text: str, rules: Rules) -> Ver
 
 
 def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    if not same_unit(gold.unit, answer.unit):
+    verdict = _same_number(gold, answer, rules)
+    if verdict.correct or not (gold.also or answer.also):
+        return verdict
+    for one, other in product((gold, *gold.also), (answer, *answer.also)):  # 5 ft 6 in, 66 in
+        if one.unit and other.unit and _same_number(one, other, rules).correct:
+            return Verdict(True, "the same number")
+    return verdict
+
+
+def _same_number(gold: Number, answer: Number, rules: Rules) -> Verdict:
+    left_out = bool(gold.unit) != bool(answer.unit)
+    if not same_unit(gold.unit, answer.unit) or (left_out and not (gold.bare and answer.bare)):
         return Verdict(False, "a different unit")
+    if rules.percent == "equal" and (PERCENT in gold.unit) != (PERCENT in answer.unit):
+        return _percentage(gold, answer, rules)
     if gold.equals(answer):
         return Verdict(True, "the same number")
-    if reason := rules.close(gold.value, answer.value):
-        return Verdict(True, reason)
-    if rules.percent and (PERCENT in gold.unit) != (PERCENT in answer.unit):
-        one, other = (n.value / 100 if PERCENT in n.unit else n.value for n in (gold, answer))
-        if one == other or rules.close(one, other):
-            return Verdict(True, "the same number, one as a percentage")
+    reason = rules.close(gold.value, answer.value)
+    return Verdict(True, reason) if reason else Verdict(False, "a different number")
+
+
+def _percentage(gold: Number, answer: Number, rules: Rules) -> Verdict:
+    """The verdict on a percentage and a number: equal values, or the sign of a percentage from 1 % on left out."""
+    one, other = (number.value / 100 if PERCENT in number.unit else number.value for number in (gold, answer))
+    if one == other or rules.close(one, other):
+        return Verdict(True, "the same number, one as a percentage")
+    if min(abs(gold.value), abs(answer.value)) >= 1:
+        if gold.equals(answer):
+            return Verdict(True, "the same number")
+        if reason := rules.close(gold.value, answer.value):
+            return Verdict(True, reason)
     return Verdict(False, "a different number")
 
 
@@ -296,6 +321,8 @@ def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:
     content = answer.content
     is_relation = _RELATION.search(opposite.text) is not None
     if isinstance(content, Number) and not (answer.variable and is_relation):
+        if isinstance(opposite.content, Formula) and (letter := variable(content.unit, opposite.content.text)):
+            return Formula(f"{_latex(content.value)} {letter}")  # 3 m next to 6m/2
         return Formula(_latex(content.value), content.unit)
     if isinstance(content, Formula) and not (answer.variable and is_relation):
         return content

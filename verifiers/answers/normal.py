@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from .unit_names import LETTERS
+
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SYMBOLS = {
@@ -23,10 +25,13 @@ _SYMBOLS = {
     "≈": r"\approx ", "∓": r"\mp ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "⟨": r"\langle ", "⟩": r"\rangle ",
     "ℝ": r"\mathbb{R}", "∖": r"\setminus ", "∣": r"\mid ", "¬": r"\lnot ", "∨": r"\lor ", "∧": r"\land ",
     "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
-    "º": "°", "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
+    "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "′": "'", "″": "''", "µ": r"\mu ",
+    **dict.fromkeys("\u2126\u03a9", r"\Omega "),
+    "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
     "…": r"\ldots ", "。": ".", "、": ",", "！": "!", "？": "?",
 }  # fmt: skip
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "φ": "phi"}
+_SQUARE_METERS = re.compile(r"(?<=\d)\s?m([²³])")
 _GREEK_WORD = re.compile("[\u0370-\u03ff]{3}")
 _UNICODE_ROOT = re.compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
@@ -49,7 +54,7 @@ _NEW_NAMES = {
 }  # fmt: skip
 _UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
-_TEXT = re.compile(r"(?P<before>[\d})\]]|\\pi\s?)?\\text\s*\{(?P<text>[^{}]*)\}")
+_TEXT = re.compile(r"(?P<before>(?:[\d})\]]|\\pi)[ ~]?|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>[^{}]*)\}")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
@@ -78,7 +83,7 @@ def normal(text: str) -> str:
     if "\\" in text:
         text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
-        text = re.sub(r"\^\s*(?:°|\{\s*°\s*\})", "°", text)
+        text = re.sub(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})", "°", text)
         text = _TEXT.sub(_plain_text, text)
         text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text).replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
@@ -98,7 +103,7 @@ def normal(text: str) -> str:
 def _plain_text(match: re.Match[str]) -> str:
     r"""The words of ``\text{…}``. One letter after a number stays text, to tell the unit m from a variable."""
     words = match["text"].strip()
-    if match["before"] and len(words) == 1 and words.isalpha():
+    if match["before"] and words in LETTERS:
         return rf"{match['before']}\text{{{words}}}"
     return f"{match['before'] or ''} {match['text']} "
 
@@ -178,6 +183,7 @@ def _ascii(text: str) -> str:
     if text.isascii():
         return text
     text = unicodedata.normalize("NFC", text)
+    text = _SQUARE_METERS.sub(r"\\text{m}\1", text)
     if _GREEK_WORD.search(text) is None:
         text = "".join(rf"\{_GREEK[character]} " if character in _GREEK else character for character in text)
     text = _UNICODE_ROOT.sub(lambda match: f"{_ROOTS[match[1]]}{{{match[2]}}}", text)

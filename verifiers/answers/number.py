@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
-from .units import Unit, joined, read_unit
+from .unit_names import FACTORS, LETTERS, NAMES
+from .units import Unit, joined, may_be_variable, read_unit
 
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
@@ -27,20 +29,33 @@ _REPEATING = re.compile(
 )
 _DOTTED = re.compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
 _PURE_POWER = re.compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
-_FRACTION = re.compile(
-    rf"(?:(\d+)\s*(?:and\s+)?)?\\frac\s*\{{\s*([-+]?)\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
+_SIGNED = rf"[-+]?\s*(?:{_UNSIGNED})"
+_SIDE = rf"(?:({_SIGNED})|\(\s*({_SIGNED})\s*\))"
+_MIXED = re.compile(
+    rf"(\d+)\s*(?:and\s+)?\\frac\s*\{{\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
+    rf"|(\d+)(?:\s+and\s+|\s+)({_UNSIGNED})\s*/\s*({_UNSIGNED})"
 )
-_SLASHED = re.compile(rf"(?:(\d+)(?:\s+and\s+|\s+))?({_UNSIGNED})\s*/\s*({_UNSIGNED})")
+_FRACTION = re.compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
+_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))\s*(?:/|out of(?= \d+$))\s*{_SIDE}")
+_AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
+_PARTS = {"half": 2, "third": 3, "quarter": 4}
 _BASED = re.compile(
-    r"([0-9A-Z]+)\s?(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
+    r"([0-9A-Z]+(?:\.[0-9A-Z]+)?)\s?"
+    r"(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
 )
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
-_MAGNITUDE = re.compile(r"\s+(hundred|thousand|million|billion|trillion)\b", re.IGNORECASE)
-_MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)\b", re.IGNORECASE)
+_MAGNITUDE_OF_MONEY = re.compile(r"\s?([km]|bn?|mn)\b", re.IGNORECASE)  # $5k
+_MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
+               "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}  # fmt: skip
 _SIGN = re.compile(r"[-+]")
-_CURRENCY = re.compile(r"(?:US)?([$€£¥₹])|(Rs|USD|EUR|GBP)\.?\s?", re.IGNORECASE)
-_CODES = {"rs": "₹", "usd": "$", "eur": "€", "gbp": "£"}
+_CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
+# The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
+_PART = re.compile(
+    r"(?:\s+and\s+|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)", re.IGNORECASE
+)
+_FIRST_UNIT = re.compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
 
 
 class OverLimitError(ValueError):
@@ -51,12 +66,15 @@ class OverLimitError(ValueError):
 class Number:
     """An exact value and its unit, which is empty if none was written.
 
-    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101.
+    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101. ``also`` is the same
+    quantity in other units that it names: 5 ft 6 in is 5.5 ft and also 66 in. ``bare`` if the unit may be left out.
     """
 
     value: Fraction
     unit: Unit = ()
     numeral: Fraction | None = None
+    also: tuple[Number, ...] = ()
+    bare: bool = True
 
     def equals(self, other: Number) -> bool:
         """Whether the values are the same. A numeral with a base also equals its digits without the base."""
@@ -67,8 +85,11 @@ class Number:
         return other.numeral is not None and self.numeral is None and self.value == other.numeral
 
 
-def read_number(text: str) -> Number | None:
-    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``."""
+def read_number(text: str, description: bool = False) -> Number | None:
+    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``.
+
+    ``description`` also accepts what is counted in more words: ``18 students from the village``.
+    """
     if text.isdecimal() and text.isascii():
         return Number(_integer(text))
     if not any(character.isdigit() for character in text):
@@ -81,29 +102,91 @@ def read_number(text: str) -> Number | None:
             sign, at = (-1 if match.group() == "-" else 1), match.end()
         at = _skip_spaces(text, at)
         if (match := _CURRENCY.match(text, at)) and not currency:
-            currency = match[1] or _CODES[match[2].lower()]
+            currency = match[1] or NAMES[match[2].lower()]
             at = match.end()
     reading = _read_value(text, _skip_spaces(text, at))
     if reading is None:
         return None
     value, numeral, at = reading
-    if match := _MAGNITUDE.match(text, at):
-        value, at = value * 10 ** _MAGNITUDES[match[1].lower()], match.end()
-    unit = read_unit(text, at)
+    if at == len(text):
+        return Number(sign * value, joined(currency, ()), None if numeral is None else sign * numeral)
+    value, at = _multiplied(value, text, at, bool(currency))
+    unit = read_unit(text, at, description)
     if unit is None:
+        return _in_two_units(sign, value, currency, text, at)
+    bare = not may_be_variable(text, at, value.denominator == 1)
+    unit = joined(currency, unit)
+    return Number(sign * value, unit, None if numeral is None else sign * numeral, _dozens(sign * value, unit), bare)
+
+
+def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
+    """A value with the words that follow it: ``and a half``, ``million``."""
+    if match := _AND_A_HALF.match(text, at):
+        return value + Fraction(1, _PARTS[match[1]]), match.end()
+    match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY.match(text, at) if is_money else None)
+    return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
+
+
+def _dozens(value: Fraction, unit: Unit) -> tuple[Number, ...]:
+    """``5 dozen eggs`` as 60 eggs."""
+    counted = tuple(pair for pair in unit if pair[0] != "dozen")
+    return (Number(12 * value, counted),) if counted and ("dozen", 1) in unit else ()
+
+
+def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:
+    """A quantity in several units, each a part of the one before: ``30° 15'``, ``5 ft 6 in``, ``2 h and 30 min``."""
+    first = None if currency else _FIRST_UNIT.match(text, at)
+    units, values = [currency or (_unit_name(first[1]) if first else "")], [value]
+    at = first.end() if first else at
+    while match := _PART.match(text, at):
+        values.append(_decimal(match[1]))
+        units.append(_unit_name(match[2]))
+        at = match.end()
+    if len(units) < 2 or text[at:].strip(" ."):
         return None
-    return Number(sign * value, joined(currency, unit), None if numeral is None else sign * numeral)
+    if units == ["'", '"']:
+        units = ["ft", "in"]
+    if units[:2] == ["h", "m"]:
+        units[1] = "min"
+    factors = [FACTORS.get(pair) for pair in pairwise(units)]
+    if not all(factors) or any(part >= (factor or 0) for part, factor in zip(values[1:], factors, strict=True)):
+        return None
+    total, size = value, Fraction(1)
+    for part, factor in zip(values[1:], factors, strict=True):
+        size /= factor or 1
+        total += part * size
+    return _in_units(sign * total, units, [factor or 1 for factor in factors])
+
+
+def _in_units(value: Fraction, units: list[str], factors: list[int]) -> Number:
+    """A quantity in the first of some units, and also in the others, of which so many are one of the unit before."""
+    also = []
+    smaller = value
+    for unit, factor in zip(units[1:], factors, strict=True):
+        smaller *= factor
+        also.append(Number(smaller, ((unit, 1),)))
+    return Number(value, ((units[0], 1),), also=() if units[0] == "°" else tuple(also))
+
+
+def _unit_name(text: str) -> str:
+    if "prime" in text:
+        return "'" if text.count("prime") == 1 else '"'
+    if text == "''":
+        return '"'
+    return LETTERS.get(text) or NAMES.get(text.rstrip(".").lower(), text)
 
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
     """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
     if match := _BASED.match(text, at):
         return _numeral(match[1], match[2] or match[3] or match[4], match.end())
-    if match := _FRACTION.match(text, at):
-        whole, sign, top, bottom = match.groups()
-        return _fraction(whole, top, bottom, -1 if sign == "-" else 1, match.end())
-    if match := _SLASHED.match(text, at):
-        return _fraction(match[1], match[2], match[3], 1, match.end())
+    if match := _MIXED.match(text, at):
+        whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
+        value = _quotient(top, bottom)
+        return None if value is None else (_integer(whole) + value, None, match.end())
+    if match := _FRACTION.match(text, at) or _SLASHED.match(text, at):
+        value = _quotient(match[1] or match[2], match[3] or match[4])
+        return None if value is None else (value, None, match.end())
     if match := _PURE_POWER.match(text, at):
         base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
         if abs(power) * max(1, len(match[1])) > MAX_EXPONENT:
@@ -128,22 +211,24 @@ def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | N
 
 def _numeral(digits: str, base_text: str, end: int) -> tuple[Fraction, Fraction | None, int] | None:
     base = _BASES.get(base_text, 0) if base_text.isalpha() else int(_bounded(base_text, 3))
-    has_letters = not digits.isdecimal()
+    has_letters = not digits.replace(".", "").isdecimal()
     if not 2 <= base <= 36 or (has_letters and base != 16 and not digits[0].isdecimal()):  # A_{12} is a name
         return None
+    whole, _, places = _bounded(digits, MAX_DIGITS).partition(".")
     try:
-        value = Fraction(int(_bounded(digits, MAX_DIGITS), base))
+        value = Fraction(int(whole + places, base), base ** len(places))
     except ValueError:
         return None
-    return value, None if has_letters else _integer(digits), end
+    return value, None if has_letters else Fraction(digits), end
 
 
-def _fraction(whole: str | None, top: str, bottom: str, sign: int, end: int) -> tuple[Fraction, None, int] | None:
-    divisor = _decimal(bottom)
-    if divisor == 0:
-        return None
-    value = sign * _decimal(top) / divisor
-    return (value if whole is None else _integer(whole) + value), None, end
+def _quotient(top: str, bottom: str) -> Fraction | None:
+    divisor = _signed(bottom)
+    return _signed(top) / divisor if divisor else None
+
+
+def _signed(text: str) -> Fraction:
+    return -_decimal(text[1:]) if text[0] == "-" else _decimal(text.lstrip("+"))
 
 
 def _repeating(whole: str, fixed: str, period: str) -> Fraction:

@@ -141,8 +141,8 @@ def _chain(text: str, sides: list[str], depth: int) -> ParsedAnswer | None:
 
 
 def _is_constant(side: str) -> bool:
-    if read_number(side):
-        return True
+    if number := read_number(side):
+        return number.bare
     return len(items(side)) == 1 and not _VARIABLE.search(_COMMAND.sub("", split_unit(side)[0]))
 
 
@@ -262,4 +262,6 @@ def _formula(text: str) -> Content:
     if _ANGLE.search(text):
         text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
     formula = Formula(*split_unit(text))
-    return read_prose(formula.text) or formula
+    if prose := read_prose(formula.text):
+        return read_number(text, description=True) or prose
+    return formula

@@ -9,13 +9,31 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from .unit_names import (
+    AMBIGUOUS,
+    COMPOUNDS,
+    DIRECTIONS,
+    FUNCTION,
+    LETTERS,
+    LINKS,
+    MEASURES,
+    NAMES,
+    NO_UNITS,
+    NUMBER_WORDS,
+    PRODUCT,
+    TWO_CASES,
+)
+
 Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
 
 MAX_WORDS = 8
+MAX_DESCRIPTION = 20  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
-    rf"\s*(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹¢]|/|\\text\{{([A-Za-z])\}}|[A-Za-z][A-Za-z.'-]*){_POWER}",
+    r"\s*(?:\\cdot\s*|\*\s*)?"
+    r"(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\mu ?[A-Za-z]+"
+    rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
 )
 # What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
@@ -23,76 +41,31 @@ _TAIL = re.compile(
     r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
 )
+# A letter after a number, and its exponent: a unit, or a variable.
+_LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*).*)?")
+_BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
+_QUOTIENT = re.compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_HYPHENATED = re.compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
-_SHORT_UNITS = {
-    "cm", "mm", "km", "nm", "kg", "mg", "ml", "cl", "dl", "lb", "oz", "ft", "in", "mi", "yd", "mph", "kmh", "kph",
-    "min", "ms", "hz", "sq", "cu", "kw", "pcs", "gb", "mb", "kb", "bc", "ad",
-}  # fmt: skip
-# Letters that may be a unit if a space separates them from their number; all others are variables.
-_LETTER_UNITS = frozenset("mgshLlNJWVKCF")
-_NO_UNITS = {
-    "or", "and", "to", "not", "pi", "sqrt", "e", "i", "x", "log", "ln", "sin", "cos", "tan", "cot", "sec",
-    "csc", "exp", "mod", "inf", "infinity", "plus", "minus", "times", "over", "by", "into", "is", "are", "than",
-    "equals", "between", "from", "either", "maybe", "perhaps", "but", "if", "frac", "cdot", "through",
-    "divided", "approximately", "roughly", "probably", "possibly", "nearly", "almost", "about", "around",
-    "factorial", "choose", "base", "wait", "wrong", "false", "instead", "sorry", "nope", "negative", "unless",
-    "except", "versus",
-}  # fmt: skip
-# "4 million", "4 thirds" and "4 point five" are not 4 with a unit.
-_NUMBER_WORDS = {
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty",
-    "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand", "million", "billion", "trillion", "half",
-    "halves", "third", "thirds", "fourths", "fifth", "fifths", "sixth", "sixths", "seventh", "sevenths", "eighth",
-    "eighths", "ninth", "ninths", "tenth", "tenths", "hundredth", "hundredths", "thousandth", "thousandths",
-}  # fmt: skip
-_SAME_UNITS = {
-    **dict.fromkeys(("dollar", "dollars", "usd", "bucks"), "$"),
-    **dict.fromkeys(("euro", "euros", "eur"), "€"),
-    **dict.fromkeys(("pounds sterling", "gbp"), "£"),
-    **dict.fromkeys(("cent", "cents"), "¢"),
-    **dict.fromkeys(("percent", "pct", "percentage"), "%"),
-    **dict.fromkeys(("degree", "degrees", "deg"), "°"),
-    **dict.fromkeys(("celsius", "centigrade"), "C"),
-    **dict.fromkeys(("fahrenheit",), "F"),
-    **dict.fromkeys(("meter", "meters", "metre", "metres"), "m"),
-    **dict.fromkeys(("centimeter", "centimeters", "centimetre", "centimetres"), "cm"),
-    **dict.fromkeys(("millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
-    **dict.fromkeys(("kilometer", "kilometers", "kilometre", "kilometres"), "km"),
-    **dict.fromkeys(("gram", "grams"), "g"),
-    **dict.fromkeys(("milligram", "milligrams"), "mg"),
-    **dict.fromkeys(("kilogram", "kilograms", "kgs"), "kg"),
-    **dict.fromkeys(("second", "seconds", "sec", "secs"), "s"),
-    **dict.fromkeys(("minute", "minutes", "mins"), "min"),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
-    **dict.fromkeys(("liter", "liters", "litre", "litres", "l"), "L"),
-    **dict.fromkeys(("milliliter", "milliliters", "millilitre", "millilitres"), "ml"),
-    **dict.fromkeys(("inch", "inches"), "in"),
-    **dict.fromkeys(("foot", "feet"), "ft"),
-    **dict.fromkeys(("mile", "miles"), "mi"),
-    **dict.fromkeys(("yard", "yards", "yds"), "yd"),
-    **dict.fromkeys(("pound", "pounds"), "pound"),  # of weight or of money
-    **dict.fromkeys(("lbs",), "lb"),
-    **dict.fromkeys(("ounce", "ounces"), "oz"),
-    **dict.fromkeys(("people", "persons"), "person"),
-    **dict.fromkeys(("children",), "child"),
-}
-_SPEEDS = {"mph": "mi", "kph": "km", "kmh": "km"}
-# Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day, 5 eggs).
-_MEASURES = {"m", "cm", "mm", "km", "nm", "g", "mg", "kg", "s", "ms", "min", "h", "L", "ml", "cl", "dl", "in", "ft",
-             "mi", "yd", "lb", "oz", "hz", "kw", "gb", "mb", "kb", "N", "J", "W", "V", "K"}  # fmt: skip
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "more", "us"))
+_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
+_AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
+_SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
 
 def same_unit(first: Unit, second: Unit) -> bool:
     """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
     if not first or not second or first == second:
         return True
-    one, other = _without_pounds(dict(first), dict(second)), _without_pounds(dict(second), dict(first))
+    one, other = _decided(dict(first), dict(second)), _decided(dict(second), dict(first))
+    if any(one.pop(axis, 0) * other.pop(axis, 0) < 0 for axis in _AXES):
+        return False
+    if not one or not other:
+        return True
     for unit, opposite in ((one, other), (other, one)):
         if "unit" in unit:  # 12 square units: of any length
             return unit["unit"] in opposite.values()
@@ -100,12 +73,16 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if (only_one and only_other) or not common:
         return False
     shared = {word for word, _ in common}
-    return not any(word in _MEASURES and (power > 0 or shared & _MEASURES) for word, power in only_one | only_other)
+    # Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day).
+    return not any(word in MEASURES and (power > 0 or shared & MEASURES) for word, power in only_one | only_other)
 
 
-def _without_pounds(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    if "pound" in unit and "pound" not in other:
-        return {("£" if "£" in other else "lb") if word == "pound" else word: power for word, power in unit.items()}
+def _decided(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    """The unit without ambiguous words: pounds are money or a weight, as in the other unit."""
+    for word, names in AMBIGUOUS.items():
+        if word in unit and word not in other:
+            name = next((name for name in names if name in other), names[0])
+            unit = {name if key == word else key: power for key, power in unit.items()}
     return unit
 
 
@@ -126,37 +103,59 @@ def joined(sign: str, unit: Unit) -> Unit:
     return tuple(sorted({**dict(unit), sign: 1}.items())) if sign else unit
 
 
-def read_unit(text: str, at: int) -> Unit | None:
-    """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else."""
-    words = _unit_words(text, at)
-    if words is None:
+def may_be_variable(text: str, at: int, whole: bool) -> bool:
+    """Whether the unit that the rest of a text is may also be a variable, so that it cannot be left out.
+
+    That is a letter with an exponent, and one right after a whole number if it is no usual unit: ``3a^2``, ``3m``.
+    """
+    match = _LONE_LETTER.fullmatch(text, at)
+    return match is not None and (match[3] is not None or (not match[1] and whole and match[2] not in "NJWVL"))
+
+
+def variable(unit: Unit, formula: str) -> str:
+    """A unit of one letter that is a variable of a formula, with its exponent; else nothing."""
+    if len(unit) != 1 or len(unit[0][0]) != 1:
+        return ""
+    letter, power = unit[0]
+    letters = _COMMAND.sub("", formula)
+    if letter == "L" and "l" in letters:
+        letter = "l"
+    return f"{letter}^{{{power}}}" if letter.isalpha() and letter in letters else ""
+
+
+def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
+    """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else.
+
+    ``description`` also accepts the longer ones that may follow a number: ``students from the village``.
+    """
+    if at == len(text):
+        return ()
+    text = text[at:]
+    if "\\frac" in text:
+        text = _QUOTIENT.sub(r" \1/(\2)", text)
+    if "(" in text or "[" in text:
+        return _bracketed_unit(text, description)
+    if hyphen := _HYPHENATED.match(text):
+        text = " " + text[hyphen.end() :]
+    words = _unit_words(text, MAX_DESCRIPTION if description else MAX_WORDS)
+    unit = _product(words, description) if words is not None else None
+    return None if unit is None else tuple(sorted(unit.items()))
+
+
+def _bracketed_unit(text: str, description: bool) -> Unit | None:
+    """The unit in ``9 (apples)``, ``5 cm (centimeters)`` and ``5 J/(kg K)``."""
+    match = _BRACKETED.fullmatch(text)
+    if match is None or not match[2].strip():
         return None
-    unit: dict[str, int] = {}
-    sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
-    for word in words:
-        if word.plain in _PER and (unit or word.plain == "/"):
-            if not unit:
-                return None
-            sign = -1
-        elif not _in_unit(word, spaced=word.spaced or sign < 0):
-            return None
-        elif word.plain in _BEFORE and not word.last:
-            raised = _RAISED[word.plain]
-        elif word.plain in _RAISED:
-            if not unit:  # 4 squared is 16
-                return None
-            unit[next(reversed(unit))] *= _RAISED[word.plain]
-        elif word.plain in _FILLERS and not (word.plain == "in" and not unit and word.last):
-            continue
-        elif compound := _compound_unit(word):
-            unit |= compound
-        else:
-            name = _unit_name(word)
-            unit[name] = unit.get(name, 0) + sign * word.power * raised
-            raised = 1
-    if unit.get("unit") == 1:
-        del unit["unit"]
-    return tuple(sorted(unit.items()))
+    before, inner, after = match[1], match[2].strip(), match[3]
+    if before.rstrip().endswith("/"):
+        return read_unit(before + inner + after, 0) if not after.strip() else None
+    if len(inner) == 1 and (not before or inner.isupper()):  # 3(m), 18 (C)
+        return None
+    outside, inside = read_unit(f"{before} {after}", 0, description), read_unit(" " + inner, 0, description)
+    if outside is None or inside is None:
+        return None
+    return tuple(sorted((dict(inside) | dict(outside)).items()))
 
 
 class _Word(NamedTuple):
@@ -164,63 +163,134 @@ class _Word(NamedTuple):
 
     text: str
     plain: str
-    power: int
+    power: int | None
     spaced: bool
-    last: bool
 
 
-def _unit_words(text: str, at: int) -> list[_Word] | None:
-    """The rest of a text as words of a unit; ``None`` if it has other parts or too many words."""
+def _unit_words(text: str, most: int) -> list[_Word] | None:
+    """A text as words of a unit; ``None`` if it has other parts or too many words."""
     words: list[_Word] = []
+    at = 0
     while text[at:].strip() not in ("", "."):
         match = _UNIT.match(text, at)
-        if match is None or len(words) == MAX_WORDS:
+        if match is None or len(words) == most:
             return None
-        word = match[2] or match[1].replace(" ", "")
+        word = match[2] or match[1].replace(" ", "").replace("\\mu", "u").replace("\\Omega", "ohm")
         spaced = match[2] is not None or text[at] == " "
-        last = not text[match.end() :].strip(" .")
-        power = int(match[3] or match[4] or 1)
-        words.append(_Word(word, word.strip(".").lower(), power, spaced, last))
+        power = match[3] or match[4]
+        words.append(_Word(word, word.strip(".").lower(), int(power) if power else None, spaced))
         at = match.end()
     return words
 
 
-def _in_unit(word: _Word, spaced: bool) -> bool:
-    """Whether a word may be part of a unit where it stands."""
-    if word.plain == "per" or word.plain in _NO_UNITS or word.plain in _NUMBER_WORDS:
+def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
+    """The words of a unit with their exponents."""
+    unit: dict[str, int] = {}
+    sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
+    expected = False  # whether the next word must be a unit
+    for previous, word, following in zip([None, *words], words, [*words[1:], None], strict=False):
+        if word.power is None and _is_per(word, following, bool(unit)):
+            sign, expected = -1, True
+            continue
+        if word.power is None and _is_filler(word, following, bool(unit), expected):
+            continue
+        expected = word.plain in _BEFORE
+        if _are_variables(previous, word):
+            return None
+        if not _in_unit(word, description and bool(unit), word.spaced or sign < 0):
+            return None
+        if word.plain in _BEFORE and following:
+            raised = _RAISED[word.plain]
+        elif word.plain in _RAISED:
+            if not unit:  # 4 squared is 16
+                return None
+            unit[next(reversed(unit))] *= _RAISED[word.plain]
+        else:
+            power = sign * raised * (1 if word.power is None else word.power)
+            for name, exponent in _factors(word).items():
+                unit[name] = unit.get(name, 0) + power * exponent
+            raised = 1
+    if unit.get("unit") == 1:
+        del unit["unit"]
+    return unit
+
+
+def _are_variables(previous: _Word | None, word: _Word) -> bool:
+    """Whether two words are a product of variables: ``3 g h``, not ``3 N m`` or ``3 m s^-1``."""
+    return previous is not None and all(
+        len(part.text) == 1 and part.text.islower() and part.power is None for part in (previous, word)
+    )
+
+
+def _is_per(word: _Word, following: _Word | None, after_unit: bool) -> bool:
+    """Whether a word means per: ``5 km/h``, ``5 dollars a day``, ``5 a day``."""
+    if word.plain not in _PER or (following is None and word.plain in ("per", "/")):
         return False
-    is_filler = word.spaced and word.plain in _FILLERS
-    return word.plain in _UNITS or is_filler or may_be_unit(word.text, word.plain, spaced)
+    if not after_unit:  # 5/day, not 5/m
+        return word.plain in ("per", "/", "a", "an") and following is not None and len(following.plain) > 2
+    return word.plain not in ("a", "an") or (following is not None and len(following.plain) > 1)
 
 
-def _compound_unit(word: _Word) -> dict[str, int]:
-    """The factors of speeds, percent and degrees; empty for other words."""
-    if word.plain in _SPEEDS:
-        return {_SPEEDS[word.plain]: 1, "h": -1}
-    if word.plain in ("percent", "%"):
-        return {"%": 1}
+def _is_filler(word: _Word, following: _Word | None, after_unit: bool, expects_unit: bool) -> bool:
+    """Whether a word may be skipped, such as ``in total`` and ``of the``."""
+    if word.plain not in _FILLERS or not word.spaced:
+        return False
+    if word.plain == "in":
+        return not expects_unit and (following.plain not in _SIZES if following else after_unit)
+    return word.plain not in ("a", "an") or (following is not None and len(following.plain) > 1)
+
+
+def _in_unit(word: _Word, in_description: bool, spaced: bool) -> bool:
+    """Whether a word may be part of a unit where it stands."""
+    if word.plain in LINKS:
+        return in_description and word.power is None
+    if word.plain in NO_UNITS or word.plain in NUMBER_WORDS:
+        return False
+    if len(word.plain) == 1 and word.plain.isalpha():
+        return word.text in LETTERS
+    if word.plain in _UNITS or word.plain in NAMES or word.plain in COMPOUNDS or word.plain[0] == "°":
+        return True
+    if word.power is not None:  # 3 abc^2
+        return False
+    if in_description and word.plain.isalpha():
+        return True
+    return may_be_unit(word.text, word.plain, spaced or _is_glued_word(word))
+
+
+def _is_glued_word(word: _Word) -> bool:
+    """Whether a word right after a number is no product or function: ``10weeks``, not ``10sinx``."""
+    return len(word.plain) > 3 and not word.text.isupper() and not FUNCTION.fullmatch(word.plain)
+
+
+def _factors(word: _Word) -> dict[str, int]:
+    """The unit that a word is: for most only its name, for speeds and degrees several with exponents."""
+    if word.plain in COMPOUNDS:
+        return COMPOUNDS[word.plain]
+    if word.plain in DIRECTIONS:
+        axis, direction = DIRECTIONS[word.plain]
+        return {axis: direction}
     if word.text[0] == "°":
-        return {"°": 1} | ({word.text[-1]: 1} if word.text[-1] in "CF" else {})
-    return {}
-
-
-def _unit_name(word: _Word) -> str:
+        return {"°": 1} | ({word.text[-1].upper(): 1} if word.text[-1] in "CFcf" else {})
     if word.plain in _UNITS:
-        return "unit"
-    return _SAME_UNITS.get(word.plain, word.text if len(word.text) == 1 else _singular(word.plain))
+        return {"unit": 1}
+    if len(word.text) == 1:
+        return {LETTERS.get(word.text, word.text): 1}
+    if word.plain in TWO_CASES:
+        return {word.text[0] + word.plain[1:]: 1}
+    return {NAMES.get(word.plain) or _singular(word.plain): 1}
 
 
 def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zzes")):
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zzes", "oes")):
         return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
     """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
-    if plain in "%°$€£¥₹¢" or plain[0] == "°" or plain in _SHORT_UNITS or plain in _SAME_UNITS:
+    if plain in NAMES or plain in COMPOUNDS or plain[0] == "°":
         return True
     if not plain.isalpha():  # km/h, half-dollars
         parts = re.split(r"[./'-]+", plain)
@@ -228,5 +298,5 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
             part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts
         )
     if len(plain) == 1:
-        return spaced and word in _LETTER_UNITS
-    return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy")
+        return spaced and word in LETTERS
+    return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy") and not PRODUCT.fullmatch(word)

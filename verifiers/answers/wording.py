@@ -6,13 +6,12 @@ import re
 from typing import Literal
 
 from .parsed import Words
+from .unit_names import PRODUCT
 
 _OUTER = " .,;:!?\"'«»„“”‘’"  # noqa: RUF001
 _WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,'\"()&%!?/-])*")
 _WORD = re.compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
 _SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
-# Letters in a row that are a product, and functions.
-_PRODUCT = re.compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
 _FUNCTIONS = {
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
     "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
@@ -37,7 +36,7 @@ def read_words(text: str) -> Words | None:
     words = _WORD.findall(text)
     if text.casefold() in _SHORT_WORDS:
         return Words(text)
-    if not words or _PRODUCT.fullmatch(text) or all(word in _FUNCTIONS for word in words):
+    if not words or PRODUCT.fullmatch(text) or all(word in _FUNCTIONS for word in words):
         return None
     return Words(_plain(text)) if _WORDS.fullmatch(text) else None
 

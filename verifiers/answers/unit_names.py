@@ -1,0 +1,194 @@
+"""The words that ``units`` knows: spellings of units and of counted things, and words that are neither."""
+
+from __future__ import annotations
+
+import re
+
+# One unit a line: the name that is used for it, then other spellings in lower case.
+_MEASURES = """
+rad radian radians
+m meter meters metre metres
+dm decimeter decimeters decimetre decimetres
+cm cms centimeter centimeters centimetre centimetres
+mm millimeter millimeters millimetre millimetres
+um micrometer micrometers micrometre micrometres micron microns
+nm nanometer nanometers nanometre nanometres
+km kms kilometer kilometers kilometre kilometres
+g gram grams gramme grammes
+mg milligram milligrams
+kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos
+ton tons
+tonne tonnes
+s second seconds sec secs
+ms millisecond milliseconds
+ns nanosecond nanoseconds
+min minute minutes mins
+h hour hours hr hrs
+day days
+week weeks wk wks
+month months
+year years yr yrs
+L l liter liters litre litres
+ml milliliter milliliters millilitre millilitres
+cl centiliter centiliters centilitre centilitres
+dl deciliter deciliters decilitre decilitres
+in inch inches
+ft foot feet
+mi mile miles
+yd yard yards yds
+lb lbs
+oz ounce ounces
+pt pint pints
+qt quart quarts
+gal gallon gallons gals
+cup cups
+tsp teaspoon teaspoons
+tbsp tablespoon tablespoons
+ha hectare hectares
+acre acres
+dozen dozens
+N newton newtons
+kn kilonewton kilonewtons
+J joule joules
+kj kilojoule kilojoules
+W watt watts
+kw kilowatt kilowatts
+kwh
+V volt volts
+kv kilovolt kilovolts
+A ampere amperes amp amps
+ohm ohms
+pa pascal pascals
+kpa kilopascal kilopascals
+atm atmosphere atmospheres
+hz hertz
+khz kilohertz
+mhz megahertz
+ghz gigahertz
+mol mole moles
+cal calorie calories
+kcal kilocalorie kilocalories
+db decibel decibels
+kb kilobyte kilobytes
+mb megabyte megabytes
+gb gigabyte gigabytes
+tb terabyte terabytes
+bit bits
+byte bytes
+K kelvin kelvins
+"""
+_OTHERS = """
+$ dollar dollars usd buck bucks
+€ euro euros eur
+£ gbp
+₹ rupee rupees inr rs
+₩ krw
+₽ rub ruble rubles rouble roubles
+¥
+yen jpy
+yuan cny rmb
+chf
+cad
+aud
+¢ cent cents
+% percent pct percentage
+° degree degrees deg
+C celsius centigrade
+F fahrenheit
+pound pounds
+pc pcs piece pieces
+bc
+ad
+sq
+cu
+person persons people
+child children
+man men
+woman women
+tooth teeth
+mouse mice
+goose geese
+knife knives
+wife wives
+life lives
+leaf leaves
+loaf loaves
+shelf shelves
+wolf wolves
+calf calves
+bus buses
+lens lenses
+gas gases
+shoe shoes
+toe toes
+canoe canoes
+"""
+
+
+def _spellings(table: str) -> dict[str, str]:
+    lines = [line.split() for line in table.strip().splitlines()]
+    names = {word: names[0] for names in lines for word in names[1:]}
+    return names | {names[0]: names[0] for names in lines if len(names[0]) > 1 or not names[0].isalpha()}
+
+
+MEASURES = frozenset(_spellings(_MEASURES).values())
+NAMES = _spellings(_MEASURES) | _spellings(_OTHERS)
+"""The name of a unit by each of its spellings, except for single letters."""
+del NAMES["l"]
+LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFA"}, "l": "L"}
+"""Units of one letter. Any other letter after a number is a variable."""
+TWO_CASES = frozenset(("mw", "mpa", "mj", "mv", "ma", "mev"))
+"""Units whose first letter is another prefix in upper case: 5 mW, 5 MW."""
+COMPOUNDS = {
+    "mph": {"mi": 1, "h": -1},
+    "kph": {"km": 1, "h": -1},
+    "kmh": {"km": 1, "h": -1},
+    "kmph": {"km": 1, "h": -1},
+    "fps": {"ft": 1, "s": -1},
+    "psi": {"lb": 1, "in": -2},
+    "mpg": {"mi": 1, "gal": -1},
+    "cc": {"cm": 3},
+}
+AMBIGUOUS = {"pound": ("lb", "£"), "¥": ("yen", "yuan")}
+"""Words and signs of several units, which the other answer may decide."""
+DIRECTIONS = {
+    "more": ("more", 1), "extra": ("more", 1), "additional": ("more", 1), "less": ("more", -1), "fewer": ("more", -1),
+    "left": ("left", 1), "right": ("left", -1), "up": ("up", 1), "down": ("up", -1),
+    "east": ("east", 1), "west": ("east", -1), "north": ("north", 1), "south": ("north", -1),
+}  # fmt: skip
+"""Words that may be left out but not exchanged: an axis, and the direction on it."""
+FACTORS = {
+    ("°", "'"): 60, ("'", '"'): 60, ("°", "min"): 60,
+    ("week", "day"): 7, ("day", "h"): 24, ("h", "min"): 60, ("min", "s"): 60, ("year", "month"): 12,
+    ("ft", "in"): 12, ("yd", "ft"): 3, ("lb", "oz"): 16, ("pound", "oz"): 16, ("gal", "qt"): 4, ("mi", "ft"): 5280,
+    ("m", "cm"): 100, ("km", "m"): 1000, ("cm", "mm"): 10, ("kg", "g"): 1000, ("g", "mg"): 1000, ("L", "ml"): 1000,
+    ("$", "¢"): 100, ("€", "¢"): 100,
+}  # fmt: skip
+"""How many of a smaller unit are one of a larger one, for quantities in two units: 5 ft 6 in."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION = re.compile(r"(?:arc|a?sin|a?cos|a?tan|cot|sec|csc|log|exp)h?[a-z]{0,2}|sqrt[a-z]*|frac[a-z]*")
+"""What is no word but a function, with its argument: 5sinx."""
+PRODUCT = re.compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
+"""Letters in a row that are a product."""
+NUMBER_WORDS = _words("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion
+    lakh crore half halves third thirds fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
+    tenth tenths hundredth hundredths thousandth thousandths
+    """)
+"""4 million, 4 thirds and 4 point five are not 4 with a unit."""
+LINKS = _words("and to from by into are than through over with without")
+"""Words that may only stand inside of a longer description: 18 students from the village."""
+NO_UNITS = LINKS | _words("""
+    or not pi sqrt e i x log ln sin cos tan cot sec csc exp mod det gcd lcm inf infinity plus minus over is equals
+    between either maybe perhaps but if frac cdot divided approximately roughly probably possibly nearly almost about
+    around factorial choose base wait wrong false instead sorry nope negative unless except versus least most below
+    ish approx estimate estimated guess unsure likely unlikely undefined none no never nor
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega
+    """) - {"psi", "sec", "without", "with"}
+"""Functions, numbers and connectives; and words that say that a number is not the answer."""
