@@ -46,6 +46,7 @@ BUILT_IN: dict[str, str] = {
     "weighted_sum": "grpo_env.verifiers.compose:WeightedSum",
     "any_of": "grpo_env.verifiers.compose:AnyOf",
     "all_of": "grpo_env.verifiers.compose:AllOf",
+    "first_of": "grpo_env.verifiers.compose:FirstOf",
     "clip": "grpo_env.verifiers.compose:Clip",
 }
 

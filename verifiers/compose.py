@@ -1,14 +1,16 @@
-"""Verifiers that combine others: weighted sum, clip, any of, all of; with gates, schedules and step scores.
+"""Verifiers that combine others: weighted sum, clip, any of, all of, first of; with gates, schedules and step scores.
 
 An unscored part never counts as 0: it makes a sum unscored, unless its weights are 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from grpo_env.core import Case, Completion, Score, StepScore, Verifier
+from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .parts import Composite, Unweighted, check_bounds, clip, composite_score, unscored_composite
@@ -125,6 +127,74 @@ class AllOf(Unweighted):
         return (
             unscored_composite(missing, scores) if missing is not None and worst > 0 else composite_score(worst, scores)
         )
+
+
+@verifier("first_of")
+@dataclass(frozen=True)
+class FirstOf(Unweighted):
+    """The value of the first part that can score the completion: a rule first, then a judge for what it cannot read.
+
+    A part that leaves the completion unscored (``bad_gold``, ``not_applicable``, ``error``) passes it on to the next. A
+    score decides, also a 0 and also that of a missing answer (``no_answer``); the parts after it are not run, and are
+    ``not_applicable`` in the score. If no part can score the completion, it is unscored like the last of them.
+    """
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>C</answer>", 1.0, "the gold answer is a letter: choice decides", answer="C",
+             options={"of": {"choice": {}, "accuracy": {}}}),
+        Case("<answer>D</answer>", 0.0, "a 0 decides as well", answer="C",
+             options={"of": {"choice": {}, "tag_count": {}}}),
+        Case("<answer>42</answer>", 1.0, "the gold answer is no letter: accuracy decides", answer="42",
+             options={"of": {"choice": {}, "accuracy": {}}}),
+        Case("<answer>42</answer>", None, "neither can score it without a gold answer",
+             options={"of": {"choice": {}, "accuracy": {}}}),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for part in self.parts:
+            if part.when is not None:
+                raise UsageError(
+                    f"verifier {part.name!r}: when: the parts of first_of run in their order, without gates"
+                )
+
+    def problem(self, example: Example) -> str | None:
+        problems = [part.verifier.problem(example) for part in self.parts]
+        if None in problems:
+            return None
+        return "; ".join(f"{part.name}: {problem}" for part, problem in zip(self.parts, problems, strict=True))
+
+    def part_scores(self, groups: Sequence[Group]) -> list[list[list[Score]]]:
+        deciders = [[""] * len(group.completions) for group in groups]
+        columns = []
+        for part in self.parts:
+            rows = part.score_some(groups, [[not name for name in names] for names in deciders])
+            columns.append(
+                [
+                    [score or part.label(_not_run(name)) for score, name in zip(scores, names, strict=True)]
+                    for scores, names in zip(rows, deciders, strict=True)
+                ]
+            )
+            deciders = [
+                [
+                    name or (part.name if score and score.scored else "")
+                    for score, name in zip(scores, names, strict=True)
+                ]
+                for scores, names in zip(rows, deciders, strict=True)
+            ]
+        return columns
+
+    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        decider = next((score for score in scores if score.scored), None)
+        if decider is None:
+            return unscored_composite(scores[-1], scores)
+        assert decider.value is not None
+        total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
+        return replace(total, answer=decider.answer, gold=decider.gold)
+
+
+def _not_run(decider: str) -> Score:
+    return Score(None, "not_applicable", explanation=f"not run: {decider} decided")
 
 
 def gives_steps(verifier: Verifier) -> bool:

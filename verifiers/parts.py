@@ -58,24 +58,30 @@ class Part:
         """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
         if gates is None:
             rows = score_groups(self.verifier, groups, name=None)
-            return [[self._label(self._adjust(score)) for score in scores] for scores in rows]
+            return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
+        some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
+        return [
+            [self.label(_closed(gate)) if score is None else score for score, gate in zip(scores, row, strict=True)]
+            for scores, row in zip(some, gates, strict=True)
+        ]
+
+    def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
+        """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
         passed = [
-            Group(example, [text for text, gate in zip(completions, row, strict=True) if _is_open(gate)])
-            for (example, completions), row in zip(groups, gates, strict=True)
+            Group(example, [text for text, run in zip(completions, row, strict=True) if run])
+            for (example, completions), row in zip(groups, chosen, strict=True)
         ]
         rows = score_groups(self.verifier, [group for group in passed if group.completions], name=None)
         scores = chain.from_iterable(rows)
-        return [
-            [self._label(self._adjust(next(scores)) if _is_open(gate) else _closed(gate)) for gate in row]
-            for row in gates
-        ]
+        return [[self.label(self._adjust(next(scores))) if run else None for run in row] for row in chosen]
 
     def _adjust(self, score: Score) -> Score:
         if score.status in self.statuses:
             score = replace(score, value=self.statuses[score.status])
         return score if self.clip is None else clip(score, self.clip)
 
-    def _label(self, score: Score) -> Score:
+    def label(self, score: Score) -> Score:
+        """The score with this part's name and weights."""
         return score.relabel(name=self.name, weight=number_at(self.weight, 0), process=number_at(self.process, 0))
 
 
@@ -115,6 +121,14 @@ class Composite(Verifier):
         return self.score_groups([Group(example, (completion,))])[0][0]
 
     def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        columns = self.part_scores(groups)
+        return [
+            [_timed(score) for score in self.combine_group(list(zip(*rows, strict=True)), group.completions)]
+            for group, *rows in zip(groups, *columns, strict=True)
+        ]
+
+    def part_scores(self, groups: Sequence[Group]) -> list[list[list[Score]]]:
+        """The scores of each part, in the shape of ``groups``."""
         parts = {part.name: part for part in self.parts}
         tables: dict[str, list[list[Score]]] = {}
 
@@ -124,11 +138,7 @@ class Composite(Verifier):
                 tables[part.name] = part.score(groups, gates)
             return tables[part.name]
 
-        columns = [table(part) for part in self.parts]
-        return [
-            [_timed(score) for score in self.combine_group(list(zip(*rows, strict=True)), group.completions)]
-            for group, *rows in zip(groups, *columns, strict=True)
-        ]
+        return [table(part) for part in self.parts]
 
     def combine_group(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
         """The scores of a group's completions. A row holds the scores of a completion's parts, in their order."""

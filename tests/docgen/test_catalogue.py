@@ -13,7 +13,16 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, load_file, verifier
 
 # These need a model or a server, or other verifiers (docs/verifiers.md).
-WITHOUT_CASES = {"reward_model", "process_reward_model", "llm_judge", "weighted_sum", "any_of", "all_of", "clip"}
+WITHOUT_CASES = {
+    "reward_model",
+    "process_reward_model",
+    "llm_judge",
+    "weighted_sum",
+    "any_of",
+    "all_of",
+    "first_of",
+    "clip",
+}
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

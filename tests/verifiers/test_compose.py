@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
 
-from grpo_env.core import UNSCORED, Completion, Example, Score, Status, StepScore, Verifier, score_one
+from grpo_env.core import (
+    UNSCORED,
+    BatchVerifier,
+    Completion,
+    Example,
+    Group,
+    Score,
+    Status,
+    StepScore,
+    Verifier,
+    score_one,
+)
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
+from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, FirstOf, WeightedSum
 from grpo_env.verifiers.parts import Part
 from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
@@ -147,6 +159,82 @@ def test_any_of_and_all_of(parts: list[float | None], any_of: float | None, all_
     fixed_parts = tuple(Part(f"p{n}", BAD_GOLD if value is None else Fixed(value)) for n, value in enumerate(parts))
     assert AnyOf(fixed_parts)(EXAMPLE, TEXT).value == any_of
     assert AllOf(fixed_parts)(EXAMPLE, TEXT).value == all_of
+
+
+@pytest.mark.parametrize(
+    ("parts", "value", "decider"),
+    [
+        ([0.0, 1.0], 0.0, 0),
+        ([None, 0.3, 1.0], 0.3, 1),
+        ([None, None, -2.0], -2.0, 2),
+        ([1.0, None], 1.0, 0),
+    ],
+)
+def test_first_of_is_the_first_score(parts: list[float | None], value: float, decider: int) -> None:
+    fixed_parts = tuple(Part(f"p{n}", BAD_GOLD if each is None else Fixed(each)) for n, each in enumerate(parts))
+    score = FirstOf(fixed_parts)(EXAMPLE, TEXT)
+    assert score.value == value
+    assert score.explanation == f"p{decider}: fixed"
+    assert [part.name for part in score.parts] == [part.name for part in fixed_parts]
+    assert {part.status for part in score.parts[decider + 1 :]} <= {"not_applicable"}
+    assert all(part.explanation == f"not run: p{decider} decided" for part in score.parts[decider + 1 :])
+
+
+def test_first_of_without_a_score_is_unscored_like_its_last_part() -> None:
+    score = FirstOf((Part("rule", BAD_GOLD), Part("judge", Broken())))(EXAMPLE, TEXT)
+    assert (score.value, score.status) == (None, "error")
+    assert score.explanation == "judge: ZeroDivisionError: broken"
+    assert [part.status for part in score.parts] == ["bad_gold", "error"]
+
+
+def test_first_of_keeps_a_fault_of_the_completion_as_the_decision() -> None:
+    assert FirstOf((Part("rule", NO_ANSWER), Part("judge", Fixed(1.0))))(EXAMPLE, TEXT).value == 0.0
+    penalty = Part("rule", NO_ANSWER, statuses={"no_answer": -0.5})
+    assert FirstOf((penalty, Part("judge", Fixed(1.0))))(EXAMPLE, TEXT).value == -0.5
+
+
+@dataclass(frozen=True)
+class OnlyShort(Verifier):
+    """Scores texts of one letter."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        short = len(completion.text) == 1
+        return Score(1.0, answer="short") if short else Score(None, "not_applicable", answer="long")
+
+
+CALLS: list[list[str]] = []
+
+
+@dataclass(frozen=True)
+class Judge(BatchVerifier):
+    """Records which texts it is asked about."""
+
+    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
+        CALLS.append([completion.text for _, completion in pairs])
+        return [Score(0.5, answer="judged") for _ in pairs]
+
+
+def test_first_of_asks_the_next_part_in_one_batch_and_only_where_it_is_needed() -> None:
+    CALLS.clear()
+    groups = [Group(EXAMPLE, [Completion(text) for text in texts]) for texts in (["a", "bb"], ["c"], ["dd", "ee"])]
+    rows = FirstOf((Part("rule", OnlyShort()), Part("judge", Judge()))).score_groups(groups)
+    assert [[score.value for score in row] for row in rows] == [[1.0, 0.5], [1.0], [0.5, 0.5]]
+    assert [[score.answer for score in row] for row in rows] == [["short", "judged"], ["short"], ["judged", "judged"]]
+    assert CALLS == [["bb", "dd", "ee"]]
+
+
+def test_first_of_has_a_problem_if_every_part_has_one() -> None:
+    assert FirstOf((Part("a", Fixed(bad="no letter")), Part("b", Fixed())))(EXAMPLE, TEXT).value == 1.0
+    assert FirstOf((Part("a", Fixed(bad="no letter")), Part("b", Fixed()))).problem(EXAMPLE) is None
+    both = FirstOf((Part("a", Fixed(bad="no letter")), Part("b", Fixed(bad="no number"))))
+    assert both.problem(EXAMPLE) == "a: no letter; b: no number"
+
+
+def test_first_of_refuses_gates_and_weights() -> None:
+    with pytest.raises(UsageError, match="without gates"):
+        FirstOf((Part("a", Fixed()), Part("b", Fixed(), when="a")))
+    with pytest.raises(UsageError, match="only parts of a sum have weights"):
+        FirstOf((Part("a", Fixed(), 2.0),))
 
 
 def test_steps_are_weighted_and_sorted_and_other_parts_become_the_last_step() -> None:
