@@ -11,6 +11,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Status, Veri
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
+from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.compare import Percent, Rules, Verdict, compare
 from .answers.dates import Date
@@ -92,8 +93,7 @@ class Accuracy(Verifier):
             raise UsageError("accuracy: set rel_tol or decimals, not both")
         if self.timeout <= 0:
             raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds is not more than 0")
-        if not self.sources or not set(self.sources) <= set(SOURCES) or len(set(self.sources)) < len(self.sources):
-            raise UsageError(f"accuracy: sources: one or more of {', '.join(SOURCES)}, each once, not {self.sources!r}")
+        check_sources("accuracy", self.sources)
         for name, value, known in (
             ("unevaluated", self.unevaluated, Unevaluated),
             ("golds", self.golds, Golds),

@@ -10,6 +10,13 @@ from grpo_env.core import Completion, Format
 
 Where: TypeAlias = Literal["reasoning", "answer", "all"]
 
+# What tokenizers call the end of a turn or of the text, padding and the like: <|im_end|>, </s>, <eos>, [EOS].
+_SPECIAL_TOKEN = re.compile(
+    r"(?:<\|[A-Za-z][\w./-]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|<(?P<tag>/?s|eos|bos|pad|unk|eot|eod|sep|cls|mask)>"  # noqa: RUF001
+    r"|</?(?:end|start)_?of_?(?:turn|text|sentence|utterance|message)>|<endoftext>"
+    r"|\[(?:EOS|BOS|PAD|SEP|CLS|UNK|end of text|/?INST)\])\Z"
+)
+_LONGEST_TOKEN = 48
 _LOOKS_LIKE_SPACE = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols without a visible glyph
 
 
@@ -37,12 +44,33 @@ def whole_turn(format: Format, completion: Completion) -> tuple[str, int]:
     """The model's whole turn, including the prefill, and the length of the prefill before ``completion.text``.
 
     A completion's own prefill takes precedence. Otherwise the format's prefill is prepended, unless the text already
-    starts with it, as in files that contain the whole turn.
+    starts with it, as in files that contain the whole turn. Special tokens at the end of the text are left out.
     """
-    prefill = completion.prefill
-    if not prefill and format.prefill and not completion.text.startswith(format.prefill.rstrip()):
+    prefill, text = completion.prefill, completion.text
+    if not prefill and format.prefill and not text.startswith(format.prefill.rstrip()):
         prefill = format.prefill
-    return prefill + completion.text, len(prefill)
+    if text and (text[-1] in ">]" or text[-1].isspace()):
+        text = without_special_tokens(text, format)
+    return prefill + text, len(prefill)
+
+
+def without_special_tokens(text: str, format: Format) -> str:
+    """The text without the special tokens at its end, which say that it ends and are no part of what it says.
+
+    Files of completions often keep them. They are recognized by their form, so that no tokenizer is needed.
+    """
+    end = len(text)
+    while True:
+        stop = end
+        while stop and text[stop - 1].isspace():
+            stop -= 1
+        if not stop or text[stop - 1] not in ">]":
+            break
+        token = _SPECIAL_TOKEN.search(text, max(0, stop - _LONGEST_TOKEN), stop)
+        if token is None or (token["tag"] or "").strip("/") in tag_names(format):
+            break
+        end = token.start()
+    return text if end == len(text) else text[:end]
 
 
 def tag_names(format: Format) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def unwrapped(text: str) -> str:
             wrapped = len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing)
             if wrapped and text[-len(closing) - 1] != "\\":
                 inner = text[len(opening) : -len(closing)]
-                if opening.strip("\\") not in inner.replace("\\$", ""):
+                if opening not in inner.replace("\\$", ""):
                     text = inner.strip()
         if html := _HTML.fullmatch(text):
             text = html[2].strip()

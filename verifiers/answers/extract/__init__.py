@@ -10,15 +10,17 @@ In that text the first of these sources that is present decides; a task may name
 
     answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
-    hashes         ``#### 18`` with a number, or as the last line
-    phrase         "The answer is 18.", "Final answer: $18$", "**Answer:** 18"
+    hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
+    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
     a_line         ``A: 18``
     last_line      if it is a short answer by itself, or contains one bold ``**18**``
+    last_number    the last number of the text, whatever it says: only if a task names it
 
 A source yields all answers that it names, in order and without repetitions of the same text. Several different answers
-are no answer; the caller decides that. An answer that a weaker source names after the last tag or box is added to them,
-and contradicts them if it differs (see ``later``). An answer that is denied (``not \boxed{4}``) is not accepted.
-Every search is linear in the length of the text.
+are no answer; the caller decides that. An answer that a weaker source names later is added to them, and contradicts
+them if it differs (see ``later``), and so is one that corrects them or stands beside them (see ``corrections``). An
+answer that is denied (``not \boxed{4}``, ``\boxed{4} is wrong``) is not accepted. Every search is linear in the length
+of the text.
 """
 
 from __future__ import annotations
@@ -28,11 +30,21 @@ from collections.abc import Sequence
 from grpo_env.core import Completion, Format
 
 from ...blocks import find_tags, whole_turn
-from .answer_tag import from_answer_tags
-from .extracted import SOURCES, ExtractedAnswer, Source
-from .later import IN_TEXT, answer_in, with_later_answers
+from .answer_tag import from_answer_tags, not_mentioned
+from .boxed import EMPTY
+from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value
+from .last_number import last_number
+from .later import IN_TEXT, answer_in, visible, with_later_answers
 
-__all__ = ["SOURCES", "ExtractedAnswer", "Source", "after_reasoning", "answer_in", "final_answer"]
+__all__ = [
+    "ALL_SOURCES",
+    "SOURCES",
+    "ExtractedAnswer",
+    "Source",
+    "after_reasoning",
+    "answer_in",
+    "final_answer",
+]
 
 
 def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
@@ -40,21 +52,31 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
+    empty: ExtractedAnswer | None = None
     for source in sources:
         if source == "answer_tag":
-            tags = find_tags(text, format.answer) if format.answer else []
+            tags = not_mentioned(text, find_tags(text, format.answer)) if format.answer else []
             extracted = from_answer_tags(text, tags, sources) if tags else None
         else:
             extracted = IN_TEXT[source](text)
-        if extracted is not None:
+        if extracted is None or (source == "last_line" and _is_sentence(extracted, sources)):
+            continue
+        if source == "boxed" and extracted.reason == EMPTY:  # "Put the answer in \boxed{}."
+            empty = extracted
+        elif not (empty and source in ("last_line", "last_number")):
             return with_later_answers(extracted, text, sources)
-    return ExtractedAnswer((), "none", "no final answer in the text")
+    return empty or ExtractedAnswer((), "none", "no final answer in the text")
 
 
 def after_reasoning(format: Format, completion: Completion) -> str | None:
     """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed."""
-    text = whole_turn(format, completion)[0]
+    text = visible(whole_turn(format, completion)[0])
     tags = find_tags(text, format.reasoning) if format.reasoning else []
     if tags and not tags[-1].closing:
         return None
     return text[tags[-1].end :] if tags else text
+
+
+def _is_sentence(line: ExtractedAnswer, sources: Sequence[Source]) -> bool:
+    """Whether the last line is words with a number in them, where the task reads the last number."""
+    return "last_number" in sources and not is_value(line.answers[0]) and last_number(line.answers[0]) is not None

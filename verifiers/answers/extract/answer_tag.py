@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...blocks import Tag
 from .extracted import MAX_ANSWERS, ExtractedAnswer, Source, extracted, is_denied
 from .later import answer_in
+
+_TAGS = re.compile(r"[`'\"]?\s(?:tags?|blocks?|elements?)\b")
+_BETWEEN = re.compile(r"[`'\"]?\s?(?:\.\.\.|…|and)?\s?[`'\"]?")
 
 
 def from_answer_tags(text: str, tags: list[Tag], sources: Sequence[Source]) -> ExtractedAnswer:
@@ -30,3 +34,29 @@ def from_answer_tags(text: str, tags: list[Tag], sources: Sequence[Source]) -> E
             return part
     answers = [answer for part in parts for answer in part.answers]
     return extracted(answers, "answer_tag", denied=denied or any(part.denied for part in parts), end=tags[-1].end)
+
+
+def not_mentioned(text: str, tags: list[Tag]) -> list[Tag]:
+    """The tags without those that a sentence only mentions: "I will use <answer> tags", or in backquotes."""
+    rest = []
+    at = 0
+    while at < len(tags):
+        tag, following = tags[at], tags[at + 1] if at + 1 < len(tags) else None
+        at += 1
+        is_pair = not tag.closing and following is not None and following.closing
+        if (
+            is_pair
+            and following
+            and _is_mention(text, following)
+            and _BETWEEN.fullmatch(text, tag.end, following.start)
+        ):
+            at += 1
+            continue
+        if tag.closing or not _is_mention(text, tag):
+            rest.append(tag)
+    return rest
+
+
+def _is_mention(text: str, tag: Tag) -> bool:
+    quoted = text[tag.start - 1 : tag.start] == "`" and text[tag.end : tag.end + 1] == "`"
+    return quoted or _TAGS.match(text, tag.end) is not None

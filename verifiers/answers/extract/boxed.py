@@ -7,6 +7,7 @@ import re
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
 
 NOT_CLOSED = "the box is not closed"
+EMPTY = "the box is empty"
 
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
 _BOX = re.compile(
@@ -43,4 +44,4 @@ def boxed(text: str) -> ExtractedAnswer | None:
             depth += 1
     if depth:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
-    return extracted(answers, "boxed", "the box is empty", denied, end)
+    return extracted(answers, "boxed", EMPTY, denied, end)

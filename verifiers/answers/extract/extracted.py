@@ -6,23 +6,39 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line"]
-SOURCES: tuple[Source, ...] = get_args(Source)
+from ..normal import normal
+from ..number import OverLimitError, read_number
+from ..parse import parse
+from ..parsed import Words
+
+Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line", "last_number"]
+ALL_SOURCES: tuple[Source, ...] = get_args(Source)
+SOURCES: tuple[Source, ...] = ALL_SOURCES[:-1]
+"""The sources that are used unless a task names others."""
 Place = Source | Literal["reasoning", "text", "none"]
 
 MAX_ANSWERS = 100  # only the last ones are looked at
+MAX_LENGTH = 80  # of a short answer
 
 _DENIED = re.compile(
     r"(?:\b(?:can)?not|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"\(?[A-Z]\)?|(?:option|choice) \(?[A-Z]\)?", re.IGNORECASE)
+_NUMBER_WORD = re.compile(
+    r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"|seventeen|eighteen|nineteen|twenty)",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
+_RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
 
 
 @dataclass(frozen=True)
 class ExtractedAnswer:
     """The answers that the deciding source names. If there is no answer: none, and the reason.
 
-    ``end`` is where the last tag or box ends, and 0 for other sources.
+    ``end`` is where the last of them ends in the text, and 0 if nothing can follow it.
     """
 
     answers: tuple[str, ...]
@@ -43,3 +59,45 @@ def extracted(
 def is_denied(text: str, start: int) -> bool:
     """Whether what starts at ``start`` is denied by the words before it: ``it is not \\boxed{4}``."""
     return _DENIED.search(text[max(0, start - 30) : start]) is not None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, perhaps with its unit."""
+    try:
+        return read_number(normal(text)) is not None
+    except OverLimitError:
+        return True
+
+
+def is_value(text: str) -> bool:
+    """Whether a text is a number, a formula or the like, and not words."""
+    if len(text) >= MAX_LENGTH:
+        return False
+    try:
+        return not isinstance(parse(text).content, Words)
+    except OverLimitError:
+        return True
+
+
+def is_answer(later: str, answers: tuple[str, ...]) -> bool:
+    """Whether what follows the ``answers`` is one as well, and not a remark on them.
+
+    Numbers, formulas and tuples are, and named values (``x=6``), but no other equations. Of words only those of the
+    same kind are (number words, choice letters), and those in ``\\text{…}``.
+    """
+    if len(later) >= MAX_LENGTH:
+        return False
+    for kind in (_LETTER, _NUMBER_WORD):
+        if kind.fullmatch(normal(later)) and all(kind.fullmatch(normal(answer)) for answer in answers):
+            return True
+    try:
+        if _RELATION.search(later):
+            return read_number(normal(later)) is not None or _names_value(later)
+        return _TEXT.fullmatch(later) is not None or not isinstance(parse(later).content, Words)
+    except OverLimitError:
+        return True
+
+
+def _names_value(text: str) -> bool:
+    answer = parse(text)
+    return answer.variable is not None and is_number(answer.right_side)

@@ -1,24 +1,79 @@
-"""The source ``hashes``: ``#### 18``, as GSM8K's solutions end."""
+"""The source ``hashes``: ``#### 18``, as GSM8K's solutions end, on a line of its own or at the end of a line."""
 
 from __future__ import annotations
 
 import re
 
-from .extracted import ExtractedAnswer, extracted
+from .extracted import ExtractedAnswer, extracted, is_number, is_value
 from .phrases import phrases
+from .statements import value_of
 
-_HASHES = re.compile(r"^[ \t]{0,9}####[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t*]{0,9}####(?!#)[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
 _STARTS_LIKE_NUMBER = re.compile(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac")
+_HEADING = re.compile(r"\*{0,2}\d{1,2}(?:\.\d{1,2})?[.):]\s{1,3}\*{0,2}[A-Za-z]")  # "#### 2. Sell the eggs"
+_LAST_LINES = 3
+_LONGEST_LINE = 200
+_NUMBER = re.compile(
+    r"\*{0,2}[-+]?(?:\\?[$€£]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
+)
+_FIRST_WORD = re.compile(r"\s[A-Za-z]+")
+# What makes the words after a number more than a remark: 18 or 20, 18 is wrong, 3 to 5, 2 hundred, 18 minus 3.
+_CHANGED = re.compile(
+    r"\b(?:or|not|wrong|incorrect|maybe|perhaps|instead|if|half|hundred|thousand|million|billion|trillion|dozen|minus|plus"
+    r"|divided|multiplied|squared|cubed|point|less|(?:to|and|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d)\b|n['\u2019]t\b|\?",
+    re.IGNORECASE,
+)
 
 
 def hash_marks(text: str) -> ExtractedAnswer | None:
-    """The ``####`` lines with a number; without any, the last line of the text if it is a ``####`` line."""
+    """The ``####`` lines with a number, and the last ``####`` inside of a line, if it is in the last lines of the text.
+
+    A heading (``#### Step 1``, ``#### 2. Sell the eggs``) is an answer only where nothing follows it.
+    """
     if "####" not in text:
         return None
-    lines = [match[1].strip() for match in _HASHES.finditer(text)]
-    numbers = [line for line in lines if _STARTS_LIKE_NUMBER.match(line)]
-    if numbers:
-        return extracted(numbers, "hashes")
-    if not lines or not text.rstrip().endswith(lines[-1]):
+    end = len(text.rstrip())
+    lines = [(match[1].strip(), match.end()) for match in _LINE.finditer(text)]
+    marked = [(line, at) for line, at in lines if _STARTS_LIKE_NUMBER.match(line)]
+    if len(marked) > 1 or (marked and marked[0][1] < end):
+        marked = [(line, at) for line, at in marked if at >= end or not _is_heading(line)]
+    if not marked and lines and lines[-1][1] >= end:
+        marked = lines[-1:]
+    if inline := _inline(text, end):
+        marked.append(inline)
+    if not marked:
         return None
-    return phrases(lines[-1]) or extracted(lines[-1:], "hashes")  # "#### Answer: C"
+    if len(marked) == 1 and (stated := phrases(marked[0][0])):  # "#### Answer: C"
+        return extracted(list(stated.answers), "hashes", denied=stated.denied, end=marked[0][1])
+    return extracted([_answer(line) for line, _ in marked], "hashes", end=marked[-1][1])
+
+
+def _is_heading(line: str) -> bool:
+    return _HEADING.match(line) is not None or not is_value(_answer(line))
+
+
+def _inline(text: str, end: int) -> tuple[str, int] | None:
+    """What follows the last ``####`` of a text up to the end of its line, if that is one of its last lines."""
+    start = text.rfind("####", 0, end)
+    line_end = text.find("\n", start, end)
+    if line_end < 0:
+        line_end = end
+    line = text[start + 4 : line_end].strip()
+    if not line or len(line) > _LONGEST_LINE or text.count("\n", line_end, end) > _LAST_LINES:
+        return None
+    if not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t*#"):  # at the start of the line
+        return None
+    return line, line_end
+
+
+def _answer(line: str) -> str:
+    """The answer in what follows the marks: all of it, or the number and its unit where words follow."""
+    line = line.rstrip(" \t#") if line.startswith("*") else line.rstrip(" \t*#")
+    if not _STARTS_LIKE_NUMBER.match(line):
+        return value_of(line)
+    number = _NUMBER.match(line)
+    if number is None or is_number(line) or _CHANGED.search(line, number.end()):
+        return line
+    word = _FIRST_WORD.match(line, number.end())
+    with_unit = line[: word.end()] if word else ""
+    return with_unit if with_unit and is_number(with_unit) else number.group()

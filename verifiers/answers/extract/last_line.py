@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from .extracted import ExtractedAnswer, extracted
+from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
+from .statements import block_at_end
 
-MAX_LENGTH = 80
 MAX_WORDS = 6
 
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
@@ -14,11 +14,17 @@ _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
 
 def last_line(text: str) -> ExtractedAnswer | None:
-    """The last line if it is short, or its bold text if there is one in a longer line."""
-    line = text.rstrip()[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
+    """The last line if it is short, or its bold text if there is one in a longer line.
+
+    Of a fence or a display block that ends the text it is the line inside.
+    """
+    text = text.rstrip()
+    line = block_at_end(text)
+    if line is None:
+        line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
     bold = {match.strip() for match in _BOLD.findall(line)}
     if len(bold) == 1 and bold != {line.strip("*")}:
-        return extracted(list(bold), "last_line")
+        return extracted(list(bold), "last_line", end=text.rfind("**") + 2)
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or len(line.split()) > MAX_WORDS:
         return None
     return extracted([line], "last_line")

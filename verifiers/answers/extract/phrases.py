@@ -1,62 +1,88 @@
-"""The sources ``phrase`` ("The answer is 18.", "**Answer:** 18") and ``a_line`` (``A: 18``)."""
+"""The sources ``phrase`` ("The answer is 18.", "**Answer:** 18", "答案是18") and ``a_line`` (``A: 18``)."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 
-from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted
+from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_value
+from .statements import statement, value_of
 
-_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)
-_PHRASE = re.compile(
-    r"answer(?:[ \t]{1,3}(?:to|for)\b[^\n.:=]{0,80}?)?[*_ \t]{0,4}(?:\bis\b|\bwould be\b|[:=])[*_:\s]{0,9}(?=\S)",
+_MARKER = re.compile(
+    r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best)\s(?:option|choice)\b|答案|选项?",
     re.IGNORECASE,
 )
-_A_LINE = re.compile(r"^[ \t*]{0,9}(?:A|Ans)[*]{0,2}:[ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
-_SENTENCE_END = re.compile(
-    r"\n|[.!?](?=\s|$)|;\s(?!\s{0,9}[-+$\\\d])|,\s+(?=(?:because|since|so|which|as|where|but|not|and (?:so|thus))\b)"
+_STATES = (
+    r"(?:\b(?:is|are|would be|must be|should be|will be|has to be|ought to be|becomes|equals|comes out to(?: be)?"
+    r"|turns out to be)\b(?:\s(?:therefore|thus|then|hence|simply|just|indeed|clearly|also|given by|equal to)\b)?"
+    r"|[:=\uff1a])"
 )
-_NEGATION = re.compile(r"(?:not|never)\b", re.IGNORECASE)
+_STATED = re.compile(
+    rf"(?:[ \t]{{1,3}}(?:to|for)\b[^\n.:=]{{0,80}}?)?[*_ \t\xa0]{{0,4}}{_STATES}[*_:\s]{{0,9}}(?=\S)", re.IGNORECASE
+)
+_STATED_IN_CHINESE = re.compile(
+    r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|(?=[(\uff08]?[A-Z](?![A-Za-z]))"
+)
+_HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?=\S)")
+_BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
+_A_LINE = re.compile(r"^[ \t*]{0,9}(?:A|Ans)[*]{0,2}:[ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
+_NEGATION = re.compile(r"(?:not|never)\b|不", re.IGNORECASE)
+_NOT_BUT = re.compile(r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)", re.IGNORECASE)
 _FORMULA = re.compile(r"[\d\\$]")
-_MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
+_REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
+_MANY_WORDS = 7
 
 
 def phrases(text: str) -> ExtractedAnswer | None:
     """What "the answer is" states; of several statements those with a number or formula, if there are any."""
-    if "answer" not in text.lower():
+    lower = text.lower()
+    marked = "answer" in lower or "option" in lower or "choice" in lower
+    if not marked and (text.isascii() or ("答案" not in text and "选" not in text)):
         return None
-    answers, denied = [], False
-    for word in deque(_ANSWER.finditer(text), maxlen=MAX_ANSWERS):
-        match = _PHRASE.match(text, word.start())
-        if match is None:
+    answers: list[str] = []
+    denied, end = False, 0
+    for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
+        start = _start(text, word)
+        if start is None:
             continue
-        answer = _statement(text, match.end())
+        answer, at = statement(text, start)
         if _NEGATION.match(answer):
-            denied = True
-        elif answer:
-            answers.append(answer)
+            corrected = _NOT_BUT.match(text, start, at + 60)
+            if corrected is None:
+                denied = True
+                continue
+            answer, at = statement(text, corrected.end())
+        if answer:
+            answers.append(value_of(answer))
+            end = at
     answers = [answer for answer in answers if _FORMULA.search(answer)] or answers
+    if len(answers) > 1:  # "Answer: Let us count the 16 eggs. ..."
+        answers = [answer for answer in answers if not _is_remark(answer)] or answers
     if not answers:
         return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
-    return extracted(answers, "phrase")
+    return extracted(answers, "phrase", end=end)
+
+
+def _is_remark(statement: str) -> bool:
+    """Whether a statement is none beside others: "The answer is correct.", "Answer: Let us count the eggs." """
+    return statement.lower() in _REMARKS or (len(statement.split()) >= _MANY_WORDS and not is_value(statement))
+
+
+def _start(text: str, word: re.Match[str]) -> int | None:
+    """Where the statement starts that a marker introduces."""
+    if not word.group().isascii():
+        stated = _STATED_IN_CHINESE.match(text, word.end())
+        return stated.end() if stated else None
+    if stated := _STATED.match(text, word.end()):
+        return stated.end()
+    heading = _HEADING.match(text, word.end())
+    if heading is None or not _BEFORE_HEADING.search(text[max(0, word.start() - 40) : word.start()]):
+        return None
+    answer, end = statement(text, heading.end())
+    return heading.end() if is_value(value_of(answer)) and len(text) - end < 200 else None
 
 
 def a_lines(text: str) -> ExtractedAnswer | None:
     """The lines that start with ``A:`` or ``Ans:``."""
-    answers = [match[1] for match in _A_LINE.finditer(text)]
-    return extracted(answers, "a_line") if answers else None
-
-
-def _statement(text: str, start: int) -> str:
-    """What is stated from ``start`` on: the formula that begins there, else the rest of the sentence."""
-    window = text[start : start + 400]
-    for opening, closing in _MATH.items():
-        if window.startswith(opening):
-            end = window.find(closing, len(opening))
-            if end > 0 and (opening != "$" or "\n" not in window[:end]):
-                tail = _SENTENCE_END.split(window[end + len(closing) :], maxsplit=1)[0]
-                return window[: end + len(closing)] + tail
-    stop = _SENTENCE_END.search(window)
-    if stop and stop.group() == "?":  # "The answer is 18? No, ..." states nothing
-        return ""
-    return window[: stop.start() if stop else None].strip().rstrip("*_")
+    matches = list(_A_LINE.finditer(text))
+    return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None

@@ -1,0 +1,143 @@
+r"""What a text says about its answer after it: that it is wrong, another one beside it, or a corrected one.
+
+    rejected      ``\boxed{18} is wrong``, "The answer is 18. No, that cannot be right."
+    alternatives  ``\boxed{5} or 6``, "The correct option is (C). Or maybe (B)."
+    corrected     "Wait, it is 20.", "Actually, 20.", "Correction: 20", "I change my answer to 20."
+
+A correction needs a correcting word before the value, so "We check: 2*9 = 18." or "It lasts 7 days." is none.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from ..normal import normal
+from ..number import OverLimitError, read_number
+from .extracted import is_answer
+from .statements import statement
+
+NOTHING = re.compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
+_CLOSE = r"[\s$)\]}*_.,;:!\\'\"`-]{0,9}"
+_DASHES = "\u2013\u2014-"
+_SAYS = r"(?:['\u2019]s|\s(?:is|was|must be|seems|looks|has to be))"
+_THE_ANSWER = r"the (?:final |correct |right )?(?:answer|result|solution)"
+_WRONG = rf"(?:wrong|incorrect|a mistake|impossible|not (?:right|correct|possible|it|my answer|{_THE_ANSWER}))\b"
+_ADVERB = r"(?:\s(?:clearly|obviously|definitely|also|actually|probably|surely|simply|just))?"
+_REJECTED = re.compile(
+    rf"{_CLOSE}\?\s{{0,3}}(?:no|nope)\b"
+    rf"|{_CLOSE}(?:(?:but |wait|no|nope|hmm+|oops|sorry|actually|hold on)[\s,.!…{_DASHES}]{{0,6}}){{0,3}}"
+    r"(?:which|(?:that|this|it|the)(?: answer| result| solution)?)?"
+    rf"(?:{_SAYS}{_ADVERB}\s{_WRONG}"
+    r"|\s?(?:cannot|can not|can['\u2019]?t|couldn['\u2019]?t) be (?:right|correct|true|possible|it)\b"
+    rf"|\s?(?:isn|wasn)['\u2019]t (?:right|correct|possible|{_THE_ANSWER})\b)",
+    re.IGNORECASE,
+)
+# "The statement \boxed{C} is wrong" may be what was asked for.
+_STATEMENT = re.compile(
+    r"\b(?:statement|option|choice|claim|sentence|assertion|conclusion)s?"
+    r"[\s$*({\\]{0,9}(?:boxed\{|fbox\{)?(?:\\?text\{)?\(?$",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(
+    rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\band)\b\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
+    r"(?:\s(?:it (?:is|could be|might be|may be)))?[\s,$\\(]{0,3}(?=[\s$\\(]*\S)",
+    re.IGNORECASE,
+)
+_CORRECTING = re.compile(
+    rf"(?:(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:(?:no|nope)(?=[,.!:;\u2014]|\swait)|wait|actually|correction"
+    r"|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i mean|rather|apologies|my mistake|my bad"
+    r"|not quite|instead)\b"
+    r"|\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
+    r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
+    r"|\b(?:change|revise|update|correct)(?:d|ing)? (?:my|the) (?:final )?answer\b|不对|错了|更正|等等)",
+    re.IGNORECASE,
+)
+# One of these stands in every match of the pattern above, which is slow to search for.
+_HINTS = (
+    "wait", "actual", "correct", "sorry", "oops", "hmm", "hold on", "scratch", "strike", "second thought", "i mean",
+    "rather", "apologies", "mistake", "my bad", "not quite", "instead", "error", "wrong", "let me", "answer", "nope",
+    "no,", "no.", "no!", "no:", "no;", "no\u2014", "no wait", "不对", "错了", "更正", "等等",
+)  # fmt: skip
+_VALUE = re.compile(
+    rf"[\s,.:;!…*_{_DASHES}]{{0,9}}(?:(?:from\s\S{{1,20}}\sto|to|make|so|the|my|it|that|this|it's|that's|is"
+    r"|should be|wait|no|sorry|actually|i mean|correct|right|new|final|real|true|answer|option|result|total|number"
+    r"|must be|equals|has to be|would be|will be|should have been|rather|maybe)\b[\s,:.!]{1,3}){0,7}"
+    r"(?:=\s?)?(?=[-+$€£\\\d(\[A-Z])",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(
+    r"(?:^|[.!?;:,\n]\s{0,3})(?:(?:so|thus|hence|therefore|then|and|but|yes|now|no|wait|actually)\b,?\s){0,3}"
+    r"(?:(?:it|that|this"
+    r"|the (?:correct |right |real |true |final |actual )?(?:result|value|total|number|sum|solution|one))"
+    r"(?:\s(?:is|should be|must be|has to be|would be|will be|equals|becomes|should have been)|['\u2019]s)"
+    r"|(?:we|i) (?:get|have|obtain|find))"
+    r"\s(?:actually\s|really\s|indeed\s|in fact\s|now\s|instead\s|therefore\s)?(?=[-+$€£\\\d(\[])"
+    r"|应该?(?:是|为)\s?(?=\S)",
+    re.IGNORECASE,
+)
+_DECIMALS = re.compile(r"\.(\d{2,})")
+_MOST = 20  # corrections that are looked at
+
+
+class Corrections(NamedTuple):
+    """What follows an answer: further answers, and whether it is rejected."""
+
+    answers: list[str]
+    rejected: bool
+
+
+def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
+    """What the text after ``end`` says about the ``answers`` before it."""
+    if _REJECTED.match(text, end) and not _STATEMENT.search(_before(text, end, answers[-1])):
+        return Corrections([], True)
+    further = []
+    if alternative := _ALTERNATIVE.match(text, end):
+        value = _value(text, alternative.end(), answers)
+        further += [value] if value and not _restates(value, answers) else []
+    lower = text[end:].lower()
+    if not any(hint in lower for hint in _HINTS):
+        return Corrections(further, False)
+    words = list(islice(_CORRECTING.finditer(text, end), _MOST))
+    if words:
+        starts = [match.end() for word in words if (match := _VALUE.match(text, word.end()))]
+        starts += [match.end() for match in islice(_RESULT.finditer(text, words[0].end()), _MOST)]
+        further += [value for start in starts if (value := _value(text, start, answers))]
+    return Corrections(further, False)
+
+
+def _before(text: str, end: int, answer: str) -> str:
+    """The text before an answer that ends at ``end``."""
+    start = max(0, end - len(answer) - 60)
+    return text[start : max(start, text.rfind(answer, start, end))]
+
+
+def _value(text: str, start: int, answers: tuple[str, ...]) -> str:
+    """The answer that is stated from ``start`` on, or "" if it is a remark."""
+    value = statement(text, start)[0].rstrip("*_` $" if text[start] != "$" else "*_` ")
+    if value.endswith(")") and value.count("(") < value.count(")"):
+        value = value[:-1]
+    return value if value and is_answer(value, answers) else ""
+
+
+def _restates(value: str, answers: tuple[str, ...]) -> bool:
+    """Whether an alternative may be the same answer in another unit or rounded: "90 minutes or 1.5 hours"."""
+    try:
+        other = read_number(normal(value))
+        numbers = [read_number(normal(answer)) for answer in answers]
+    except OverLimitError:
+        return False
+    if other is None:
+        return False
+    if None in numbers:  # \sqrt2 or 1.414
+        return "." in value
+    decimals = len(match[1]) if (match := _DECIMALS.search(value)) else 0
+    return any(
+        number is not None
+        and (
+            (number.unit and other.unit and number.unit != other.unit)
+            or (decimals and round(number.value, decimals) == other.value)
+        )
+        for number in numbers
+    )

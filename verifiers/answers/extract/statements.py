@@ -1,0 +1,84 @@
+"""What a statement of an answer states: "The answer is 18 because ...", a formula, a block, or a sentence about it."""
+
+from __future__ import annotations
+
+import re
+
+from .extracted import MAX_LENGTH, is_value
+
+WINDOW = 400  # characters of a text in which a statement ends
+
+_SENTENCE_END = re.compile(
+    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
+    r"|,?\s+\(?(?=(?:because|since)\b)|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|and (?:so|thus))\b)",
+    re.IGNORECASE,
+)
+_MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
+_FENCE = re.compile(
+    r"```(?:text|txt|plaintext|plain|latex|tex|math|markdown|md)?[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```"
+)
+_BLOCK = re.compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
+_OPTION = re.compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:])", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"\b(?:is|are|equals|will be|would be|makes?|has|have|had|earns?|costs?|needs?|gets?|takes?|pays?|spends?|saves?"
+    r"|sells?|weighs?|gives?|reads?|eats?|buys?|contains?|becomes|totals?|made|earned|paid|spent|saved|sold|bought)"
+    r"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+$€£\\\d.(\[])",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:not|never|neither|nor|no|none|or|either|if|when|where|unless|because|than|but|whether|maybe|perhaps|probably"
+    r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
+
+
+def statement(text: str, start: int) -> tuple[str, int]:
+    """What is stated from ``start`` on, and where it ends: the block or formula there, else the rest of the sentence.
+
+    A question states nothing: "The answer is 18? No, ...".
+    """
+    window = text[start : start + WINDOW]
+    if window.startswith("```"):
+        fence = _FENCE.match(window)
+        return (fence[1], start + fence.end()) if fence else ("", start)
+    for opening, closing in _MATH.items():
+        if window.startswith(opening):
+            end = window.find(closing, len(opening))
+            if end > 0 and (opening != "$" or "\n" not in window[:end]):
+                end += len(closing)
+                tail = _SENTENCE_END.split(window[end:], maxsplit=1)[0]
+                return window[:end] + tail, start + end + len(tail)
+    stop = _SENTENCE_END.search(window)
+    if stop and stop.group() in "?\uff1f":
+        return "", start
+    stated = window[: stop.start() if stop else None]
+    return stated.strip().rstrip("*_"), start + len(stated)
+
+
+def value_of(sentence: str) -> str:
+    """The value that a sentence gives ("The largest n is 34"), if it is about nothing else; else the sentence."""
+    if option := _OPTION.match(sentence):
+        return sentence[option.end() :]
+    if len(sentence) > WINDOW or not sentence[:1].isalpha() or _UNSURE.search(sentence):
+        return sentence
+    bold = set(_BOLD.findall(sentence))
+    if len(bold) == 1 and is_value(value := bold.pop()):
+        return value
+    clause = _CLAUSE.search(sentence)
+    if clause and is_value(value := sentence[clause.end() :]):
+        return value
+    return sentence
+
+
+def block_at_end(text: str) -> str | None:
+    """The one line in a fence or display block that ends the text; "" if there are several, ``None`` for no block."""
+    tail = text[-MAX_LENGTH - 40 :]
+    if text.endswith("```"):
+        opening = tail.rfind("```", 0, -3)
+        fence = _FENCE.fullmatch(tail, opening) if opening >= 0 else None
+        return fence[1] if fence else ""
+    if text.endswith(("\n$$", "\n\\]")):
+        block = _BLOCK.search(tail)
+        return block[1] if block else ""
+    return None
