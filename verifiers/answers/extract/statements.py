@@ -62,13 +62,10 @@ def value_of(sentence: str) -> str:
         return sentence[option.end() :]
     if len(sentence) > WINDOW or not sentence[:1].isalpha() or _UNSURE.search(sentence):
         return sentence
-    bold = set(_BOLD.findall(sentence))
-    if len(bold) == 1 and is_value(value := bold.pop()):
-        return value
+    bold: set[str] = set(_BOLD.findall(sentence))
     clause = _CLAUSE.search(sentence)
-    if clause and is_value(value := sentence[clause.end() :]):
-        return value
-    return sentence
+    values = [*bold] if len(bold) == 1 else [sentence[clause.end() :]] if clause else []
+    return next(filter(is_value, values), sentence)
 
 
 def block_at_end(text: str) -> str | None:
