@@ -168,6 +168,7 @@ def composite_score(
         value,
         answer=_first(score.answer for score in scores),
         gold=_first(score.gold for score in scores),
+        kind=_first(score.kind for score in scores),
         explanation=explanation,
         parts=scores,
         steps=steps,

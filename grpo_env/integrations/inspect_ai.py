@@ -116,6 +116,7 @@ def _score(total: Score, part: str) -> InspectScore:
         "reason": _REASONS.get(score.status),
         "metadata": {
             "status": score.status,
+            **({"kind": score.kind} if score.kind else {}),
             "steps": [[step.start, step.end, step.value] for step in total.steps],
             **{part.name: part.value for part in total.walk()},
         },

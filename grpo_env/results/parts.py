@@ -26,6 +26,7 @@ class PartScore(NamedTuple):
     process: float = 0.0
     answer: str | None = None
     gold: str | None = None
+    kind: str | None = None
     explanation: str = ""
     steps: Sequence[Mapping[str, Any]] = ()
     """As in the file."""
@@ -93,6 +94,7 @@ def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
         fields.get("process") or 0.0,
         fields.get("answer"),
         fields.get("gold"),
+        fields.get("kind"),
         fields.get("explanation") or "",
         fields.get("steps") or (),
     )

@@ -70,6 +70,7 @@ def _part(score: Score) -> dict[str, Any]:
         "status": score.status,
         "answer": score.answer,
         "gold": score.gold,
+        "kind": score.kind,
         "explanation": score.explanation,
     }
     if score.steps:
@@ -89,7 +90,7 @@ def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
 
     def part(spec: VerifierSpec) -> Any:
         columns = [(name, pa.float64()) for name in ("value", "weight", "weighted", "process")]
-        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "explanation")]
+        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation")]
         columns += [("steps", pa.list_(step))]
         return pa.struct(columns + ([("parts", parts(spec.of))] if spec.of else []))
 

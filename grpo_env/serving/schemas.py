@@ -75,6 +75,7 @@ class Part(BaseModel):
     process: float
     answer: str | None = Field(description="The answer extracted from the text.")
     gold: str | None = Field(description="The gold answer it was compared with.")
+    kind: str | None = Field(description="What the gold answer is: a number, a date, a code, ….")
     explanation: str
     parts: list[Part]
     steps: list[Step]

@@ -226,4 +226,4 @@ def _best(totals: Sequence[float]) -> set[int]:
 
 
 def _fields(score: PartScore) -> dict[str, Any]:
-    return {name: getattr(score, name) for name in ("value", "status", "answer", "gold", "explanation")}
+    return {name: getattr(score, name) for name in ("value", "status", "answer", "gold", "kind", "explanation")}

@@ -115,7 +115,8 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
     for side, score in zip("AB", disagreement.scores[main], strict=True):
         yield f"  {side}  {_value(score)}  {visible(score.explanation)}"
         if score.answer is not None or score.gold is not None:
-            yield f"     answer {_quoted(score.answer)}, gold {_quoted(score.gold)}"
+            kind = f" ({visible(score.kind)})" if score.kind else ""
+            yield f"     answer {_quoted(score.answer)}, gold {_quoted(score.gold)}{kind}"
     others = [name for name in disagreement.scores if name not in (main, TOTAL)]
     if others:
         yield f"  also different: {_names(others)}"

@@ -42,7 +42,11 @@ class Inspect(Kind):
                 "value": score.value,
                 "answer": None if score.answer is None else replace_surrogates(score.answer),
                 "explanation": replace_surrogates(score.explanation),
-                "metadata": {"status": score.status, **{name: part.value for name, part in scores.items()}},
+                "metadata": {
+                    "status": score.status,
+                    **({"kind": score.kind} if score.kind else {}),
+                    **{name: part.value for name, part in scores.items()},
+                },
             }
 
 
