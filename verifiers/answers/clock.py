@@ -15,7 +15,7 @@ MAX_LENGTH = 40
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _ZONE = re.compile(
-    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|noon|midnight)(?:\s?o'clock)?"
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12 )?(?:noon|midnight))(?:\s?o'clock)?"
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
 )
@@ -37,7 +37,9 @@ def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
     if half:
         hour = hour % 12 + 12 * (half == "p")
     sure = bool(half) or not 1 <= hour <= 12
-    return Clock(3600 * (hour % 24) + 60 * minute + second, sure, None if half else read_ratio(text, parse))
+    padded = not sure and text.startswith("0")
+    seconds = 3600 * (hour % 24) + 60 * minute + second
+    return Clock(seconds, sure, None if half else read_ratio(text, parse), padded=padded)
 
 
 def read_time(text: str) -> Clock | None:
@@ -45,7 +47,7 @@ def read_time(text: str) -> Clock | None:
     zone = _ZONE.fullmatch(text[:MAX_LENGTH]) if len(text) <= MAX_LENGTH else None
     if zone is None:
         return None
-    plain = _NAMES.get(zone["time"].lower(), zone["time"])
+    plain = _NAMES.get(zone["time"].lower().removeprefix("12 "), zone["time"])
     clock = read_clock(plain, _no_ratio)
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper())
 

@@ -1,32 +1,38 @@
 r"""Codes: identifiers, versions, addresses, phone numbers, chemical formulas, chess moves, scores such as 3-1.
 
-A code is compared as text: characters in one spelling, without outer punctuation, whatever mathematics would make of it
-(``192.168.0.1``, ``3-1``, ``H2O``, ``007``). ``KEYS`` lists what else may differ for which codes.
+A code is compared as text, whatever mathematics would make of it: characters in one spelling, without what surrounds it
+and without spaces next to a sign. ``KEYS`` lists what else may differ, and for which codes. ``code_shapes`` tells codes
+from mathematics.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+
+from .units import read_unit
 
 MAX_LENGTH = 300
 
 _CHARACTERS = str.maketrans(
     {
-        **dict.fromkeys("‐‑‒–—―−", "-"),  # noqa: RUF001
-        **dict.fromkeys("’‘´", "'"),  # noqa: RUF001
-        **dict.fromkeys("“”„«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−⁻", "-"),  # noqa: RUF001
+        **dict.fromkeys("’‘´′", "'"),  # noqa: RUF001
+        **dict.fromkeys("“”„«»″", '"'),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"),
         **dict.fromkeys("⋅∙•", "·"),
-        "×": "x", "→": "->", "⟶": "->", "\N{FRACTION SLASH}": "/",  # noqa: RUF001
+        "×": "x", "→": "->", "⟶": "->", "⁄": "/", "♯": "#", "♭": "b",  # noqa: RUF001
     }
 )  # fmt: skip
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _COMMANDS = (
     (re.compile(r"\\(?:[,;:! ]|q?quad(?![A-Za-z]))|~"), " "),
     (re.compile(r"\\(?:times|ast)(?![A-Za-z])"), "x"),
     (re.compile(r"\\cdot(?![A-Za-z])"), "·"),
     (re.compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
+    (re.compile(r"\\sharp(?![A-Za-z])"), "#"),
     (re.compile(r"\\([_#$%&{}^])"), r"\1"),
 )
 _WRAPPED = re.compile(
@@ -34,11 +40,22 @@ _WRAPPED = re.compile(
     r"\{([^{}]*)\}"
 )
 _SCRIPT = re.compile(r"([_^])\s?\{([^{}]*)\}|\{([^{}A-Za-z0-9]{1,3})\}")
-_PAIRS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"),
-          ("(", ")"), ("{", "}"))  # fmt: skip
-_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_PAIRS = (
+    ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"),
+    ("(", ")"), ("{", "}"),
+)  # fmt: skip
+_FENCE = re.compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=\d)|( )")
+_ARTICLE = re.compile(r"(?:the|a|an) (?=\w.)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:the )?(?:ISBN(?:-1[03])?|IP(?: address)?|version|phone(?: number)?|tel|PIN|(?:zip|postal) code|code|score"
+    r"|flight)\.?:? (?=[\d(+])",
+    re.IGNORECASE,
+)
+_SPOKEN = tuple(
+    (re.compile(rf"(?<=[A-Z0-9+#])(?: |-){word}(?![a-z])", re.IGNORECASE), sign)
+    for word, sign in (("(?:plus|positive)", "+"), ("(?:minus|negative)", "-"), ("sharp", "#"), ("flat", "b"))
+)
 
 _ELEMENT = (
     r"(?:A[cglmrstu]|B[aehikr]?|C[adeflmnorsu]?|D[bsy]|E[rsu]|F[elmr]?|G[ade]|H[efgos]?|I[nr]?|Kr?|L[airuv]|M[cdgnot]"
@@ -49,100 +66,35 @@ _CHEMICAL = re.compile(
     rf"(?:{_COUNTED}|\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?|\[{_COUNTED}{{1,9}}\](?:_?\d{{1,2}})?){{1,20}}"
     rf"(?:·\d{{0,2}}{_COUNTED}{{1,6}})?(?:\^?\d{{0,2}}[-+])?(?:\s?\((?:s|l|g|aq)\))?"
 )
-_CHESS = re.compile(
+_COEFFICIENT = re.compile(r"(\d{0,3})\s?(.*)")
+CHESS = re.compile(
     r"(?:[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|[a-h](?:x[a-h])?[1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?[!?]{0,2}"
 )
-_EMAIL = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_URL = re.compile(
-    r"(?:https?://)?(?:www\.)?((?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov|io|dev|info|co|uk|de|fr|eu|ai|app)(?:[:/?#]\S*)?)"
-    r"|\w{2,10}://\S+",
+EMAIL = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+URL = re.compile(
+    r"(?:https?://)?(?:www\.)?((?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov|io|dev|info|co|uk|de|fr|eu|ai|app)"
+    r"(?:[:/?#]\S*)?)|\w{2,10}://\S+",
     re.IGNORECASE,
 )
-_HEXADECIMAL = re.compile(
+HEXADECIMAL = re.compile(
     r"#[0-9A-Fa-f]{3,8}|0[xX][0-9A-Fa-f]+|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
     r"|[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}"
     r"|(?=[0-9A-Fa-f:]{0,40}(?:::|\d[A-Fa-f]|[A-Fa-f]\d))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){3,7}(?:/\d{1,3})?"
 )
-_VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[-.+]?[0-9A-Za-z]+){0,6})", re.IGNORECASE)
+_VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9})?(?:[-+][\w.]+)?)", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}")
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s?(?:-|to)\s?(\d+(?:\.\d+)?)(.*)")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?(?:x|by)\s?(\d+(?:\.\d+)?)(?:\s?(?:x|by)\s?(\d+(?:\.\d+)?))?")
-_LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*] ?|\. ?)[A-Za-z]){1,8}")
-
-FUNCTIONS = frozenset((
-    "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "lg", "exp", "sqrt", "cbrt", "arcsin", "arccos", "arctan",
-    "asin", "acos", "atan", "sinh", "cosh", "tanh", "pi", "abs", "floor", "ceil", "gcd", "lcm", "max", "min", "lim",
-    "inf", "mod", "det", "sum", "int", "deg", "theta", "alpha", "beta", "gamma", "lambda", "phi", "infty", "binom",
-))  # fmt: skip
-_NUMBER = r"\$?\d+(?:,\d{3})*(?:\.\d+)?%?"
-_SHAPES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"[@#]\w[\w.-]*",  # @user, #1, #ff0000
-        r"-?0\d+",  # 007
-        r"v?\d+(?:\.\d+){2,}(?:[A-Za-z]\w{0,9})?(?:[-+_:/][0-9A-Za-z.]+){0,5}",  # 192.168.0.1, 3.10.0, v1.2.3-rc1
-        r"[vV]\d+\.\d+|\d+\.\d+(?:(?:a|b|c|rc|alpha|beta|dev|post)\d+|-[a-z]{2,9}\.?\d*)",  # v1.10, 2.0b1, 1.0-beta
-        rf"{_NUMBER}(?:\s?-\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
-        r"\d+(?:\.\d+)? to \d+(?:\.\d+)?",  # 10 to 12
-        r"1/2\s?-\s?1/2",  # a draw
-        r"\+\d{10,15}|\+\d[\d ().-]*[ ().-][\d ().-]*\d|\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
-        r"\d+(?:-\d+){2,}-?[Xx]",  # 0-8044-2957-X
-        r"\d+(?:[ -]\d+)+",  # 020 7946 0958, 4 8 15
-        r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|\d+\+",  # A+, C++, C#, 18+
-        r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?",  # 3rd, 21st century
-        r"'?\d{2,4}'?s",  # 1990s
-        r"\d+(?:\.\d+)?(?: ?x ?\d+(?:\.\d+)?)+",  # 1920x1080
-        r"\d+'(?: ?\d+(?:\"|'')?)?",  # 5'10"
-        r"\d+(?:/\d+){2,}",  # 1/2/3
-        r"\d+(?::\d\d){1,2}\.\d+",  # 1:23.45
-        r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
-        r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin
-        r"[^\w\\\s∞∅°]{1,9}",  # ??, ==
-        r"[nN]/[aA]",
-        r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
-        r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
-        r"\d+[A-Z]? (?:[A-Z][\w'.]*,? ){1,5}(?:St|Street|Ave|Avenue|Rd|Road|Ln|Lane|Dr|Drive|Blvd|Boulevard|Way|Court"
-        r"|Ct|Place|Pl|Terrace|Highway|Parkway)\b.*",  # 10 Downing Street
-    )
-)
-_JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
-_SCIENTIFIC = re.compile(r"\d+(?:\.\d+)?[eE]\d+")
-_LETTER_THEN_DIGIT = re.compile(r"([A-Za-z]+)\d")
-
-
-def is_code(text: str) -> bool:
-    """Whether a text in the spelling of ``plain`` is a code, whatever mathematics would make of it."""
-    if len(text) > MAX_LENGTH or "\\" in text:
-        return False
-    named = (_EMAIL, _URL, _HEXADECIMAL, _CHESS, *_SHAPES)
-    return any(shape.fullmatch(text) for shape in named) or _is_formula_of_chemistry(text) or _is_identifier(text)
-
-
-def _is_formula_of_chemistry(text: str) -> bool:
-    """``H_2O``, ``Ca(OH)2`` and ``Fe^3+``, but neither ``C_2`` nor ``P_1V_1``."""
-    if not is_chemical(text):
-        return False
-    if re.search(r"\^?\d*[-+]$", text):
-        return True
-    counts = re.findall(r"[A-Za-z)](?:_?(\d+))?(?![a-z])", text)
-    if "_" in text:
-        return len(set(counts)) > 1 or text in ("H_2", "O_2", "N_2", "O_3")
-    return any(counts)
-
-
-def _is_identifier(text: str) -> bool:
-    """Parts of letters and digits, with a letter before a digit: ``A1``, ``SW1A 1AA``, ``x86-64``, ``UA 123``.
-
-    ``2x``, ``log2`` and ``x1-x2`` may be mathematics.
-    """
-    if not _JOINED.fullmatch(text) or _SCIENTIFIC.fullmatch(text):
-        return False
-    names = [name.lower() for name in _LETTER_THEN_DIGIT.findall(text)]
-    if names and not all(name in FUNCTIONS for name in names):
-        return not re.search(r"[-/]", text) or any(len(name) > 1 for name in names)
-    parts = re.split(r"[ ._/:-]+", text)
-    capitals = any(len(part) > 1 and part.isalpha() and part.isupper() for part in parts)
-    return capitals and any(part.isdecimal() for part in parts)
+_SPAN = re.compile(r"(?:from )?(\d+(?:\.\d+)?)\s?(?:--?|to)\s?(\d+(?:\.\d+)?)(.*)")
+_TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
+_SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
+_LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
+_NUMBERS = re.compile(r"\d+(?:(?:\s|,\s?)\d+)+")
+_ORDINALS = {
+    "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
+    "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th",
+    "fourteenth": "14th", "fifteenth": "15th", "sixteenth": "16th", "seventeenth": "17th", "eighteenth": "18th",
+    "nineteenth": "19th", "twentieth": "20th", "twenty-first": "21st",
+}  # fmt: skip
+_HYPHEN = re.compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
 
 
 def plain(text: str) -> str:
@@ -151,25 +103,24 @@ def plain(text: str) -> str:
         text = _SUPERSCRIPT.sub(lambda match: "^" + match.group(), text)
         text = _SUBSCRIPT.sub(lambda match: "_" + match.group(), text)
         text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
+    if fenced := _FENCE.fullmatch(text.strip()):
+        text = fenced[1]
+    if not any(character.isalnum() for character in text):
+        return " ".join(text.split()).strip("`")
     text = _unwrapped(" ".join(text.split()))
     if "\\" in text:
-        text = _without_commands(text)
+        for pattern, replacement in _COMMANDS:
+            text = pattern.sub(replacement, text)
+        for _ in range(4):
+            before, text = text, _SCRIPT.sub(_without_braces, _WRAPPED.sub(r"\1", text))
+            if text == before:
+                break
     if "{" in text:
-        text = _SCRIPT.sub(_scripted, text)
+        text = _SCRIPT.sub(_without_braces, text)
     return " ".join(_unwrapped(text).split())
 
 
-def _without_commands(text: str) -> str:
-    for pattern, replacement in _COMMANDS:
-        text = pattern.sub(replacement, text)
-    for _ in range(4):
-        text, count = _WRAPPED.subn(r"\1", _SCRIPT.sub(_scripted, text))
-        if not count:
-            break
-    return text
-
-
-def _scripted(match: re.Match[str]) -> str:
+def _without_braces(match: re.Match[str]) -> str:
     return (match[1] or "") + (match[2] or match[3] or "")
 
 
@@ -196,37 +147,31 @@ def same_code(one: str, other: str, ignore_case: bool) -> bool:
         return True
     if max(len(one), len(other)) > MAX_LENGTH:
         return False
-    return any(key is not None and key == opposite for key, opposite in zip(_keys(one), _keys(other), strict=True)) or (
-        ignore_case and _caseless(one, other)
-    )
+    for key in KEYS:
+        first, second = key(one), key(other)
+        if first is None or second is None:
+            continue
+        if first == second or (ignore_case and _differ_in_free_case(first, second)):
+            return True
+    return False
 
 
-def _caseless(one: str, other: str) -> bool:
-    """Whether only the case differs, and in neither of them it may be a part of the code, as in ``NaCl`` and ``Nf3``.
+def _differ_in_free_case(one: str, other: str) -> bool:
+    """Whether only the case differs, and that of neither text may be a part of the code, as it is in ``NaCl``, ``Nf3``.
 
-    Text of several words has no such case; in a single code without small letters only all of them may be changed.
+    It is not in addresses, hexadecimal numbers and texts with words; in any other code only if all letters have it.
     """
-    first, second = _squeezed(one), _squeezed(other)
-    if first.casefold() != second.casefold():
+    if one.casefold() != other.casefold():
         return False
-    free = all(_EMAIL.fullmatch(text) or _URL.fullmatch(text) or _HEXADECIMAL.fullmatch(text) for text in (one, other))
-    has_words = re.search(r"[A-Za-z]{3}.*\s|\s.*[A-Za-z]{3}", one) is not None
-    return free or has_words or all(text.isupper() or text.islower() for text in (first, second))
+    if all(text.isupper() or text.islower() for text in (one, other)):
+        return True
+    return all(EMAIL.fullmatch(text) or URL.fullmatch(text) or HEXADECIMAL.fullmatch(text) or _has_words(text)
+               for text in (one, other))  # fmt: skip
 
 
-def _squeezed(text: str) -> str:
-    """The text without spaces, except between two letters and between two digits."""
-    return _SPACE.sub(lambda match: "" if match[1] else " ", text)
-
-
-def _keys(text: str) -> Iterator[str | None]:
-    """What has to be equal of two codes by each of ``KEYS``; ``None`` where the text is no such code."""
-    return (key(text) for key in KEYS)
-
-
-def _chemical(text: str) -> str | None:
-    """``H_2O`` and ``H2O``; ``SO4^2-`` and ``SO42-``."""
-    return re.sub(r"[_^\s]", "", text) if is_chemical(text) else None
+def _has_words(text: str) -> bool:
+    is_phrase = re.search(r"[A-Za-z]{3}.* |[ #].*[A-Za-z]{3}", text) is not None
+    return is_phrase or (re.fullmatch(r"[A-Za-z'-]{3,}", text) is not None and not is_chemical(text))
 
 
 def is_chemical(text: str) -> bool:
@@ -234,8 +179,37 @@ def is_chemical(text: str) -> bool:
     return len(text) <= 80 and _CHEMICAL.fullmatch(text) is not None
 
 
+# What has to be equal of two codes; None if a text is no code of this sort.
+
+
+def _squeezed(text: str) -> str:
+    """Without spaces, except between two letters or two digits; without an article or a label in front."""
+    text = _LABEL.sub("", _ARTICLE.sub("", text, count=1), count=1) if " " in text else text
+    return _SPACE.sub(lambda match: "" if match[1] else " ", text)
+
+
+def _signed(text: str) -> str | None:
+    """``A+``, ``A^+`` and ``A plus``; ``AB-`` and ``AB negative``; ``F#`` and ``F sharp``."""
+    if len(text) > 40:
+        return None
+    for pattern, sign in _SPOKEN:
+        text = pattern.sub(sign, text)
+    return _squeezed(re.sub(r"\^(?=\d?[-+]$)", "", text))
+
+
+def _chemical(text: str) -> str | None:
+    """``H_2O`` and ``H2O``; ``SO4^2-`` and ``SO42-``; also in reactions, whose sides may be in any order."""
+    if "->" not in text:
+        return re.sub(r"[_^\s]", "", text) if is_chemical(text) else None
+    sides = [[_COEFFICIENT.fullmatch(part.strip()) for part in side.split(" + ")] for side in text.split("->")]
+    parts = [match for side in sides for match in side]
+    if len(text) > 160 or not all(match and is_chemical(match[2]) for match in parts):
+        return None
+    return "->".join("+".join(sorted(re.sub(r"[_^\s]", "", match[0]) for match in side if match)) for side in sides)
+
+
 def _long_number(text: str) -> str | None:
-    """Phone, card and book numbers of at least seven digits: however they are grouped."""
+    """Phone, card and book numbers of at least seven digits, however they are grouped."""
     if not _LONG_NUMBER.fullmatch(text):
         return None
     digits = re.sub(r"[^\dXx]", "", text)
@@ -250,34 +224,51 @@ def _version(text: str) -> str | None:
 
 def _url(text: str) -> str | None:
     """The scheme and ``www.`` may be left out, and a slash at the end."""
-    match = _URL.fullmatch(text)
+    match = URL.fullmatch(text)
     return match[1].rstrip("/") if match and match[1] else None
 
 
 def _span(text: str) -> str | None:
-    """``10-12`` and ``10 to 12``."""
+    """``10-12``, ``10 to 12`` and ``from 10 to 12``."""
     match = _SPAN.fullmatch(text)
     return f"{match[1]}-{match[2]}{match[3]}" if match else None
 
 
 def _size(text: str) -> str | None:
-    """``1920x1080``, ``1920 × 1080`` and ``1920 by 1080``."""  # noqa: RUF002
-    match = _SIZE.fullmatch(text)
-    return "x".join(part for part in match.groups() if part) if match else None
+    r"""``1920x1080``, ``1920 \times 1080`` and ``1920 by 1080``."""
+    return _TIMES.sub("x", text) if _SIZE.fullmatch(text) else None
 
 
 def _letters(text: str) -> str | None:
-    r"""``AB``, ``A B`` and ``A \cdot B``."""
-    return re.sub(r"[\s·*.]", "", text) if len(text) <= 40 and _LETTERS.fullmatch(text) else None
+    r"""``AB``, ``A B``, ``A, B`` and ``A \cdot B``."""
+    return re.sub(r" and |[\s·*.,]", "", text) if len(text) <= 40 and _LETTERS.fullmatch(text) else None
 
 
 def _numbers_in_a_row(text: str) -> str | None:
     """``4 8 15`` and ``4, 8, 15``."""
-    return re.sub(r"\s*,\s*|\s+", " ", text) if re.fullmatch(r"\d+(?:(?:\s|,\s?)\d+)+", text) else None
+    return re.sub(r"\s*,\s*|\s+", " ", text) if _NUMBERS.fullmatch(text) else None
+
+
+def _without_hyphen(text: str) -> str | None:
+    """``LH-404``, ``LH 404`` and ``LH404``."""
+    return _HYPHEN.sub("", text)
+
+
+def _ordinal(text: str) -> str | None:
+    """``19th century`` and ``nineteenth century``."""
+    first, space, rest = _ARTICLE.sub("", text, count=1).lower().partition(" ")
+    return _ORDINALS.get(first, first) + space + rest
+
+
+def _unit(text: str) -> str | None:
+    """``kg`` and ``kilograms``."""
+    unit = read_unit(text, 0) if text[:1].isalpha() and len(text) <= 40 else None
+    return repr(unit) if unit else None
 
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
     _squeezed,
+    _signed,
     _chemical,
     _long_number,
     _version,
@@ -286,5 +277,8 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _size,
     _letters,
     _numbers_in_a_row,
+    _without_hyphen,
+    _ordinal,
+    _unit,
 )
-"""Two codes are the same if one of these is equal for both."""
+"""Two codes are the same if what one of these makes of them is equal."""

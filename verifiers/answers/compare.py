@@ -244,14 +244,19 @@ def _chain(chain: Group, single: ParsedAnswer, rules: Rules) -> Verdict:
 def _times(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Clock) and isinstance(other, Clock):
-        same = (one.seconds, one.sure) == (other.seconds, other.sure) and not (
-            one.zone and other.zone and one.zone != other.zone
-        )
+        same = _same_time(one, other)
         return Verdict(same, "the same time" if same else "a different time")
     clock, rest = (one, answer) if isinstance(one, Clock) else (other, gold)
     if isinstance(clock, Clock) and clock.ratio is not None:
         return compare(ParsedAnswer("", clock.ratio), rest, rules)
     return Verdict(False, "a different kind of answer")
+
+
+def _same_time(one: Clock, other: Clock) -> bool:
+    """Whether two times are the same. A time zone may be left out, am and pm may not."""
+    if one.seconds != other.seconds or (one.zone and other.zone and one.zone != other.zone):
+        return False
+    return one.sure == other.sure or one.padded or other.padded
 
 
 def _lists_several(content: Content, other: Content) -> bool:

@@ -23,7 +23,8 @@ _WEEKDAY = re.compile(
     re.IGNORECASE,
 )
 _DAY = r"(?:the\s)?(?P<day>\d{1,2})(?P<ordinal>st|nd|rd|th)?"
-_YEAR = r"(?P<year>\d{1,4})(?:\s(?P<era>bce?|ad|ce|b\.c\.|a\.d\.)(?!\w))?"
+_ERA = r"(?:bce?|ad|ce|b\.c\.(?:e\.?)?|b\.c|a\.d\.?|c\.e\.?)(?!\w)"
+_YEAR = rf"(?P<year>\d{{1,4}})(?:\s?(?P<era>{_ERA}))?"
 _NAMED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -34,6 +35,9 @@ _NAMED = tuple(
     )
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
+_YEAR_OF_ERA = re.compile(
+    rf"(?:the year )?(?:(?:ad|a\.d\.) ?(?P<ad>\d{{1,4}})|(?P<year>\d{{1,4}}) ?(?P<era>{_ERA}))", re.IGNORECASE
+)
 _YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 
 
@@ -51,7 +55,7 @@ class Date:
 
 def read_date(text: str) -> Date | None:
     """The date that all of a text is, or ``None``; a text in the spelling of ``codes.plain``."""
-    if len(text) > MAX_LENGTH or not any(character.isdecimal() for character in text):
+    if len(text) > MAX_LENGTH:
         return None
     match = _WEEKDAY.match(text)
     start = match.end() if match else 0
@@ -114,20 +118,27 @@ def _full_year(digits: str) -> int:
 
 def _named(text: str) -> Date | None:
     """A date with the name of a month."""
+    if match := _YEAR_OF_ERA.fullmatch(text):
+        is_before = (match["era"] or "")[:1].lower() == "b"
+        return Date(-int(match["year"]) if is_before else int(match["ad"] or match["year"]))
     match = next((match for pattern in _NAMED if (match := pattern.fullmatch(text))), None)
     if match is None:
         return None
     parts = match.groupdict()
-    month = next(n for n, name in enumerate(_MONTHS, 1) if name[:3] == parts["month"][:3].lower())
+    month = _month(parts["month"])
     year = None if parts["year"] is None else int(parts["year"])
-    era = (parts.get("era") or "").replace(".", "").lower()
+    era = (parts["era"] or "").lower()
     if "day" not in parts and (year is None or (year <= 31 and not era)):
         return None
-    if year is not None and era in ("bc", "bce"):
+    if year is not None and era[:1] == "b":
         year = -year
     if "day" not in parts:
         return Date(year, month)
     return _checked(year, month, int(parts["day"]), "")
+
+
+def _month(name: str) -> int:
+    return next(n for n, month in enumerate(_MONTHS, 1) if month[:3] == name[:3].lower())
 
 
 def _checked(year: int | None, month: int, day: int, order: Order) -> Date | None:

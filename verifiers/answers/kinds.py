@@ -16,8 +16,9 @@ from typing import Literal
 
 from .brackets import items
 from .clock import read_time
-from .codes import FUNCTIONS, is_code, plain
+from .code_shapes import FUNCTIONS, is_code
 from .codes import MAX_LENGTH as MAX_CODE
+from .codes import plain
 from .dates import Date, read_date
 from .extract import answer_in
 from .intervals import INFINITIES, real_set
@@ -35,12 +36,14 @@ _COMMAND = re.compile(
     r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
 )
 _OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
-_ODD = re.compile(r"[@&#~\"?`]|;(?!\s?\d)|[A-Za-z]\.")
+_ODD = re.compile(r"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°€£¥₹¢]")
+_CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
 _PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
 _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
-_SPELLED = re.compile(r"[A-Za-z]{2,}")
 _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
+_CHOICE = re.compile(r"\(?[A-H][).:] ")
+_STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
 _LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
 
@@ -68,26 +71,30 @@ def kind_of_answer(text: str) -> Kind:
             return "date"
         if _is_time(shown):
             return "time"
-        if (is_code(shown) or _is_unreduced(shown)) and not _is_number(shown):
+        if _CHOICE.match(shown) is None and (is_code(shown) or _is_unreduced(shown)) and not _is_number(shown):
             return "code"
     try:
         answer = parse(text)
     except OverLimitError:
         return "formula"
     kind = _kind(answer)
-    if kind in ("choice", "number") or "\\" in answer.text:
+    if kind in ("choice", "number") or _CHOICE.match(answer.text) or "\\" in answer.text:
         return kind
     if kind == "set":
         parts = items(answer.text)
         text_kinds = [part for part in parts if len(parts) > 1 and kind_of_answer(part) in ("code", "date", "time")]
         return "code" if text_kinds else kind
-    return kind if kind != "formula" or is_mathematics(answer.text) else _kind_of_text(answer.text)
+    if kind != "formula" or _STARTS_WITH_NUMBER.match(answer.text) or is_mathematics(answer.text):
+        return kind
+    return _kind_of_text(answer.text)
 
 
 def read_gold(text: str, kind: Kind | None) -> tuple[ParsedAnswer, Kind]:
     """A gold answer as what it is, or as the given kind. Raises ``ValueError`` if it is no answer of that kind."""
     chosen = kind or kind_of_answer(text)
     gold = read_as(chosen, text, chosen == kind)
+    if chosen == "words" and not isinstance(gold.content, Words):
+        gold = ParsedAnswer(text, Code(plain(text)))  # compared as text, since it would be read as mathematics
     if kind and not _is_of(kind, gold.content):
         raise ValueError(f"it is not of kind {kind}")
     return gold, chosen
@@ -103,14 +110,12 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if kind == "time":
         if time := read_time(plain(text)):
             return ParsedAnswer(text, time if is_fixed else replace(time, ratio=_ratio(text)))
-        return ParsedAnswer(text, Words(text)) if is_fixed else parse(text)
+        return ParsedAnswer(text, Words(text)) if is_fixed or ":" not in text else parse(text)
     if kind == "code":
         return ParsedAnswer(text, Code(plain(text)))
     if kind == "json":
         return ParsedAnswer(text, JsonText(text))
     answer = parse(text)
-    if kind == "words" and (is_fixed or _SPELLED.fullmatch(answer.text)) and not isinstance(answer.content, Words):
-        return ParsedAnswer(answer.text, Words(answer.text))
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
         return replace(answer, content=Formula(*split_unit(answer.text)))
     if is_fixed and kind == "set" and not isinstance(answer.content, Group):
@@ -119,8 +124,8 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
 
 
 def _ratio(text: str) -> Content | None:
-    """The ratio that ``10:15`` may also be."""
-    content = parse(text).content
+    """The ratio that ``10:15`` may also be, and then equals 2:3."""
+    content = parse(text).content if text.count(":") == 1 else None
     return content.ratio if isinstance(content, Clock) else None
 
 
@@ -145,7 +150,9 @@ def is_mathematics(text: str) -> bool:
     """Whether a formula in normal spelling and without LaTeX commands can be nothing else."""
     if _ODD.search(text):
         return False
-    core = split_unit(text)[0]
+    core = plain(split_unit(text)[0])
+    if _CAPITALS.fullmatch(core):
+        return False
     if _OPERATOR.search(core):
         return True
     return all(_is_product(word) for word in re.findall(r"[A-Za-z]+", core))

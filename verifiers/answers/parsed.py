@@ -25,12 +25,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Clock:
-    """A time of day. ``sure`` if it is known whether it is am or pm; else ``3:30`` may also be a ratio."""
+    """A time of day. ``sure`` if it is known whether it is am or pm; else ``3:30`` may also be a ratio.
+
+    ``padded`` if it is not sure but has a leading zero: ``08:05`` may be 8:05 am, but not pm.
+    """
 
     seconds: int
     sure: bool
     ratio: Content | None
     zone: str = ""
+    padded: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,87 @@
+"""Which texts are codes, whatever mathematics would make of them: ``192.168.0.1``, ``3-1``, ``H2O``, ``007``."""
+
+from __future__ import annotations
+
+import re
+
+from .codes import CHESS, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
+
+FUNCTIONS = frozenset((
+    "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "lg", "exp", "sqrt", "cbrt", "arcsin", "arccos", "arctan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "pi", "abs", "floor", "ceil", "gcd", "lcm", "max", "min", "lim",
+    "inf", "mod", "det", "sum", "int", "deg", "theta", "alpha", "beta", "gamma", "lambda", "phi", "infty", "binom",
+))  # fmt: skip
+
+_NUMBER = r"\$?\d+(?:,\d{3})*(?:\.\d+)?%?"
+_STREET = (
+    r"(?:St|Street|Ave|Avenue|Rd|Road|Ln|Lane|Dr|Drive|Blvd|Boulevard|Way|Court|Ct|Place|Pl|Terrace|Highway|Parkway)"
+)
+_SHAPES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"[@#]\w[\w.-]*",  # @user, #1, #ff0000
+        r"-?0\d+",  # 007
+        r"v?\d+(?:\.\d+){2,}(?:[A-Za-z]\w{0,9})?(?:[-+_:/][0-9A-Za-z.]+){0,5}",  # 192.168.0.1, 3.10.0, v1.2.3-rc1
+        r"[vV]\d+\.\d+|\d+\.\d+(?:(?:a|b|c|rc|alpha|beta|dev|post)\d+|-[a-z]{2,9}\.?\d*)",  # v1.10, 2.0b1, 1.0-beta
+        rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
+        r"\d+(?:\.\d+)? to \d+(?:\.\d+)?",  # 10 to 12
+        r"1/2\s?-\s?1/2",  # a draw
+        r"\+\d{10,15}|\+\d{1,3}(?:[ ().-]{1,2}\d{2,5}){2,5}|\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
+        r"\d+(?:-\d+){2,}-?[Xx]",  # 0-8044-2957-X
+        r"\d+(?:[ -]\d+)+",  # 020 7946 0958, 4 8 15
+        r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|\d+\+",  # A+, C++, C#, 18+
+        r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?",  # 3rd, 21st century
+        r"'?\d{2,4}'?s",  # 1990s
+        r"\d+(?:\.\d+)?(?: ?x ?\d+(?:\.\d+)?)+",  # 1920x1080
+        r"\d+'(?: ?\d+(?:\"|'')?)?",  # 5'10"
+        r"\d+(?:/\d+){2,}",  # 1/2/3
+        r"\d+(?::\d\d){1,2}\.\d+",  # 1:23.45
+        r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
+        r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin
+        r"(?!sin |cos |tan |log |ln )[a-z]{2,}(?: [\w./-]+){0,9} --?[a-z][\w-]*(?: .*)?",  # ls -l
+        r"[A-Za-z_]\w* ?(?:[-+*/:]=|==) ?.*",  # i += 1
+        r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
+        r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
+        r"[nN]/[aA]",
+        r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
+        r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
+        rf"\d+[A-Z]? (?:[A-Z][\w'.]*,? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
+    )
+)
+_NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, *_SHAPES)
+_JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
+_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
+_WORD = re.compile(r"\b[A-Za-z]?[a-z]{2,}\b")
+_LETTER_THEN_DIGIT = re.compile(r"([A-Za-z]+)\d")
+_COUNT = re.compile(r"[A-Za-z)](?![a-z])(?:_?(\d+))?")
+
+
+def is_code(text: str) -> bool:
+    """Whether a text in the spelling of ``plain`` is a code."""
+    if len(text) > MAX_LENGTH or "\\" in text:
+        return False
+    return any(shape.fullmatch(text) for shape in _NAMED) or _is_formula_of_chemistry(text) or _is_identifier(text)
+
+
+def _is_formula_of_chemistry(text: str) -> bool:
+    """``H_2O``, ``Ca(OH)2`` and ``Fe^3+``, but neither ``C_2`` nor ``P_1V_1``."""
+    if not is_chemical(text):
+        return False
+    if re.search(r"\^?\d*[-+]$", text):
+        return True
+    counts = _COUNT.findall(text)
+    return (len(set(counts)) > 1 or text in ("H_2", "O_2", "N_2", "O_3")) if "_" in text else any(counts)
+
+
+def _is_identifier(text: str) -> bool:
+    """Parts of letters and digits, with a letter before a digit: ``A1``, ``SW1A 1AA``, ``x86-64``, ``UA 123``.
+
+    ``2x``, ``log2`` and ``x1-x2`` may be mathematics.
+    """
+    if not _JOINED.fullmatch(text) or _QUANTITY.fullmatch(text) or len(_WORD.findall(text)) > 2:
+        return False
+    names = [name for name in _LETTER_THEN_DIGIT.findall(text) if name.lower() not in FUNCTIONS]
+    if names:
+        return not re.search(r"[-/]", text) or any(len(name) > 1 or name.isupper() for name in names)
+    first, *others = re.split(r"[ ._/:-]+", text)
+    return len(first) > 1 and first.isalpha() and first.isupper() and any(part.isdecimal() for part in others)
