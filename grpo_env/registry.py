@@ -21,6 +21,7 @@ ENTRY_POINTS = "grpo_env.verifiers"
 BUILT_IN: dict[str, str] = {
     "accuracy": "grpo_env.verifiers.accuracy:Accuracy",
     "exact_text": "grpo_env.verifiers.exact_text:ExactText",
+    "json_answer": "grpo_env.verifiers.json_answer:JsonAnswer",
     "pattern": "grpo_env.verifiers.pattern:Pattern",
     "strict_format": "grpo_env.verifiers.format:StrictFormat",
     "soft_format": "grpo_env.verifiers.format:SoftFormat",

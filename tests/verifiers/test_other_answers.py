@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.exact_text import ExactText
+from grpo_env.verifiers.json_answer import JsonAnswer
 from grpo_env.verifiers.pattern import Pattern
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/other_answers.jsonl").read_text().splitlines()]
@@ -53,6 +57,17 @@ def test_rows(row: dict[str, Any]) -> None:
         ("pattern", {"read": "all"}, "read"),
         ("strict_format", {"pattern": "["}, "missing ]"),
         ("soft_format", {"pattern": "["}, "missing ]"),
+        ("json_answer", {"mode": "some"}, "mode: 'some'"),
+        ("json_answer", {"schema": {}}, "only the mode schema uses one"),
+        ("json_answer", {"mode": "schema", "schema": {"type": "strin"}}, "schema: type: 'strin' is not valid"),
+        ("json_answer", {"mode": "schema", "schema": {"$ref": "https://x.org/s"}}, "only references inside"),
+        ("json_answer", {"mode": "schema", "schema": {"items": {"$ref": "#/$defs/a"}}}, "not in the schema"),
+        ("json_answer", {"mode": "schema", "schema": {"anyOf": [{"$ref": "#"}]}}, "refers to itself without end"),
+        ("json_answer", {"mode": "schema", "schema": {"pattern": "(?=a)"}}, "look-around"),
+        ("json_answer", {"mode": "schema", "schema": {"not": {"patternProperties": {}}}}, "patternProperties"),
+        ("json_answer", {"mode": "schema", "schema": {"$schema": "https://x.org/s"}}, "unknown \\$schema"),
+        ("json_answer", {"mode": "schema", "schema": {"minimum": math.nan}}, "not JSON compliant"),
+        ("json_answer", {"mode": "schema", "schema": {"const": date(2024, 5, 1)}}, "date is not JSON serializable"),
         ("soft_format", {"pattern": "a", "format": Format(answer=None)}, "the format has no answer block"),
     ],
 )
@@ -61,12 +76,19 @@ def test_invalid_options_are_refused(name: str, options: dict[str, Any], message
         find(name)(**options)
 
 
+# Each level is tried under both branches: 2^n attempts for n levels.
+NODE = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+TREE = {"anyOf": [{**NODE, "required": ["x"]}, {**NODE, "required": ["y"]}, {"type": "array", "items": {"$ref": "#"}}]}
+
 HOSTILE: list[tuple[str, str | None, dict[str, Any]]] = [
     ("exact_text", "a", {}),
     ("exact_text", "a", {"ignore_case": True, "ignore_punctuation": True, "unicode": "NFKC", "read": "text"}),
     ("pattern", None, {"pattern": "(a|aa|[^x]?)*y", "read": "text"}),
     ("pattern", None, {"pattern": "(a+)+y"}),
     ("strict_format", None, {"pattern": "(a|aa|[^x]?)*y"}),
+    ("json_answer", '{"a": 1}', {}),
+    ("json_answer", '{"a": 1}', {"mode": "fields"}),
+    ("json_answer", None, {"mode": "schema", "schema": TREE}),
     ("choice", "C", {"sources": ("boxed", "phrase")}),
 ]
 UNITS = [
@@ -144,3 +166,59 @@ PATTERNS = st.recursive(
 def test_patterns_match_what_the_regular_expressions_of_python_match(pattern: str, text: str) -> None:
     score = Pattern(pattern=pattern, read="text")(Example("x"), Completion(text))
     assert score.value == (re.fullmatch(pattern, text) is not None)
+
+
+def test_a_recursive_schema_ends_on_a_nested_answer() -> None:
+    text = '{"a":' * 90 + "{}" + "}" * 90
+    score = JsonAnswer(mode="schema", schema=TREE)(Example("x"), Completion(text))
+    assert (score.value, score.status) == (0, "over_limit")
+
+
+def test_names_of_properties_are_not_keywords() -> None:
+    schema = {
+        "properties": {"$ref": {"type": "string"}, "pattern": {"const": "("}, "patternProperties": {"type": "null"}}
+    }
+    verifier = JsonAnswer(mode="schema", schema=schema)
+    assert verifier(Example("x"), Completion('{"$ref": "a", "pattern": "("}')).value == 1
+    assert verifier(Example("x"), Completion('{"patternProperties": 1}')).value == 0
+
+
+SIMPLE = st.recursive(
+    st.integers(0, 3) | st.sampled_from(["a", "ab", True, None]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=5,
+)
+KEYWORDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["object", "array", "string", "integer", "boolean"]),
+        "enum": st.lists(SIMPLE, min_size=1, max_size=3),
+        "minimum": st.integers(0, 3),
+        "multipleOf": st.sampled_from([1, 2, 0.5]),
+        "uniqueItems": st.booleans(),
+        "maxItems": st.integers(0, 2),
+        "required": st.lists(st.sampled_from("ab"), unique=True),
+        "pattern": st.sampled_from(["a", "^a$", "b?"]),
+        "unevaluatedProperties": st.booleans(),
+    },
+)
+SCHEMAS = st.recursive(
+    KEYWORDS,
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "properties": st.dictionaries(st.sampled_from("ab"), inner),
+            "items": inner,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+            "additionalProperties": inner | st.booleans(),
+        },
+    ),
+    max_leaves=4,
+)
+
+
+@given(schema=SCHEMAS, value=SIMPLE)
+def test_the_bounded_validator_agrees_with_jsonschema(schema: dict[str, Any], value: Any) -> None:
+    score = JsonAnswer(mode="schema", schema=schema)(Example("x"), Completion(json.dumps(value)))
+    assert score.value == Draft202012Validator(schema).is_valid(value), score

@@ -16,7 +16,11 @@ Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
 
 
 class JsonError(ValueError):
-    """The text is not JSON, or is larger or deeper than what is read."""
+    """The text is not JSON that can be read."""
+
+
+class JsonLimitError(JsonError):
+    """The text is longer, deeper or has a larger exponent than what is read."""
 
 
 def parse_json(text: str) -> Json:
@@ -25,17 +29,17 @@ def parse_json(text: str) -> Json:
     A number is a ``Decimal``, whose equality is exact and fast for every exponent: 1e999999999 is never written out.
     """
     if len(text) > MAX_LENGTH:
-        raise JsonError(f"JSON of {len(text):,} characters; at most {MAX_LENGTH:,}")
+        raise JsonLimitError(f"JSON of {len(text):,} characters; at most {MAX_LENGTH:,}")
     try:
         value: Json = json.loads(
             text, parse_int=_number, parse_float=_number, parse_constant=_refuse, object_pairs_hook=_object
         )
     except RecursionError:
-        raise JsonError(f"JSON nested deeper than {MAX_DEPTH}") from None
+        raise JsonLimitError(f"JSON nested deeper than {MAX_DEPTH}") from None
     except json.JSONDecodeError as error:
         raise JsonError(f"not JSON: {error.msg} at character {error.pos + 1}") from None
     if _is_deeper(value, MAX_DEPTH):
-        raise JsonError(f"JSON nested deeper than {MAX_DEPTH}")
+        raise JsonLimitError(f"JSON nested deeper than {MAX_DEPTH}")
     return value
 
 
@@ -76,7 +80,7 @@ def _number(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise JsonError(f"the exponent of the number {text[:40]} is too large") from None
+        raise JsonLimitError(f"the exponent of the number {text[:40]} is too large") from None
 
 
 def _refuse(name: str) -> NoReturn:

@@ -1,0 +1,180 @@
+"""Is the answer the correct JSON: equal by value, valid under a schema, or how many of its fields are correct?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
+
+from .answer_text import check_choice, read_completion, shown
+from .answers.extract import SOURCES
+from .answers.json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
+from .answers.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
+
+Mode = Literal["equal", "schema", "fields"]
+
+MAX_BLOCKS = 20  # code blocks of a completion
+
+_FIRST_LINE = re.compile(r"^[\[{]", re.MULTILINE)
+
+
+@verifier("json_answer")
+@dataclass(frozen=True)
+class JsonAnswer(Verifier):
+    """JSON compared by value: 1 if it equals the gold answer, is valid under a schema, or the fraction of its fields.
+
+    The JSON is the content of the answer block, else all text after the reasoning; in it, a code block, or the text
+    itself, or what starts on a line with ``{`` or ``[`` and goes on to the end. Blocks with different values are wrong.
+    Equal are objects regardless of the order of keys, arrays in their order, and numbers by value (``1`` and ``1.0``);
+    ``true`` is not 1, ``"1"`` is not 1, ``null`` is not a missing field. Text that is not JSON is ``no_answer``: single
+    quotes, comments, a comma at the end, ``NaN``, and the same key twice. More than 100,000 characters (20,000 under
+    a schema), 100 levels or a validation of more than a second are ``over_limit``.
+
+    ``fields`` counts the values at the leaves of nested objects, an array as one: correct ones divided by all that the
+    gold answer or the answer has, so that additional ones cost as well. ``schema`` uses ``jsonschema`` (2020-12 unless
+    ``$schema`` says otherwise): a reference may only point into the schema, nothing is fetched; a ``pattern`` is
+    matched by RE2, ``patternProperties`` is refused, ``format`` is not checked.
+
+    Source: the field accuracy of function-calling and extraction benchmarks. There: ``json.loads``, which takes the
+    last of equal keys, ``NaN`` and ``True == 1``; the first ``{`` to the last ``}`` of any text.
+    """
+
+    format: Format = field(default_factory=Format)
+    mode: Mode = "equal"
+    """``equal`` to the gold answer, valid under a ``schema``, or the fraction of correct ``fields``."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema for the mode ``schema``; by default each gold answer is one."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case('<answer>{"b": 2.0, "a": [1]}</answer>', 1.0, "equal by value", answer='{"a": [1], "b": 2}'),
+        Case('Here it is:\n```json\n{"a": 1}\n```', 1.0, "a code block", answer='{"a": 1}'),
+        Case('{"name": "Ann", "age": 30}', 0.5, "one of two fields", '{"name": "Ann", "age": 31}',
+             options={"mode": "fields"}),
+        Case('{"name": "Ann", "sex": "f"}', 0.5, "an additional field", '{"name": "Ann"}', options={"mode": "fields"}),
+        Case('{"age": 31}', 1.0, "valid", options={"mode": "schema", "schema": {"required": ["age"]}}),
+        Case("{}", 0.0, "not valid", options={"mode": "schema", "schema": {"required": ["age"]}}),
+        Case('{"a": true}', 0.0, "true is not 1", answer='{"a": 1}'),
+        Case("[2, 1]", 0.0, "another order", answer="[1, 2]"),
+        Case("{'a': 1}", 0.0, "not JSON", answer='{"a": 1}'),
+        Case('{"a": 1}', None, "the gold answer is not JSON", answer="{a: 1}"),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_choice("json_answer", "mode", self.mode, get_args(Mode))
+        if self.schema is None:
+            return
+        if self.mode != "schema":
+            raise UsageError("json_answer: schema: only the mode schema uses one")
+        if problem := schema_problem(self.schema):
+            raise UsageError(f"json_answer: schema: {problem}")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        gold, problem = self._gold(example.answer)
+        if problem:
+            return Score(None, "bad_gold", gold=example.answer, explanation=problem)
+        final = read_completion("text", self.format, completion, SOURCES)
+        score = Score(
+            0.0, answer=shown(final.answers), gold=None if example.answer is None else shown([example.answer])
+        )
+        if not final.answers:
+            return replace(score, status="no_answer", explanation=final.reason)
+        if final.denied:
+            return replace(score, explanation=f"{final.source}: denied")
+        blocks = [block for answer in final.answers for block in _blocks(answer)]
+        if len(blocks) > MAX_BLOCKS or sum(map(len, blocks)) > MAX_LENGTH:
+            return replace(score, status="over_limit", explanation=f"more than {MAX_LENGTH:,} characters of JSON")
+        try:
+            values = [parse_json(block) for block in blocks]
+        except JsonError as error:
+            status: Status = "over_limit" if isinstance(error, JsonLimitError) else "no_answer"
+            return replace(score, status=status, explanation=str(error))
+        score = replace(score, answer=shown(blocks))
+        if not all(equal_json(values[0], value) for value in values[1:]):
+            return replace(score, explanation="several different values")
+        if self.mode == "schema":
+            schema = self.schema if self.schema is not None else json.loads(example.answer or "")
+            return _validated(score, schema, values[0], len(blocks[0]))
+        if self.mode == "fields":
+            return _fraction(score, gold, values[0])
+        equal = equal_json(gold, values[0])
+        return replace(score, value=float(equal), explanation="the same value" if equal else "a different value")
+
+    def problem(self, example: Example) -> str | None:
+        return self._gold(example.answer)[1] or None
+
+    def _gold(self, text: str | None) -> tuple[Json, str]:
+        """The value of the gold answer, and what is wrong with it."""
+        if self.schema is not None:
+            return None, ""
+        if text is None or not text.strip():
+            return None, "the gold answer is missing"
+        try:
+            gold = parse_json(text)
+        except JsonError as error:
+            return None, f"the gold answer: {error}"
+        if self.mode == "schema" and (problem := schema_problem(json.loads(text))):
+            return None, f"the gold answer as a schema: {problem}"
+        if self.mode == "fields" and not (isinstance(gold, dict) and gold):
+            return None, f"the mode fields needs an object with fields as the gold answer, not {text[:60]!r}"
+        return gold, ""
+
+
+def _blocks(text: str) -> list[str]:
+    """The JSON texts in an answer: its code blocks, else all of it, else from the first line that begins like JSON."""
+    pieces = text.split("```")
+    fenced = [block for piece in pieces[1::2] if (block := _json_block(piece))] if len(pieces) % 2 else []
+    if fenced:
+        return fenced
+    start = _FIRST_LINE.search(text)
+    return [text[start.start() :] if start else text]
+
+
+def _json_block(piece: str) -> str | None:
+    """The content of a code block, or ``None`` for one in a language other than JSON."""
+    language, newline, content = piece.partition("\n")
+    if not newline:
+        return piece.strip()
+    return content.strip() if language.strip().lower() in ("", "json") else None
+
+
+def _validated(score: Score, schema: object, value: Json, size: int) -> Score:
+    try:
+        if size > MAX_SIZE:
+            raise TooManyChecksError
+        error = schema_error(schema, value)
+    except TooManyChecksError:
+        return replace(score, status="over_limit", explanation="too large to be validated")
+    return replace(score, value=float(error is None), explanation=error or "valid")
+
+
+def _fraction(score: Score, gold: Json, value: Json) -> Score:
+    """The score for the fraction of correct fields."""
+    expected, given = _leaves(gold), _leaves(value)
+    names = expected.keys() | given.keys()
+    wrong = sorted(
+        name
+        for name in names
+        if name not in expected or name not in given or not equal_json(expected[name], given[name])
+    )
+    correct = len(names) - len(wrong)
+    faults = "; not correct: " + ", ".join(".".join(name) for name in wrong) if wrong else ""
+    return replace(score, value=correct / len(names), explanation=f"{correct} of {len(names)} fields{faults}"[:300])
+
+
+def _leaves(value: Json) -> dict[tuple[str, ...], Json]:
+    """The values of nested objects by their path; an empty object is a value, and so is an array."""
+    leaves: dict[tuple[str, ...], Json] = {}
+    open_values: list[tuple[tuple[str, ...], Json]] = [((), value)]
+    while open_values:
+        path, value = open_values.pop()
+        if isinstance(value, dict) and value:
+            open_values += [((*path, name), inner) for name, inner in value.items()]
+        else:
+            leaves[path] = value
+    return leaves
