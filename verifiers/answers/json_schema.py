@@ -135,7 +135,8 @@ def _check_reference(reference: str, validator: Any) -> None:
 
 def _check_recursion(validator: Any) -> None:
     """Raise ``UsageError`` for a schema that refers to itself without end."""
-    for value in ({}, [], "", Decimal(0), None, True):
+    values: tuple[Json, ...] = ({}, [], "", Decimal(0), None, True)
+    for value in values:
         try:
             next(validator.iter_errors(value), None)
         except (RecursionError, TooManyChecksError):
