@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,19 +14,22 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.compare import Percent, Rules, Verdict, compare
+from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, unevaluated
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, read_as, read_gold
+from .answers.normal import normal, same_text
+from .answers.notation import as_tuple, brackets_may_be_left_out, relations
 from .answers.number import Number, OverLimitError
-from .answers.parse import MAX_LENGTH, as_set, parse, parse_list
-from .answers.parsed import Code, Group, JsonText, ParsedAnswer
+from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
+from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
+Brackets = Literal["optional", "required"]
 
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
@@ -61,6 +65,11 @@ class Accuracy(Verifier):
     """Whether upper and lower case are the same in answers in words and in choice letters."""
     unevaluated: Unevaluated = "wrong"
     """Whether 2+2, a sum, integral, limit or gcd is ``wrong`` or ``correct`` where the gold answer is its value."""
+    notation: Notation = "flexible"
+    r"""Whether degrees for radians, ``b >= a`` for ``a <= b``, ``x=2, y=-1`` for ``(2,-1)``, ``\{5\}`` for 5 and "a
+    parabola" for "parabola" are equal (``flexible``), or have to be written like the gold answer (``strict``)."""
+    brackets: Brackets = "optional"
+    """Whether ``5, 12, 13`` is correct for the tuple ``(5,12,13)``. Pairs that may be intervals need theirs anyway."""
     golds: Golds = "one"
     """``any`` or ``all`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
     kind: Kind | None = None
@@ -99,6 +108,8 @@ class Accuracy(Verifier):
             ("golds", self.golds, Golds),
             ("kind", self.kind or "number", Kind),
             ("percent", self.percent, Percent),
+            ("notation", self.notation, Notation),
+            ("brackets", self.brackets, Brackets),
         ):
             if value not in get_args(known):
                 raise UsageError(f"accuracy: {name}: {value!r} is not one of {', '.join(get_args(known))}")
@@ -109,19 +120,22 @@ class Accuracy(Verifier):
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         final = final_answer(self.format, completion, self.sources)
         status: Status = "scored"
-        value = 0.0
+        value: float | None = 0.0
         if not final.answers:
             status, why = "no_answer", final.reason
         elif final.denied:
             why = f"{final.source}: denied"
         else:
             time = TimeLimit(self.timeout, total=self.timeout)
-            rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, time)
+            rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.notation, time)
             try:
                 verdict = self._verdict(golds, final.answers, rules)
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
-            except UnreadableError:  # the answer: that the gold answers can be read has been checked
-                why = f"{final.source}: the answer cannot be read as mathematics"
+            except UnreadableError as error:
+                if error.role == "gold":
+                    value, status, why = None, "bad_gold", str(error)
+                else:
+                    why = f"{final.source}: the answer cannot be read as mathematics"
             except OverLimitError as error:
                 status, why = "over_limit", f"{final.source}: {error}"
             except DeadlineError:
@@ -173,9 +187,18 @@ class Accuracy(Verifier):
 
     def _compare(self, by: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
+        if by.unreadable or by.spelling:
+            spelling = normal(text)
+            if same_text(spelling, by.spelling or by.answer.text):
+                return Verdict(True, "the same text")
+            if by.unreadable and not hedging(by.answer.text, spelling):
+                raise UnreadableError("gold", f"the gold answer: {by.unreadable}, and the texts differ")
+            text = exact_part(spelling)
         gold, answer = by.answer, read_as(by.kind, text, self.kind is not None)
         if isinstance(gold.content, Code | Date | JsonText):
             return compare(gold, answer, rules)
+        if self.brackets == "optional" and brackets_may_be_left_out(gold):
+            answer = as_tuple(answer) or answer
         if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):
             answer = parse_list(text)
         try:
@@ -194,10 +217,16 @@ class Accuracy(Verifier):
 
 
 class Gold(NamedTuple):
-    """A gold answer and its kind."""
+    r"""A gold answer and its kind.
+
+    ``spelling`` is all of ``exact \approx decimal``, whose exact part is the answer. ``unreadable`` is why a formula
+    can only be compared as a text.
+    """
 
     answer: ParsedAnswer
     kind: Kind
+    spelling: str = ""
+    unreadable: str = ""
 
 
 @lru_cache(maxsize=16384)
@@ -214,6 +243,8 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
             answers.append(_parse_gold(gold, kind, timeout))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
+    if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
+        return (), unreadable[0]
     if golds == "all" and len(answers) > 1:
         answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
     return tuple(answers), ""
@@ -224,11 +255,27 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
     answers = gold_answers(text)
     if not answers:
         raise ValueError("it is empty")
-    gold, gold_kind = read_gold(answers[0], kind)
+    spelling = normal(answers[0]) if "approx" in answers[0] or "≈" in answers[0] else ""
+    try:
+        gold, gold_kind = read_gold(exact_part(spelling) or answers[0], kind)
+    except OverLimitError as error:
+        return _only_text(answers[0], str(error))
     rules = Rules(time=TimeLimit(timeout))
     if not all(compare(gold, read_as(gold_kind, other, kind is not None), rules).correct for other in answers[1:]):
         raise ValueError(f"{len(answers)} different answers")
     for formula in gold.formulas():
-        if formula.text not in INFINITIES and (problem := formula_problem(formula.text, timeout)):
-            raise ValueError(problem)
-    return Gold(gold, gold_kind)
+        if formula.text in INFINITIES:
+            continue
+        chain = relations(formula.text)
+        problems = [formula_problem(side, timeout) for side in (chain.sides if chain else [formula.text])]
+        if problem := next(filter(None, problems), None):
+            return _only_text(answers[0], problem)
+    return Gold(gold, gold_kind, spelling)
+
+
+def _only_text(text: str, problem: str) -> Gold:
+    """A formula that can only be compared as a text. Raises ``ValueError`` if its braces are not closed."""
+    spelling = normal(text)
+    if len(re.findall(r"(?<!\\)\{", spelling)) != len(re.findall(r"(?<!\\)\}", spelling)):
+        raise ValueError("its braces are not closed")
+    return Gold(ParsedAnswer(spelling, Formula(spelling)), "formula", unreadable=problem)

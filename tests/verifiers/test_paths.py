@@ -186,7 +186,9 @@ def test_all_paths_agree_on_numbers() -> None:
 def verdict(gold: str, answer: str, rules: Rules = RULES) -> bool | None:
     try:
         return compare(parse(gold), parse(answer), rules).correct
-    except (OverLimitError, UnreadableError, DeadlineError):
+    except OverLimitError:
+        return False
+    except (UnreadableError, DeadlineError):
         return None
 
 

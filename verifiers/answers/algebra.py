@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
+from . import modular
 from .formulas import decide, is_constant, readable
 from .number import OverLimitError
 
@@ -48,8 +49,8 @@ class DeadlineError(Exception):
 class UnreadableError(Exception):
     """A formula cannot be read. ``role`` says which: ``gold`` or ``answer``."""
 
-    def __init__(self, role: str) -> None:
-        super().__init__(f"the {role} cannot be read as mathematics")
+    def __init__(self, role: str, reason: str = "") -> None:
+        super().__init__(reason or f"the {role} cannot be read as mathematics")
         self.role = role
 
 
@@ -107,8 +108,14 @@ class Algebra:
 
     def _compare(self, comparison: _Comparison, time: TimeLimit) -> bool:
         gold, answer, rel_tol, decimals = comparison
-        check_size(answer)
-        check_size(gold)
+        try:
+            check_size(answer)
+            check_size(gold)
+        except OverLimitError:
+            decided = modular.decide(gold, answer)
+            if decided or (decided is False and not _is_small(gold) and rel_tol is None and decimals is None):
+                return decided
+            raise
         decided = decide(gold, answer)
         if decided is not None and (decided or (rel_tol is None and decimals is None)):
             return decided
@@ -158,7 +165,8 @@ ALGEBRA = Algebra()
 def formula_problem(text: str, timeout: float) -> str | None:
     """Why a formula in normal LaTeX cannot be read, or ``None``."""
     try:
-        check_size(text)
+        if not _is_small(text):
+            return None if modular.readable(text) else "it is too large"
         if not readable(text):
             ALGEBRA.ask({"gold": text}, TimeLimit(timeout))
     except DeadlineError:
@@ -166,6 +174,14 @@ def formula_problem(text: str, timeout: float) -> str | None:
     except (OverLimitError, UnreadableError) as error:
         return str(error)
     return None
+
+
+def _is_small(text: str) -> bool:
+    try:
+        check_size(text)
+    except OverLimitError:
+        return False
+    return True
 
 
 def check_size(text: str) -> None:

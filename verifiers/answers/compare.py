@@ -34,11 +34,14 @@ from .codes import plain, same_code
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
-from .normal import squeezed
+from .normal import same_text, squeezed
+from .notation import as_coordinates, in_radians, relations, unpacked
 from .number import Number, OverLimitError
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
 from .units import same_unit, split_unit, variable
 from .wording import same_words
+
+Notation: TypeAlias = Literal["flexible", "strict"]
 
 MAX_PAIRS = 2500  # of elements of two sets
 PERCENT = ("%", 1)
@@ -96,6 +99,7 @@ class Rules:
     decimals: int | None = None
     percent: Percent = "equal"
     ignore_case: bool = True
+    notation: Notation = "flexible"
     time: TimeLimit = field(default_factory=TimeLimit)
 
     @property
@@ -132,11 +136,17 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
+    if rules.notation == "flexible" and (elements := unpacked(gold, answer)):  # not inside of sets: {{5}} is not {5}
+        gold, answer = elements
+    return _compare(gold, answer, rules)
+
+
+def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     both_named = gold.variable and answer.variable
     if isinstance(one, Number) and isinstance(other, Number) and not both_named:
         return _numbers(one, other, rules)
-    if type(one) is type(other) and squeezed(gold.text) == squeezed(answer.text):
+    if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):
         return _different_names(gold, answer, rules)
@@ -147,6 +157,8 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """The verdict where not both are numbers, by the first of these kinds that one of them is."""
+    if rules.notation == "flexible":
+        gold, answer = as_coordinates(gold, answer) or in_radians(gold, answer) or (gold, answer)
     one, other = gold.content, answer.content
     if isinstance(one, Code | JsonText | Date):
         return _as_written(one, answer.text, rules)
@@ -293,7 +305,7 @@ def _same_set(gold: Group, answer: Group, rules: Rules) -> bool:
 def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
     """Whether two elements are equal. One that cannot be read equals nothing, so that the order does not matter."""
     try:
-        return compare(one, other, rules).correct
+        return _compare(one, other, rules).correct
     except UnreadableError:
         return False
 
@@ -301,7 +313,7 @@ def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
 def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Words) and isinstance(other, Words):
-        reason = same_words(one, other, rules.ignore_case)
+        reason = same_words(one, other, rules.ignore_case, rules.notation == "flexible")
         return Verdict(reason != "different words", reason)
     for words, rest in ((one, other), (other, one)):
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
@@ -317,8 +329,24 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(False, "a different unit")
     if squeezed(one.text) == squeezed(other.text):
         return Verdict(True, "the same text")
+    if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
+        return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
     same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
+
+
+def _same_sides(gold: str, answer: str, rules: Rules) -> bool | None:
+    r"""Whether two inequalities, ``a \le b`` and ``b \ge a``, have equal sides; ``None`` if algebra decides."""
+    one, other = relations(gold), relations(answer)
+    if one is None or other is None:
+        return None
+    if one.signs != other.signs or (rules.notation == "strict" and one.turned != other.turned):
+        return False
+    same = all(
+        ALGEBRA.same(*sides, rules.time, rules.rel_tol, rules.decimals)
+        for sides in zip(one.sides, other.sides, strict=True)
+    )
+    return None if not same and one.signs in (("<",), ("\\le",)) else same
 
 
 def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:

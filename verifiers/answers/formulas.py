@@ -15,6 +15,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from .number import Number
+from .parsed import Content, Formula
 from .polynomials import Quotient, TooLargeError
 
 MAX_LENGTH = 200
@@ -72,6 +74,14 @@ def is_constant(text: str) -> bool:
     """Whether this module can read a formula, and it has no variables."""
     value = _read(text)
     return isinstance(value, Quotient) and value.is_constant()
+
+
+def approximate(content: Content) -> Fraction | None:
+    """A real constant, to about 15 digits unless it is rational; ``None`` for anything else."""
+    if isinstance(content, Number):
+        return content.value
+    value = _read(content.text) if isinstance(content, Formula) else None
+    return value.approximate() if isinstance(value, Quotient) and value.is_constant() else None
 
 
 def _same(one: _Value, other: _Value) -> bool:

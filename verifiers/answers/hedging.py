@@ -11,8 +11,14 @@ _OPERATION = re.compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"
     r"|(?<![A-Za-z\\])(?:gcd|lcm|sum|max|min|mod|floor|ceil)(?![a-z])"
 )
+_OPERAND = r"\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left|\\binom)"
+_SUM = re.compile(rf"[\d)}}!%]\s*[-+]{_OPERAND}")
+# Products and quotients of these are worked out: \binom{4}{2}/16 for 3/8.
+_CLOSED_FORM = re.compile(r"\\binom\s*\{\d+\}\s*\{\d+\}|\d+\s*!|\\sqrt\s*(?:\[\d+\])?\{\d+\}")
+# Where the gold answer is such a product or power, so are powers: 2 \cdot 2^{9} for 2^{10}, not for 1024.
+_POWER_FORM = re.compile(rf"{_CLOSED_FORM.pattern}|\d+\s*\^\s*(?:\{{-?\d+\}}|\d)")
 _CALCULATION = re.compile(
-    r"[\d)}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div)\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left)"
+    rf"[\d)}}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div){_OPERAND}"
     r"|[\d)}!%]\s*\(\s*[-+]?[\d.(]|[)!%]\s*\d"  # products without a sign: 2(9), 24 % 50
 )
 _PLAIN_CALCULATION = re.compile(r"(?:[-\d\s.,+*/(){}]|\\frac|\\times|\\cdot|\\div)*")
@@ -28,12 +34,14 @@ _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_H
 def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
     """Whether the answer is a calculation where the gold answer is not: ``2+2`` for 4, or an integral for its value."""
     golds = list(gold.formulas())
+    closed_form = _POWER_FORM if _POWER_FORM.search(gold.text) else _CLOSED_FORM
     gold_is_calculation = any(_PLAIN_CALCULATION.fullmatch(formula.text) for formula in golds)
     gold_has_operation = any(_OPERATION.search(formula.text) for formula in golds)
     for formula in _results(answer):
         if _OPERATION.search(formula.text) and not gold_has_operation:
             return True
-        is_calculation = _CALCULATION.search(formula.text) and not gold_is_calculation
+        products = closed_form.sub("C", formula.text)
+        is_calculation = (_SUM.search(formula.text) or _CALCULATION.search(products)) and not gold_is_calculation
         if is_calculation and (not golds or _PLAIN_CALCULATION.fullmatch(formula.text)):
             return True
     return False

@@ -15,7 +15,7 @@ INFINITIES = {"\\infty": 1, "-\\infty": -1}
 REALS = Group("()", tuple(ParsedAnswer(text, Formula(text)) for text in ("-\\infty", "\\infty")))
 
 _RELATION = re.compile(r"<|>|\\(?:le|ge|ne)(?![a-z])")
-_NAME = re.compile(r"[A-Za-z](?:_\{?\w{1,9}\}?)?|\\(?:theta|alpha|beta|lambda)")
+_NAME = re.compile(r"[A-Za-z](?:_\{?\w{1,9}\}?|\([A-Za-z]\))?|\\(?:theta|alpha|beta|lambda)")
 _LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
 _DISTANCE = re.compile(rf"\|\s*({_NAME.pattern})\s*([-+].+)?\|\s*(<|>|\\le|\\ge)(?![a-z])(.+)")
 _TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}

@@ -73,6 +73,10 @@ _WRAPPERS = (
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
 _HTML = re.compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
 _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
+_DOLLARS = re.compile(r"(?<!\\)\$\$?")
+_JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+_SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
 def normal(text: str) -> str:
@@ -80,6 +84,8 @@ def normal(text: str) -> str:
     text = unwrapped(_ascii(text))
     if text.isalnum() and text.isascii():
         return text
+    if text.count("$") > 1:
+        text = _without_dollars(text)
     if "\\" in text:
         text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
@@ -129,6 +135,28 @@ def unwrapped(text: str) -> str:
         if text == before:
             break
     return text
+
+
+def _without_dollars(text: str) -> str:
+    """``$x=1$ or $x=2$`` without the dollars, unless they may be currency signs; a line break is a comma there."""
+    edges = list(_DOLLARS.finditer(text))
+    parts, at = [], 0
+    for opening, closing in zip(edges[::2], edges[1::2], strict=False):
+        inner = text[opening.end() : closing.start()]
+        after = text[closing.end() : closing.end() + 1]
+        joined = _JOINED.match(inner)
+        is_currency = after.isdecimal() or inner.rstrip()[-1:] in ",;-" or (joined and joined.group().strip())
+        if opening.group() != closing.group() or is_currency:
+            return text
+        between = text[at : opening.start()]
+        parts += [", " if at and _LINE_BREAK.fullmatch(between) else between, " ", inner, " "]
+        at = closing.end()
+    return text if len(edges) % 2 else "".join([*parts, text[at:]])
+
+
+def same_text(one: str, other: str) -> bool:
+    r"""Whether two texts in normal spelling differ only in spaces and in braces around one letter or digit."""
+    return _SHORT_SCRIPT.sub(r"\1\2", squeezed(one)) == _SHORT_SCRIPT.sub(r"\1\2", squeezed(other))
 
 
 def squeezed(text: str) -> str:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import log10
 
 from .unit_names import FACTORS, LETTERS, NAMES
 from .units import Unit, joined, may_be_variable, read_unit
@@ -20,7 +21,9 @@ MAX_EXPONENT = 2000
 MAX_PERIODIC = 400  # digits of a decimal whose period is searched for
 
 _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
-_POWER = r"(?:[eE]([-+]?\d+)|\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
+_POWER = (
+    r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
+)
 _DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
 _REPEATING = re.compile(
@@ -189,9 +192,9 @@ def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | N
         return None if value is None else (value, None, match.end())
     if match := _PURE_POWER.match(text, at):
         base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
-        if abs(power) * max(1, len(match[1])) > MAX_EXPONENT:
-            raise OverLimitError(f"the power {match.group()[:40]} is too large")
-        return None if base == 0 and power < 0 else (base**power, None, match.end())
+        if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
+            return None  # see ``modular``
+        return base**power, None, match.end()
     if match := _REPEATING.match(text, at):
         whole, fixed, *periods = match.groups(default="")
         return _repeating(whole, fixed, "".join(periods)), None, match.end()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 
 from ..arithmetic import equations
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
+from .formulas import approximate
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
 from .number import Number, OverLimitError, read_number
-from .parsed import Content, Formula, Group, ParsedAnswer
+from .parsed import Clock, Content, Formula, Group, ParsedAnswer
 from .units import read_unit, split_unit
 from .wording import read_prose, read_words
 
@@ -22,8 +24,11 @@ MAX_NESTING = 20
 MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 
 # What may stand left of "= 5": a variable, a function's value f(2), part of a figure AB, \angle ABC, or words.
+_PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _NAME = (
-    r"[A-Za-z]'{0,2}(?:_\{?\s?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
+    r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{d[a-z]?\}\{d[a-z]\}"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
@@ -42,6 +47,10 @@ _ANGLE = re.compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re
 _DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 _MINUS_PLUS = re.compile(r"\\mp(?![A-Za-z])")
+_RESIDUE = re.compile(
+    r"(?:(?P<name>[A-Za-z])\s*(?P<sign>=|\\equiv)\s*)?(?P<residue>-?\d{1,9})\s*\(?\s*(?P<mod>\\?[bp]?mod)(?![a-z])"
+    r"\s*\{?\s*(?P<modulus>\d{1,9})\s*\}?\s*\)?"
+)
 _MATRIX = re.compile(
     r"(?:\(\s*|\[\s*)?\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?"
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
@@ -84,6 +93,10 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
         text = match[1] + "\\infty"
     if number := read_number(text):
         return ParsedAnswer(text, number)
+    if "\\approx" in text and (approximation := _approximation(text, depth)):
+        return approximation
+    if "mod" in text and (residue := _residue(text)):
+        return residue
     if "=" in text and (equation := _equation(text, depth)):
         return equation
     if _RELATION.search(text) and (relation := _relation(text, depth)):
@@ -92,6 +105,47 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
 
 
 # Equations and relations
+
+
+def exact_part(text: str) -> str:
+    r"""The exact side of ``x = \frac13 \approx 0.33``; the decimal as the value of a name in ``x \approx 0.33``."""
+    sides = split(text, "\\approx")
+    if len(sides) == 1:
+        return text
+    exact, decimal = sides[0], sides[-1]
+    if not exact:
+        return decimal
+    value = split(exact, "=")[-1]
+    if _NAMED.fullmatch(value) or (value == exact and not _is_constant(value)):
+        return f"{exact} = {decimal}" if _NAMED.fullmatch(exact) else decimal
+    return decimal if _is_decimal(value) and _is_constant(decimal) and not _is_decimal(decimal) else exact
+
+
+def _is_decimal(text: str) -> bool:
+    return read_number(text) is not None and "." in text
+
+
+def _approximation(text: str, depth: int) -> ParsedAnswer | None:
+    r"""``\frac13 \approx 0.33`` as the exact side, if the other one is a decimal that agrees with it."""
+    exact = exact_part(text)
+    decimal = next((side for side in split(text, "\\approx") if side != exact and _is_decimal(side)), "")
+    if not decimal or exact == decimal or not _is_constant(split(exact, "=")[-1]):
+        return None
+    value = _parse(exact, depth - 1)
+    near, number = approximate(value.content), read_number(decimal)
+    if near is None or number is None or abs(near - number.value) >= Fraction(1, 10 ** len(decimal.rpartition(".")[2])):
+        return None
+    return value
+
+
+def _residue(text: str) -> ParsedAnswer | None:
+    r"""``x \equiv 10 \pmod 7``: the residue 3, and the modulus. ``10 \bmod 7`` is a calculation."""
+    match = _RESIDUE.fullmatch(text)
+    if match is None or not int(match["modulus"]) or (match["sign"] != "\\equiv" and match["mod"] != "\\pmod"):
+        return None
+    numbers = int(match["residue"]) % int(match["modulus"]), int(match["modulus"])
+    parts = tuple(ParsedAnswer(str(number), Number(Fraction(number))) for number in numbers)
+    return ParsedAnswer(text, Group("residue", parts), match["name"], text)
 
 
 def _equation(text: str, depth: int) -> ParsedAnswer | None:
@@ -121,7 +175,9 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
     if _NAMED.fullmatch(value) and not _NAMED.fullmatch(name):
         name, value = value, name
     if _NAMED.fullmatch(name) and (len(items(value)) == 1 or read_number(value)):
-        return ParsedAnswer(text, _parse(value, depth - 1).content, name, value)
+        content = _parse(value, depth - 1).content
+        is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
+        return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
     if _NAMED_TUPLE.fullmatch(name) and outer(value)[0] == "()":
         return ParsedAnswer(text, _parse(value, depth - 1).content, name.replace(" ", ""), value)
     return None
@@ -261,6 +317,8 @@ def _formula(text: str) -> Content:
     """A formula for computer algebra, unless it has words in it."""
     if _ANGLE.search(text):
         text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
+    elif "°" in text and not text.endswith("°"):  # \frac{1170°}{19}
+        text = re.sub(r"\s*°", "", text) + "°"
     formula = Formula(*split_unit(text))
     if prose := read_prose(formula.text):
         return read_number(text, description=True) or prose

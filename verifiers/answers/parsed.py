@@ -16,7 +16,8 @@ class Group:
     r"""An answer of several parts.
 
     ``kind`` is a pair of brackets (``()``, ``[]``, ``(]``, ``[)``, ``<>``), ``set``, ``union``, ``matrix`` and its
-    ``row``, ``ratio`` (all but the last part, each divided by the last) or ``chain`` (the sides of ``2+3=5``).
+    ``row``, ``ratio`` (all but the last part, each divided by the last), ``chain`` (the sides of ``2+3=5``) or
+    ``residue`` (of a congruence, and its modulus).
     """
 
     kind: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, isqrt
+from math import gcd, isqrt, pi, sqrt
 from typing import TypeAlias
 
 MAX_PRODUCTS = 400  # of terms, in one multiplication
@@ -57,6 +57,16 @@ class Quotient:
     def is_constant(self) -> bool:
         """Whether it has no variables."""
         return all(name == PI for term in (*self.top, *self.bottom) for name, _ in term[1])
+
+    def approximate(self) -> Fraction | None:
+        """A real constant to about 15 digits."""
+        sums = []
+        for polynomial in (self.top, self.bottom):
+            if any(root < 0 for root, _ in polynomial):
+                return None
+            terms = ((value, root, sum(power for _, power in powers)) for (root, powers), value in polynomial.items())
+            sums.append(sum(value * Fraction(sqrt(root)) * Fraction(pi) ** power for value, root, power in terms))
+        return sums[0] / sums[1] if sums[1] else None
 
     def same(self, other: Quotient) -> bool:
         """Whether both are equal."""

@@ -23,6 +23,7 @@ _HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: no
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
+_ARTICLE = re.compile(r"(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -52,17 +53,24 @@ def read_prose(text: str) -> Words | None:
 
 
 def same_words(
-    one: Words, other: Words, ignore_case: bool
+    one: Words, other: Words, ignore_case: bool, ignore_articles: bool = True
 ) -> Literal["the same words", "the same choice", "different words"]:
     """Whether two answers in words are equal. Lists of words may be in any order."""
     first, second = (_cased(words, ignore_case) for words in (one, other))
-    if first.text == second.text or sorted(_LIST.split(first.text)) == sorted(_LIST.split(second.text)):
+    lists = [sorted(_LIST.split(words.text)) for words in (first, second)]
+    if first.text == second.text or lists[0] == lists[1]:
+        return "the same words"
+    if ignore_articles and _without_articles(lists[0]) == _without_articles(lists[1]):
         return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
     else:
         same = first.choice == second.text or second.choice == first.text
     return "the same choice" if same else "different words"
+
+
+def _without_articles(words: list[str]) -> list[str]:
+    return sorted(_ARTICLE.sub("", word) for word in words)
 
 
 def _cased(words: Words, ignore_case: bool) -> Words:

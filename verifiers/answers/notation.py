@@ -1,0 +1,166 @@
+r"""One value in several notations: degrees and radians, ``b \ge a``, named coordinates, ``\{5\}``; and lists as tuples.
+
+The option ``notation`` says whether these count as equal, the option ``brackets`` whether a tuple needs its brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from .brackets import items
+from .intervals import real_set
+from .number import Number
+from .parsed import Formula, Group, ParsedAnswer
+
+DEGREES = (("°", 1),)
+RADIANS = frozenset(("rad", "radian"))
+
+_SIGN = re.compile(
+    r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
+    r"(?![A-Za-z])"
+)
+_TURNED = {
+    ">": "<", r"\ge": r"\le", r"\gg": r"\ll", r"\Leftarrow": r"\Rightarrow", r"\impliedby": r"\implies",
+    r"\supseteq": r"\subseteq", r"\supset": r"\subset",
+}  # fmt: skip
+_SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
+_SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
+_ALTERNATIVES = re.compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
+
+
+class Relations(NamedTuple):
+    """``a < b \\le c`` from the smallest side to the largest; ``turned`` if it was written the other way around."""
+
+    sides: tuple[str, ...]
+    signs: tuple[str, ...]
+    turned: bool
+
+
+def relations(text: str) -> Relations | None:
+    """The sides of a chain of inequalities, implications or inclusions in one direction, or ``None``."""
+    signs = tuple(match.group() for match in _SIGN.finditer(text))
+    sides = tuple(side.strip() for side in _SIGN.split(text))
+    if not signs or not all(sides) or len(items(text)) > 1 or "=" in text or r"\mid" in text:
+        return None
+    turned = [sign in _TURNED for sign in signs]
+    if all(turned):
+        return Relations(sides[::-1], _spelled(_TURNED[sign] for sign in reversed(signs)), True)
+    return None if any(turned) else Relations(sides, _spelled(signs), False)
+
+
+def _spelled(signs: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_SPELLED.get(sign, sign) for sign in signs)
+
+
+def in_radians(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    r"""The angle in degrees of two answers in radians, if the other has a ``\pi`` or is in radians."""
+    first, second = _unit(one), _unit(other)
+    if first == DEGREES and _is_in_radians(other, second):
+        return _radians(one), _without_unit(other)
+    if second == DEGREES and _is_in_radians(one, first):
+        return _without_unit(one), _radians(other)
+    return None
+
+
+def _unit(answer: ParsedAnswer) -> tuple[tuple[str, int], ...] | None:
+    return answer.content.unit if isinstance(answer.content, Number | Formula) else None
+
+
+def _is_in_radians(answer: ParsedAnswer, unit: tuple[tuple[str, int], ...] | None) -> bool:
+    if unit:
+        return len(unit) == 1 and unit[0][0] in RADIANS and unit[0][1] == 1
+    return isinstance(answer.content, Formula) and r"\pi" in answer.content.text
+
+
+def _radians(answer: ParsedAnswer) -> ParsedAnswer:
+    content = answer.content
+    if isinstance(content, Number):
+        turn = content.value / 180
+        text = rf"\frac{{{turn.numerator}\pi}}{{{turn.denominator}}}"
+    else:
+        assert isinstance(content, Formula)
+        text = rf"\frac{{\pi}}{{180}}({content.text})"
+    return ParsedAnswer(text, Formula(text), answer.variable, text)
+
+
+def _without_unit(answer: ParsedAnswer) -> ParsedAnswer:
+    assert isinstance(answer.content, Number | Formula)
+    content = replace(answer.content, unit=())
+    return replace(answer, content=content, right_side=content.text if isinstance(content, Formula) else "")
+
+
+def unpacked(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    r"""The two answers with ``\{5\}`` as 5, if the other one is not a group either."""
+    if isinstance(one.content, Group) and one.content.kind == "set" and not isinstance(other.content, Group):
+        return (_element(one, one.content), other) if len(one.content.items) == 1 else None
+    if isinstance(other.content, Group) and other.content.kind == "set" and not isinstance(one.content, Group):
+        return (one, _element(other, other.content)) if len(other.content.items) == 1 else None
+    return None
+
+
+def _element(answer: ParsedAnswer, content: Group) -> ParsedAnswer:
+    element = content.items[0]
+    return replace(element, variable=answer.variable, right_side=element.text) if answer.variable else element
+
+
+def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    """Two answers as tuples if one names its coordinates, ``x=2, y=-1``, and the other one has them in order."""
+    for first, second, swapped in ((one, other, False), (other, one, True)):
+        names = _names(first)
+        if names is None or _names(second) is not None:
+            continue
+        coordinates = as_tuple(second) or second
+        order = _order(names, coordinates.variable)
+        if not (order and isinstance(coordinates.content, Group) and coordinates.content.kind == "()"):
+            continue
+        assert isinstance(first.content, Group)
+        values = tuple(_value(first.content.items[names.index(name)]) for name in order)
+        pair = ParsedAnswer(first.text, Group("()", values)), replace(coordinates, variable=None)
+        return (pair[1], pair[0]) if swapped else pair
+    return None
+
+
+def _names(answer: ParsedAnswer) -> list[str] | None:
+    """The names of the parts of ``x=2, y=-1``, if all of them have one, and no two the same."""
+    content = answer.content
+    if not (isinstance(content, Group) and content.kind == "set") or _ALTERNATIVES.search(answer.text):
+        return None
+    names = [item.variable.replace(" ", "") for item in content.items if item.variable]
+    return names if 1 < len(set(names)) == len(content.items) else None
+
+
+def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
+    """The names in the order of the coordinates: of ``(x,y)`` if it has that name, of the alphabet, or as written."""
+    if tuple_name:
+        order = tuple_name.strip("()").split(",")
+        return order if sorted(order) == sorted(names) else None
+    for letters in _SEQUENCES:
+        if all(name[0] in letters and name[1:] == names[0][1:] for name in names):
+            return sorted(names)
+    if all(name[0] == names[0][0] for name in names):  # x_1, x_2
+        return sorted(names, key=lambda name: (len(name), name))
+    return names
+
+
+def _value(item: ParsedAnswer) -> ParsedAnswer:
+    return replace(item, text=item.right_side or item.text, variable=None)
+
+
+def as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
+    """A list without brackets as a tuple; ``None`` for anything else, and for alternatives (``2 or 3``)."""
+    content = answer.content
+    is_list = isinstance(content, Group) and content.kind == "set" and not answer.text.startswith("\\{")
+    if not (is_list and isinstance(content, Group)) or _ALTERNATIVES.search(answer.text) or answer.variable:
+        return None
+    if any(item.variable for item in content.items):
+        return None
+    return ParsedAnswer(answer.text, Group("()", content.items)) if len(content.items) > 1 else None
+
+
+def brackets_may_be_left_out(gold: ParsedAnswer) -> bool:
+    """Whether the gold answer is a tuple, and not a pair that may be an open interval."""
+    content = gold.content
+    return isinstance(content, Group) and content.kind == "()" and len(content.items) > 1 and real_set(content) is None
