@@ -25,7 +25,7 @@ from .answers.normal import normal, same_text
 from .answers.notation import as_tuple, brackets_may_be_left_out, relations
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
-from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer
+from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -187,6 +187,9 @@ class Accuracy(Verifier):
 
     def _compare(self, by: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
+        gold = by.answer
+        if isinstance(gold.content, Code | Date | JsonText):
+            return compare(gold, ParsedAnswer(text, Words(text)), rules)
         if by.unreadable or by.spelling:
             spelling = normal(text)
             if same_text(spelling, by.spelling or by.answer.text):
@@ -194,9 +197,7 @@ class Accuracy(Verifier):
             if by.unreadable and not hedging(by.answer.text, spelling):
                 raise UnreadableError("gold", f"the gold answer: {by.unreadable}, and the texts differ")
             text = exact_part(spelling)
-        gold, answer = by.answer, read_as(by.kind, text, self.kind is not None)
-        if isinstance(gold.content, Code | Date | JsonText):
-            return compare(gold, answer, rules)
+        answer = read_as(by.kind, text, self.kind is not None)
         if self.brackets == "optional" and brackets_may_be_left_out(gold):
             answer = as_tuple(answer) or answer
         if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import accumulate
 
 from .units import read_unit
 
@@ -45,10 +46,10 @@ _PAIRS = (
     ("(", ")"), ("{", "}"),
 )  # fmt: skip
 _FENCE = re.compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
-_SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=\d)|( )")
-_ARTICLE = re.compile(r"(?:the|a|an) (?=\w.)", re.IGNORECASE)
+_SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
+_ARTICLE = re.compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
 _LABEL = re.compile(
-    r"(?:the )?(?:ISBN(?:-1[03])?|IP(?: address)?|version|phone(?: number)?|tel|PIN|(?:zip|postal) code|code|score"
+    r"^(?:the )?(?:ISBN(?:-1[03])?|IP(?: address)?|version|phone(?: number)?|tel|PIN|(?:zip|postal) code|code|score"
     r"|flight)\.?:? (?=[\d(+])",
     re.IGNORECASE,
 )
@@ -82,12 +83,12 @@ HEXADECIMAL = re.compile(
     r"|(?=[0-9A-Fa-f:]{0,40}(?:::|\d[A-Fa-f]|[A-Fa-f]\d))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){3,7}(?:/\d{1,3})?"
 )
 _VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9})?(?:[-+][\w.]+)?)", re.IGNORECASE)
-_LONG_NUMBER = re.compile(r"\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}")
+_LONG_NUMBER = re.compile(r"(?![12]\d{3} ?- ?[12]\d{3}$)\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}")
 _SPAN = re.compile(r"(?:from )?(\d+(?:\.\d+)?)\s?(?:--?|to)\s?(\d+(?:\.\d+)?)(.*)")
 _TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
 _LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
-_NUMBERS = re.compile(r"\d+(?:(?:\s|,\s?)\d+)+")
+_NUMBERS = re.compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
 _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
     "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th",
@@ -134,7 +135,7 @@ def _unwrapped(text: str) -> str:
             wrapped = text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing)
             if wrapped and opening not in inner and closing not in inner and not inner.endswith("\\"):
                 text = inner.strip()
-        if shorter := text.rstrip(".,;: "):
+        if shorter := text.rstrip(".,;:。 "):
             text = shorter
         if text == before:
             break
@@ -153,7 +154,18 @@ def same_code(one: str, other: str, ignore_case: bool) -> bool:
             continue
         if first == second or (ignore_case and _differ_in_free_case(first, second)):
             return True
-    return False
+    return _same_long_number(one, other)
+
+
+def _same_long_number(one: str, other: str) -> bool:
+    """Phone, card and book numbers of at least seven digits: in the same groups, or in fewer."""
+    if not (_LONG_NUMBER.fullmatch(one) and _LONG_NUMBER.fullmatch(other)):
+        return False
+    first, second = (re.findall(r"[\dX]+", text.upper()) for text in (one, other))
+    if "".join(first) != "".join(second) or len("".join(first)) < 7:
+        return False
+    ends, other_ends = (set(accumulate(map(len, groups))) for groups in (first, second))
+    return ends <= other_ends or other_ends <= ends
 
 
 def _differ_in_free_case(one: str, other: str) -> bool:
@@ -208,14 +220,6 @@ def _chemical(text: str) -> str | None:
     return "->".join("+".join(sorted(re.sub(r"[_^\s]", "", match[0]) for match in side if match)) for side in sides)
 
 
-def _long_number(text: str) -> str | None:
-    """Phone, card and book numbers of at least seven digits, however they are grouped."""
-    if not _LONG_NUMBER.fullmatch(text):
-        return None
-    digits = re.sub(r"[^\dXx]", "", text)
-    return digits.upper() if len(digits) >= 7 else None
-
-
 def _version(text: str) -> str | None:
     """``v1.10``, ``version 1.10`` and ``1.10``."""
     match = _VERSION.fullmatch(text)
@@ -256,8 +260,9 @@ def _without_hyphen(text: str) -> str | None:
 
 def _ordinal(text: str) -> str | None:
     """``19th century`` and ``nineteenth century``."""
-    first, space, rest = _ARTICLE.sub("", text, count=1).lower().partition(" ")
-    return _ORDINALS.get(first, first) + space + rest
+    first, space, rest = _ARTICLE.sub("", text, count=1).partition(" ")
+    ordinal = _ORDINALS.get(first.lower(), first)
+    return ordinal + space + rest if ordinal[-2:] in ("st", "nd", "rd", "th") else None
 
 
 def _unit(text: str) -> str | None:
@@ -270,7 +275,6 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _squeezed,
     _signed,
     _chemical,
-    _long_number,
     _version,
     _url,
     _span,

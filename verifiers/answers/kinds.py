@@ -125,7 +125,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
 
 def _ratio(text: str) -> Content | None:
     """The ratio that ``10:15`` may also be, and then equals 2:3."""
-    content = parse(text).content if text.count(":") == 1 else None
+    content = parse(text).content if text.count(":") == 1 and not re.search(r"(?:^|:)\s?0", text) else None
     return content.ratio if isinstance(content, Clock) else None
 
 
