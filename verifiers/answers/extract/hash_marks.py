@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ..code_shapes import is_code
+from ..codes import plain
+from ..dates import read_date
 from .extracted import ExtractedAnswer, extracted, is_number, is_value
 from .phrases import phrases
 from .statements import value_of
@@ -72,8 +75,14 @@ def _answer(line: str) -> str:
     if not _STARTS_LIKE_NUMBER.match(line):
         return value_of(line)
     number = _NUMBER.match(line)
-    if number is None or is_number(line) or _CHANGED.search(line, number.end()):
+    if number is None or is_number(line) or _CHANGED.search(line, number.end()) or _is_date_or_code(line):
         return line
     word = _FIRST_WORD.match(line, number.end())
     with_unit = line[: word.end()] if word else ""
     return with_unit if with_unit and is_number(with_unit) else number.group()
+
+
+def _is_date_or_code(line: str) -> bool:
+    """``31 Dec 1999``, ``10 Downing Street``."""
+    text = plain(line)
+    return read_date(text) is not None or is_code(text)

@@ -8,15 +8,19 @@ from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
 
+# "Sept. 5" and "Mt. Everest" are not the end of a sentence.
+_NO_ABBREVIATION = (
+    r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
+    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt)\.)\s[A-Z]))"
+)
 _SENTENCE_END = re.compile(
-    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
+    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])"
+    r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since)\b)|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|and (?:so|thus))\b)",
     re.IGNORECASE,
 )
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
-_FENCE = re.compile(
-    r"```(?:text|txt|plaintext|plain|latex|tex|math|markdown|md)?[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```"
-)
+_FENCE = re.compile(r"```[a-z0-9+#]{0,12}[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```")
 _BLOCK = re.compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
 _OPTION = re.compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:])", re.IGNORECASE)
 _CLAUSE = re.compile(
