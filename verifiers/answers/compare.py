@@ -38,7 +38,7 @@ from .normal import same_text, squeezed
 from .notation import as_coordinates, in_radians, relations, unpacked
 from .number import Number, OverLimitError
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
-from .units import same_unit, split_unit, variable
+from .units import same_names, same_unit, split_unit, variable
 from .wording import same_words
 
 Notation: TypeAlias = Literal["flexible", "strict"]
@@ -318,6 +318,8 @@ def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     for words, rest in ((one, other), (other, one)):
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
             return _by_algebra(gold, answer, rules)  # the letter is a variable
+    if same_names(gold.text, answer.text):
+        return Verdict(True, "the same words")
     if isinstance(one, Words):
         return Verdict(False, "mathematics where words were expected")
     return Verdict(False, "words where mathematics was expected")

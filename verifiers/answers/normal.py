@@ -40,7 +40,8 @@ _RENAMED = re.compile(
     r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lrm]?|leqslant|geqslant|leq|geq|lt|gt|neq"
     r"|degree|circ|lbrace|rbrace|lbrack|rbrack|dots|cdots|dbinom|tbinom|operatorname|mathrm|textrm|textbf|mathbf|textit"
     r"|mathit|textnormal|emph|boldsymbol|mbox|hbox|varnothing|lvert|rvert|vert|land|wedge|lor|vee|backslash|smallsetminus"
-    r"|colon|R)(?![A-Za-z])"
+    r"|colon|R|mathsf|textsf|texttt|mathtt|pounds|textsterling|euro|yen|textdollar|textdegree|degrees|celsius|percent"
+    r")(?![A-Za-z])"
 )
 _NEW_NAMES = {
     "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
@@ -48,9 +49,11 @@ _NEW_NAMES = {
     "lvert": "|", "rvert": "|", "vert": "|", "land": " and ", "wedge": " and ", "lor": " or ", "vee": " or ",
     "backslash": r"\setminus", "smallsetminus": r"\setminus", "colon": ":", "R": r"\mathbb{R}",
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
+    "pounds": "£", "textsterling": "£", "euro": "€", "yen": "¥", "textdollar": "$", "textdegree": "°", "degrees": "°",
+    "celsius": "°C", "percent": "%",
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
-    **dict.fromkeys(("textnormal", "emph", "boldsymbol"), r"\text"),
+    **dict.fromkeys(("textnormal", "emph", "boldsymbol", "mathsf", "textsf", "texttt", "mathtt"), r"\text"),
 }  # fmt: skip
 _UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")

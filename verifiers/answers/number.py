@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import log10
 
+from .number_words import in_digits
 from .unit_names import FACTORS, LETTERS, NAMES
 from .units import Unit, joined, may_be_variable, read_unit
 
@@ -39,7 +40,7 @@ _MIXED = re.compile(
     rf"|(\d+)(?:\s+and\s+|\s+)({_UNSIGNED})\s*/\s*({_UNSIGNED})"
 )
 _FRACTION = re.compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
-_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))\s*(?:/|out of(?= \d+$))\s*{_SIDE}")
+_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of)(?=\s+\d+$))\s*{_SIDE}")
 _AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
 _BASED = re.compile(
@@ -49,10 +50,11 @@ _BASED = re.compile(
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
 _MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)\b", re.IGNORECASE)
-_MAGNITUDE_OF_MONEY = re.compile(r"\s?([km]|bn?|mn)\b", re.IGNORECASE)  # $5k
+_MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
-               "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}  # fmt: skip
-_SIGN = re.compile(r"[-+]")
+               "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
+_SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
+_ERA = re.compile(r"(?:AD|CE)\s(?=\d+$)")
 _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
 # The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
 _PART = re.compile(
@@ -95,14 +97,17 @@ def read_number(text: str, description: bool = False) -> Number | None:
     """
     if text.isdecimal() and text.isascii():
         return Number(_integer(text))
+    if text and not text[0].isdigit() and (spelled := in_digits(text)):
+        return read_number(spelled, description)
     if not any(character.isdigit() for character in text):
         return None
-    sign, at = 1, 0
+    match = _ERA.match(text)
+    sign, at = 1, match.end() if match else 0
     currency = ""
     for _ in range(2):  # -$5 and $-5
         at = _skip_spaces(text, at)
         if (match := _SIGN.match(text, at)) and sign == 1:
-            sign, at = (-1 if match.group() == "-" else 1), match.end()
+            sign, at = (1 if match.group() == "+" else -1), match.end()
         at = _skip_spaces(text, at)
         if (match := _CURRENCY.match(text, at)) and not currency:
             currency = match[1] or NAMES[match[2].lower()]
@@ -117,7 +122,7 @@ def read_number(text: str, description: bool = False) -> Number | None:
     unit = read_unit(text, at, description)
     if unit is None:
         return _in_two_units(sign, value, currency, text, at)
-    bare = not may_be_variable(text, at, value.denominator == 1)
+    bare = ("BC", 1) not in unit and not may_be_variable(text, at, value.denominator == 1)
     unit = joined(currency, unit)
     return Number(sign * value, unit, None if numeral is None else sign * numeral, _dozens(sign * value, unit), bare)
 

@@ -49,17 +49,25 @@ acre acres
 dozen dozens
 N newton newtons
 kn kilonewton kilonewtons
+mJ millijoule millijoules
+MJ megajoule megajoules
 J joule joules
 kj kilojoule kilojoules
 W watt watts
 kw kilowatt kilowatts
+mW milliwatt milliwatts
+MW megawatt megawatts
 kwh
 V volt volts
 kv kilovolt kilovolts
+mV millivolt millivolts
+eV electronvolt electronvolts
+mA milliampere milliamperes milliamp milliamps
 A ampere amperes amp amps
 ohm ohms
 pa pascal pascals
 kpa kilopascal kilopascals
+MPa megapascal megapascals
 atm atmosphere atmospheres
 hz hertz
 khz kilohertz
@@ -68,7 +76,7 @@ ghz gigahertz
 mol mole moles
 cal calorie calories
 kcal kilocalorie kilocalories
-db decibel decibels
+dB decibel decibels
 kb kilobyte kilobytes
 mb megabyte megabytes
 gb gigabyte gigabytes
@@ -97,8 +105,8 @@ C celsius centigrade
 F fahrenheit
 pound pounds
 pc pcs piece pieces
-bc
-ad
+BC bc bce b.c b.c.e
+AD ad ce a.d c.e
 sq
 cu
 person persons people
@@ -137,8 +145,12 @@ NAMES = _spellings(_MEASURES) | _spellings(_OTHERS)
 del NAMES["l"]
 LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFA"}, "l": "L"}
 """Units of one letter. Any other letter after a number is a variable."""
-TWO_CASES = frozenset(("mw", "mpa", "mj", "mv", "ma", "mev"))
-"""Units whose first letter is another prefix in upper case: 5 mW, 5 MW."""
+SYMBOLS = frozenset(
+    prefix + unit
+    for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
+    for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "bps", "K", "ohm")
+) | {"um", "ug", "uL", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "rpm"}
+"""Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "mph": {"mi": 1, "h": -1},
     "kph": {"km": 1, "h": -1},
@@ -175,17 +187,20 @@ FUNCTION = re.compile(r"(?:arc|a?sin|a?cos|a?tan|cot|sec|csc|log|exp)h?[a-z]{0,2
 """What is no word but a function, with its argument: 5sinx."""
 PRODUCT = re.compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
 """Letters in a row that are a product."""
+ORDINALS = _words("third fourth fifth sixth seventh eighth ninth tenth")
+"""Words that are a fraction, unless another one follows: 20 third graders."""
 NUMBER_WORDS = _words("""
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion
-    lakh crore half halves third thirds fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
+    lakh crore
+    half halves third thirds fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
     tenth tenths hundredth hundredths thousandth thousandths
     """)
 """4 million, 4 thirds and 4 point five are not 4 with a unit."""
-LINKS = _words("and to from by into are than through over with without")
+LINKS = _words("and to from by into is are was were be been has have than through over with without")
 """Words that may only stand inside of a longer description: 18 students from the village."""
 NO_UNITS = LINKS | _words("""
-    or not pi sqrt e i x log ln sin cos tan cot sec csc exp mod det gcd lcm inf infinity plus minus over is equals
+    or not pi sqrt e i x log ln sin cos tan cot sec csc exp mod det gcd lcm inf infinity plus minus equals
     between either maybe perhaps but if frac cdot divided approximately roughly probably possibly nearly almost about
     around factorial choose base wait wrong false instead sorry nope negative unless except versus least most below
     ish approx estimate estimated guess unsure likely unlikely undefined none no never nor

@@ -20,8 +20,9 @@ from .unit_names import (
     NAMES,
     NO_UNITS,
     NUMBER_WORDS,
+    ORDINALS,
     PRODUCT,
-    TWO_CASES,
+    SYMBOLS,
 )
 
 Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
@@ -31,7 +32,7 @@ MAX_DESCRIPTION = 20  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
-    r"\s*(?:\\cdot\s*|\*\s*)?"
+    r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\mu ?[A-Za-z]+"
     rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
@@ -46,6 +47,10 @@ _LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*).*)?")
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = re.compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
+# cm2, and s-1 after another unit
+_INLINE_POWER = re.compile(
+    r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
+)
 _HYPHENATED = re.compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
@@ -54,6 +59,7 @@ _PER = frozenset(("per", "/", "a", "an", "each", "every"))
 _FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
+_ACRONYM = re.compile(r"[A-Z]{2,}s")  # 12 CDs
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
 
@@ -133,6 +139,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     text = text[at:]
     if "\\frac" in text:
         text = _QUOTIENT.sub(r" \1/(\2)", text)
+    if any(character.isdigit() for character in text):
+        text = _INLINE_POWER.sub(r"\1^", text)
     if "(" in text or "[" in text:
         return _bracketed_unit(text, description)
     if hyphen := _HYPHENATED.match(text):
@@ -197,7 +205,7 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
         expected = word.plain in _BEFORE
         if _are_variables(previous, word):
             return None
-        if not _in_unit(word, description and bool(unit), word.spaced or sign < 0):
+        if not _in_unit(word, following, description, bool(unit), word.spaced or sign < 0):
             return None
         if word.plain in _BEFORE and following:
             raised = _RAISED[word.plain]
@@ -210,8 +218,9 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
             for name, exponent in _factors(word).items():
                 unit[name] = unit.get(name, 0) + power * exponent
             raised = 1
-    if unit.get("unit") == 1:
-        del unit["unit"]
+    for name in ("unit", "AD"):  # they say nothing
+        if unit.get(name) == 1:
+            del unit[name]
     return unit
 
 
@@ -240,19 +249,19 @@ def _is_filler(word: _Word, following: _Word | None, after_unit: bool, expects_u
     return word.plain not in ("a", "an") or (following is not None and len(following.plain) > 1)
 
 
-def _in_unit(word: _Word, in_description: bool, spaced: bool) -> bool:
+def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit: bool, spaced: bool) -> bool:
     """Whether a word may be part of a unit where it stands."""
     if word.plain in LINKS:
-        return in_description and word.power is None
+        return description and after_unit and word.power is None
     if word.plain in NO_UNITS or word.plain in NUMBER_WORDS:
-        return False
+        return word.plain in ORDINALS and following is not None
     if len(word.plain) == 1 and word.plain.isalpha():
         return word.text in LETTERS
-    if word.plain in _UNITS or word.plain in NAMES or word.plain in COMPOUNDS or word.plain[0] == "°":
+    if word.text in SYMBOLS or word.plain in _UNITS or word.plain in NAMES or word.plain in COMPOUNDS:
         return True
     if word.power is not None:  # 3 abc^2
-        return False
-    if in_description and word.plain.isalpha():
+        return word.plain[0] == "°"
+    if (description and spaced and word.plain.isalpha()) or _ACRONYM.fullmatch(word.text):
         return True
     return may_be_unit(word.text, word.plain, spaced or _is_glued_word(word))
 
@@ -275,8 +284,8 @@ def _factors(word: _Word) -> dict[str, int]:
         return {"unit": 1}
     if len(word.text) == 1:
         return {LETTERS.get(word.text, word.text): 1}
-    if word.plain in TWO_CASES:
-        return {word.text[0] + word.plain[1:]: 1}
+    if word.text in SYMBOLS:
+        return {word.text: 1}
     return {NAMES.get(word.plain) or _singular(word.plain): 1}
 
 
@@ -294,9 +303,21 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
         return True
     if not plain.isalpha():  # km/h, half-dollars
         parts = re.split(r"[./'-]+", plain)
+        if spaced and len(parts) == 2 and "-" in plain and any(map(_is_word, parts)):  # t-shirts, yo-yos
+            return True
         return len(parts) > 1 and all(
             part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts
         )
     if len(plain) == 1:
         return spaced and word in LETTERS
     return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy") and not PRODUCT.fullmatch(word)
+
+
+def _is_word(part: str) -> bool:
+    return len(part) > 2 and part not in NO_UNITS and part not in NUMBER_WORDS and may_be_unit(part, part, True)
+
+
+def same_names(one: str, other: str) -> bool:
+    """Whether two texts without a number are spellings of one unit: ``m/s``, ``meters per second``."""
+    first, second = read_unit(f" {one}", 0), read_unit(f" {other}", 0)
+    return first is not None and first == second and all(word in MEASURES for word, _ in first) and first != ()
