@@ -197,7 +197,7 @@ def _as_written(content: Code | JsonText | Date, text: str, rules: Rules) -> Ver
         except JsonError:
             return Verdict(False, "a different kind of answer")
         return Verdict(same, "the same JSON value" if same else "a different JSON value")
-    same = same_code(content.text, plain(text), rules.ignore_case)
+    same = same_code(content.text, plain(text), rules.ignore_case) or same_names(content.text, text)
     return Verdict(same, "the same code" if same else "a different code")
 
 

@@ -27,6 +27,7 @@ from .normal import normal
 from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .unit_names import MEASURES
 from .units import split_unit
 
 Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "time", "code", "json"]
@@ -44,6 +45,7 @@ _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
+_YEAR = re.compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
 _LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
 
@@ -228,6 +230,17 @@ def _is_unreduced(text: str) -> bool:
     return match is not None and (match[2][0] == "0" or match[1][0] == "0" or gcd(int(match[1]), int(match[2])) > 1)
 
 
+def _is_quantity(text: str, number: Number) -> bool:
+    """Whether a number has a unit that is surely one, or a year its era."""
+    is_measured = bool(number.unit) and number.bare and all(word in MEASURES for word, _ in number.unit)
+    return is_measured or _YEAR.fullmatch(text) is not None
+
+
 def _is_number(text: str) -> bool:
-    """``1 000 000`` and ``FF_{16}``, which look like codes."""
-    return _GROUPED.fullmatch(text) is not None or ("_" in text and read_number(normal(text)) is not None)
+    """``1 000 000``, ``FF_{16}``, ``5 GB`` and ``44 BC``, which look like codes."""
+    if _GROUPED.fullmatch(text):
+        return True
+    if "_" not in text and (not text[:1].isdecimal() or not re.search(r"[A-Za-z'\"]", text)):
+        return False
+    number = read_number(normal(text))
+    return number is not None and ("_" in text or _is_quantity(text, number))

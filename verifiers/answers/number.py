@@ -54,7 +54,11 @@ _MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
 _SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
-_ERA = re.compile(r"(?:AD|CE)\s(?=\d+$)")
+# Words before a number that change nothing.
+_LEAD = re.compile(
+    r"(?:(?:AD|CE) (?=\d+$)|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
+    re.IGNORECASE,
+)
 _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
 # The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
 _PART = re.compile(
@@ -101,7 +105,7 @@ def read_number(text: str, description: bool = False) -> Number | None:
         return read_number(spelled, description)
     if not any(character.isdigit() for character in text):
         return None
-    match = _ERA.match(text)
+    match = _LEAD.match(text)
     sign, at = 1, match.end() if match else 0
     currency = ""
     for _ in range(2):  # -$5 and $-5

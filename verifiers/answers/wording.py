@@ -24,6 +24,7 @@ _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
 _ARTICLE = re.compile(r"(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -57,7 +58,7 @@ def same_words(
 ) -> Literal["the same words", "the same choice", "different words"]:
     """Whether two answers in words are equal. Lists of words may be in any order."""
     first, second = (_cased(words, ignore_case) for words in (one, other))
-    lists = [sorted(_LIST.split(words.text)) for words in (first, second)]
+    lists = [sorted(map(_spelled, _LIST.split(words.text))) for words in (first, second)]
     if first.text == second.text or lists[0] == lists[1]:
         return "the same words"
     if ignore_articles and _without_articles(lists[0]) == _without_articles(lists[1]):
@@ -71,6 +72,13 @@ def same_words(
 
 def _without_articles(words: list[str]) -> list[str]:
     return sorted(_ARTICLE.sub("", word) for word in words)
+
+
+def _spelled(text: str) -> str:
+    """The text without hyphens and the periods of abbreviations: ``well-known``, ``U.S.A.``"""
+    if "." in text:
+        text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), text + ".")
+    return text.replace("-", " ").strip(_OUTER)
 
 
 def _cased(words: Words, ignore_case: bool) -> Words:
