@@ -27,18 +27,21 @@ TIMEOUT = 3.0
 RULES = Rules(time=TimeLimit(TIMEOUT))
 
 
+RULE_OPTIONS = ("rel_tol", "decimals", "percent", "ignore_case", "notation")
+
+
 def table_pairs() -> list[tuple[str, str, dict[str, Any]]]:
     """Gold and answer of every row of the tables that has one of each, and the row's options about comparing."""
     rows = [
         json.loads(line)
-        for name in ("accuracy", "fuzz_findings")
+        for name in ("accuracy", "notation", "fuzz_findings")
         for line in (CASES / f"{name}.jsonl").read_text().splitlines()
     ]
     pairs = {}
     for row in rows:
         answers = final_answer(Format(), Completion(row.get("completion", ""))).answers
         golds = answer_in(row.get("gold") or "").answers
-        options = {name: row.get("options", {}).get(name) for name in ("rel_tol", "decimals", "percent", "ignore_case")}
+        options = {name: row.get("options", {}).get(name) for name in RULE_OPTIONS}
         options = {name: value for name, value in options.items() if value is not None}
         if len(answers) == len(golds) == 1 and max(len(golds[0]), len(answers[0])) < 200:
             pairs[golds[0], answers[0], str(options)] = options

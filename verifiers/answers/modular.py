@@ -155,12 +155,17 @@ class _Evaluation:
                 factor = self._factor()
                 divided = divided or token == "/"
                 value = self._divided(value, factor) if token == "/" else self._times(value, factor)
-            elif token in ("(", "[", r"\frac", r"\binom") or (token and self._tokens[self._at][0] == "symbol"):
+            elif token in ("(", "[", r"\frac", r"\binom") or self._begins_a_factor():
                 if divided or self._is_call():
                     raise _UndecidedError
                 value = self._times(value, self._power())
             else:
                 return value
+
+    def _begins_a_factor(self) -> bool:
+        """Whether a symbol comes next, or a number after a factorial."""
+        kind = self._tokens[self._at][0] if self._at < len(self._tokens) else ""
+        return kind == "symbol" or (kind == "number" and self._tokens[self._at - 1][1] == "!")
 
     def _is_call(self) -> bool:
         """Whether a bracket after a symbol contains a single token, as in ``f(x)``."""

@@ -79,6 +79,7 @@ _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 _DOLLARS = re.compile(r"(?<!\\)\$\$?")
 _JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
 _LINE_BREAK = re.compile(r"\s*\n\s*")
+_BETWEEN = re.compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
@@ -159,7 +160,11 @@ def _without_dollars(text: str) -> str:
 
 def same_text(one: str, other: str) -> bool:
     r"""Whether two texts in normal spelling differ only in spaces and in braces around one letter or digit."""
-    return _SHORT_SCRIPT.sub(r"\1\2", squeezed(one)) == _SHORT_SCRIPT.sub(r"\1\2", squeezed(other))
+    return one == other or _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> str:
+    return _BETWEEN.sub("", _SHORT_SCRIPT.sub(r"\1\2", squeezed(text)))
 
 
 def squeezed(text: str) -> str:

@@ -215,6 +215,8 @@ def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | N
         if exponent is None:
             return number, None, match.end()
         power = int(_bounded(exponent, 6))
+        if abs(power) > MAX_EXPONENT and not match[2]:
+            return None  # see ``modular``
         if abs(power) > MAX_EXPONENT:
             raise OverLimitError(f"the exponent {exponent[:20]} is too large")
         return number * Fraction(10) ** power, None, match.end()

@@ -133,9 +133,15 @@ def _approximation(text: str, depth: int) -> ParsedAnswer | None:
         return None
     value = _parse(exact, depth - 1)
     near, number = approximate(value.content), read_number(decimal)
-    if near is None or number is None or abs(near - number.value) >= Fraction(1, 10 ** len(decimal.rpartition(".")[2])):
+    if near is None or number is None or not _is_rounded(near, number.value, len(decimal.rpartition(".")[2])):
         return None
     return value
+
+
+def _is_rounded(exact: Fraction, decimal: Fraction, places: int) -> bool:
+    """Whether a decimal is another number rounded to so many places, or cut off after them."""
+    excess = (abs(exact) - abs(decimal)) * 10**places
+    return exact * decimal >= 0 and Fraction(-1, 2) <= excess < 1
 
 
 def _residue(text: str) -> ParsedAnswer | None:

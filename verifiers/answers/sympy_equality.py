@@ -53,9 +53,17 @@ def _same_relations(a: Any, b: Any) -> bool:
     if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
         equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
         return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other))
+    if _is_inequality(a) and _is_inequality(b) and len(a.free_symbols | b.free_symbols) > 1:
+        ratio = sympy.cancel((a.gts - a.lts) / (b.gts - b.lts))
+        is_strict = [isinstance(relation, sympy.StrictGreaterThan | sympy.StrictLessThan) for relation in (a, b)]
+        return is_strict[0] == is_strict[1] and bool(ratio.is_number and ratio.is_finite and ratio.is_positive)
     if a.free_symbols and b.free_symbols and a.free_symbols != b.free_symbols:
         return False
     return same(_as_set(a), _as_set(b))
+
+
+def _is_inequality(value: Any) -> bool:
+    return isinstance(value, sympy.Gt | sympy.Ge | sympy.Lt | sympy.Le)
 
 
 def _as_set(value: Any) -> Any:
