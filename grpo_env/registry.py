@@ -23,6 +23,8 @@ BUILT_IN: dict[str, str] = {
     "exact_text": "grpo_env.verifiers.exact_text:ExactText",
     "json_answer": "grpo_env.verifiers.json_answer:JsonAnswer",
     "pattern": "grpo_env.verifiers.pattern:Pattern",
+    "numeric": "grpo_env.verifiers.numeric:Numeric",
+    "text_similarity": "grpo_env.verifiers.text_similarity:TextSimilarity",
     "strict_format": "grpo_env.verifiers.format:StrictFormat",
     "soft_format": "grpo_env.verifiers.format:SoftFormat",
     "tag_count": "grpo_env.verifiers.tags:TagCount",

@@ -10,6 +10,7 @@ from grpo_env.errors import UsageError
 
 from .answers.extract import ExtractedAnswer, Source, after_reasoning, final_answer
 from .answers.extract.extracted import extracted
+from .answers.extract.later import visible
 
 Read: TypeAlias = Literal["answer", "text"]
 
@@ -25,7 +26,8 @@ def read_completion(which: Read, format: Format, completion: Completion, sources
     block = final_answer(format, completion, ("answer_tag",))
     if block.source in ("answer_tag", "reasoning"):
         return block
-    return extracted([after_reasoning(format, completion) or ""], "text", empty="there is no text after the reasoning")
+    text = visible(after_reasoning(format, completion) or "")
+    return extracted([text], "text", empty="there is no text after the reasoning")
 
 
 def spellings(answer: ExtractedAnswer, text: str) -> list[str]:

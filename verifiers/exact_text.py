@@ -11,6 +11,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import Read, check_choice, check_sources, read_completion, shown, spellings
 from .answers.extract import SOURCES, Source
+from .answers.extract.later import visible
 from .answers.json_value import text_list
 
 Whitespace = Literal["exact", "collapse", "ignore"]
@@ -25,9 +26,10 @@ class ExactText(Verifier):
     r"""1 if the answer is the same text as the gold answer, else 0. Nothing is compared by value: ``1.0`` is not ``1``.
 
     By default letters, case and punctuation must be the same; how much white space there is does not matter, nor does
-    how accents are encoded. A final answer may also stand in ``**bold**``, backticks, dollars, quotes or
-    ``\text{...}``, and a sentence's period does not belong to it. Several different answers are wrong. A gold answer
-    of which nothing remains is ``bad_gold``; an answer of more than 20,000 characters is ``over_limit``.
+    how accents are encoded, nor do marks without width. A final answer may also stand in ``**bold**``, backticks,
+    dollars, quotes or ``\text{...}``, and a sentence's period does not belong to it. Several different answers are
+    wrong. A gold answer of which nothing remains is ``bad_gold``; an answer of more than 20,000 characters is
+    ``over_limit``.
 
     Source: the exact match of SQuAD and of lm-eval, which also removes articles and counts an empty answer as equal to
     an empty gold answer. TRL's ``accuracy_reward`` compares such golds by math-verify, where "DE" equals "ED".
@@ -108,7 +110,7 @@ class ExactText(Verifier):
 
     def _comparable(self, text: str) -> str:
         """The text without the differences that do not count."""
-        text = self._normalized(text)
+        text = self._normalized(visible(text))
         if self.ignore_case:
             text = self._normalized(text.casefold())
         if self.ignore_punctuation:

@@ -14,6 +14,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_choice, read_completion, shown
 from .answers.extract import SOURCES
+from .answers.extract.later import visible
 from .answers.json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
 from .answers.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
 
@@ -115,7 +116,7 @@ class JsonAnswer(Verifier):
         if text is None or not text.strip():
             return None, "the gold answer is missing"
         try:
-            gold = parse_json(text)
+            gold = parse_json(visible(text))
         except JsonError as error:
             return None, f"the gold answer: {error}"
         if self.mode == "schema" and (problem := schema_problem(json.loads(text))):

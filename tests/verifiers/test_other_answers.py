@@ -6,11 +6,16 @@ import json
 import math
 import pickle
 import re
+import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -22,7 +27,9 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.exact_text import ExactText
 from grpo_env.verifiers.json_answer import JsonAnswer
+from grpo_env.verifiers.numeric import Numeric
 from grpo_env.verifiers.pattern import Pattern
+from grpo_env.verifiers.text_similarity import Metric, TextSimilarity, _similarity
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/other_answers.jsonl").read_text().splitlines()]
 
@@ -68,6 +75,14 @@ def test_rows(row: dict[str, Any]) -> None:
         ("json_answer", {"mode": "schema", "schema": {"$schema": "https://x.org/s"}}, "unknown \\$schema"),
         ("json_answer", {"mode": "schema", "schema": {"minimum": math.nan}}, "not JSON compliant"),
         ("json_answer", {"mode": "schema", "schema": {"const": date(2024, 5, 1)}}, "date is not JSON serializable"),
+        ("numeric", {"rel_tol": 1.0}, "rel_tol: 1 is not between 0 and 1"),
+        ("numeric", {"rel_tol": math.nan}, "rel_tol"),
+        ("numeric", {"abs_tol": -1.0}, "abs_tol"),
+        ("numeric", {"abs_tol": math.inf}, "abs_tol"),
+        ("numeric", {"units": "all"}, "units"),
+        ("text_similarity", {"metric": "meteor"}, "metric: 'meteor' is not one of chrf"),
+        ("text_similarity", {"metric": "chrf", "threshold": 0.0}, "threshold"),
+        ("text_similarity", {"metric": "chrf", "threshold": math.nan}, "threshold"),
         ("soft_format", {"pattern": "a", "format": Format(answer=None)}, "the format has no answer block"),
     ],
 )
@@ -89,6 +104,9 @@ HOSTILE: list[tuple[str, str | None, dict[str, Any]]] = [
     ("json_answer", '{"a": 1}', {}),
     ("json_answer", '{"a": 1}', {"mode": "fields"}),
     ("json_answer", None, {"mode": "schema", "schema": TREE}),
+    ("numeric", "12", {"rel_tol": 0.1}),
+    ("numeric", "12 cm", {"units": "convert"}),
+    *[("text_similarity", "Hello, World!", {"metric": metric}) for metric in get_args(Metric)],
     ("choice", "C", {"sources": ("boxed", "phrase")}),
 ]
 UNITS = [
@@ -166,6 +184,124 @@ PATTERNS = st.recursive(
 def test_patterns_match_what_the_regular_expressions_of_python_match(pattern: str, text: str) -> None:
     score = Pattern(pattern=pattern, read="text")(Example("x"), Completion(text))
     assert score.value == (re.fullmatch(pattern, text) is not None)
+
+
+@pytest.mark.parametrize("metric", get_args(Metric))
+@pytest.mark.parametrize("unit", ["w ", "a", "ab. ", "\u732b", "\ud800"], ids=range(5))
+def test_similarities_of_the_longest_texts_are_bounded(metric: str, unit: str) -> None:
+    text = unit * (20_000 // len(unit))
+    verifier = find("text_similarity")(metric=metric)
+    score = verifier(Example("x", answer=f"{text[:-9]} b b b"), Completion(text))
+    assert score.status in ("scored", "over_limit", "bad_gold")
+    assert 0 <= (score.value or 0) <= 1
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "options", "extra"),
+    [
+        ("sacrebleu", "text_similarity", {"metric": "bleu"}, "text"),
+        ("sacrebleu", "text_similarity", {"metric": "chrf"}, "text"),
+        ("rouge_score", "text_similarity", {"metric": "rougeL"}, "text"),
+        ("rapidfuzz", "text_similarity", {"metric": "edit"}, "text"),
+        ("pint", "numeric", {"units": "convert"}, "units"),
+    ],
+)
+def test_a_missing_package_is_a_usage_error_that_names_the_extra(
+    package: str, name: str, options: dict[str, Any], extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [module for module in sys.modules if module.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    _similarity.cache_clear()
+    with pytest.raises(UsageError, match=rf"{name} with .* needs {package}: pip install 'grpo_env\[{extra}\]'"):
+        find(name)(**options)
+
+
+WORDS = st.lists(st.sampled_from(["red", "dog", "sky", "tin"]), min_size=1, max_size=6)
+
+
+def similarity(metric: Metric, gold: str, text: str) -> float:
+    value = TextSimilarity(metric=metric)(Example("x", answer=gold), Completion(text)).value
+    assert value is not None
+    return value
+
+
+@given(gold=WORDS, words=WORDS)
+def test_rouge_against_its_definition(gold: list[str], words: list[str]) -> None:
+    def f_measure(common: int, n: int) -> float:
+        return 2 * common / (len(gold) + len(words) - 2 * (n - 1)) if common else 0.0
+
+    def n_grams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
+
+    def subsequences(words: list[str]) -> set[tuple[str, ...]]:
+        return {chosen for n in range(len(words) + 1) for chosen in combinations(words, n)}
+
+    texts = " ".join(gold), " ".join(words)
+    for n, metric in ((1, "rouge1"), (2, "rouge2")):
+        common = (n_grams(gold, n) & n_grams(words, n)).total()
+        assert similarity(metric, *texts) == pytest.approx(f_measure(common, n))
+    longest = max(map(len, subsequences(gold) & subsequences(words)))
+    assert similarity("rougeL", *texts) == pytest.approx(f_measure(longest, 1))
+
+
+@given(gold=st.text("ab", min_size=1, max_size=5), text=st.text("ab", min_size=1, max_size=5))
+def test_edit_similarity_against_its_definition(gold: str, text: str) -> None:
+    def distance(a: str, b: str) -> int:
+        if not a or not b:
+            return len(a) + len(b)
+        return min(distance(a[1:], b) + 1, distance(a, b[1:]) + 1, distance(a[1:], b[1:]) + (a[0] != b[0]))
+
+    assert similarity("edit", gold, text) == pytest.approx(1 - distance(gold, text) / max(len(gold), len(text)))
+
+
+def test_bleu_and_chrf_by_hand() -> None:
+    # 1-grams 3/4, 2-grams 2/3, 3-grams 1/2, no 4-gram of 1: smoothed to 1/2 (exponential smoothing); equal lengths.
+    assert similarity("bleu", "a b c d", "a b c x") == pytest.approx(
+        (3 / 4 * 2 / 3 * 1 / 2 * 1 / 2) ** (1 / 4), abs=1e-4
+    )
+    # chrF with beta 2: letters 2/3 and bigrams 1/2 in precision and recall; 3-grams have no match.
+    assert similarity("chrf", "abc", "abd") == pytest.approx((2 / 3 + 1 / 2 + 0) / 3, abs=1e-4)
+
+
+@given(
+    gold=st.decimals(-1000, 1000, places=3),
+    answer=st.decimals(-1000, 1000, places=3),
+    rel_tol=st.sampled_from([0.0, 0.01, 0.5]),
+    abs_tol=st.sampled_from([0.0, 0.1, 300.0]),
+)
+def test_numeric_against_decimal_arithmetic(gold: Decimal, answer: Decimal, rel_tol: float, abs_tol: float) -> None:
+    score = Numeric(rel_tol=rel_tol, abs_tol=abs_tol)(
+        Example("x", answer=f"{gold}"), Completion(f"<answer>{answer}</answer>")
+    )
+    difference = abs(gold - answer)
+    assert score.value == (difference <= Decimal(str(abs_tol)) or difference <= Decimal(str(rel_tol)) * abs(gold))
+
+
+LENGTHS = {
+    "m": 1,
+    "cm": Decimal("0.01"),
+    "km": 1000,
+    "mm": Decimal("0.001"),
+    "in": Decimal("0.0254"),
+    "ft": Decimal("0.3048"),
+}
+
+
+@given(number=st.integers(1, 500), first=st.sampled_from(sorted(LENGTHS)), second=st.sampled_from(sorted(LENGTHS)))
+def test_lengths_are_converted_exactly(number: int, first: str, second: str) -> None:
+    value = Fraction(number) * Fraction(LENGTHS[first]) / Fraction(LENGTHS[second])
+    verifier = Numeric(units="convert")
+    example = Example("x", answer=f"{number} {first}")
+    assert (
+        verifier(
+            example, Completion(f"<answer>\\frac{{{value.numerator}}}{{{value.denominator}}} {second}</answer>")
+        ).value
+        == 1
+    )
+    assert (
+        verifier(example, Completion(f"<answer>{value.numerator + 1}/{value.denominator} {second}</answer>")).value == 0
+    )
 
 
 def test_a_recursive_schema_ends_on_a_nested_answer() -> None:

@@ -1,0 +1,163 @@
+"""Is the answer the correct number, within a tolerance, in any unit of the same kind?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Literal, get_args
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
+
+from .answer_text import check_choice, check_sources, shown
+from .answers.extract import SOURCES, Source, final_answer
+from .answers.normal import normal
+from .answers.number import Number, OverLimitError, read_number
+from .answers.physical_units import converted, read_quantity
+from .answers.units import same_unit
+from .extras import optional_package
+
+Units = Literal["optional", "convert", "required"]
+
+MAX_LENGTH = 1000  # characters of an answer
+
+_PERCENT = (("%", 1),)
+
+
+@verifier("numeric")
+@dataclass(frozen=True)
+class Numeric(Verifier):
+    r"""1 if the answer is a number that is close enough to the gold answer, else 0.
+
+    Close enough is a difference of at most ``rel_tol`` times the gold answer, or at most ``abs_tol``; without them the
+    values must be equal. Numbers are exact decimals and fractions: ``1,000``, ``6.02\times10^{23}``, ``1e-9``,
+    ``\frac12``, ``2 1/2``; ``50%`` is 50 and 0.5. Closed forms such as ``\sqrt2`` are no numbers here (see
+    ``accuracy``), nor are ranges and lists. A gold answer that is no number is ``bad_gold``.
+
+    A unit may be left out and must not contradict the gold answer's. With ``units: convert`` it may be any unit of the
+    same dimension, which pint converts exactly: 0.12 m is 12 cm, 25 °C is 298.15 K. ``required``: it must be written.
+    Units that pint does not know ("12 apples") are then compared as words. Needs the extra ``units``: ``pip install
+    'grpo_env[units]'``.
+
+    Source: the tolerances of SciBench and TheoremQA. There: ``math.isclose`` on the first number of the text.
+    """
+
+    format: Format = field(default_factory=Format)
+    rel_tol: float = 0.0
+    """The largest difference as a fraction of the gold answer, 0 to 1: 0.01 is one percent."""
+    abs_tol: float = 0.0
+    """The largest difference, in the gold answer's unit."""
+    units: Units = "optional"
+    """``optional``, and never converted; ``convert``: optional and converted; ``required``: written and converted."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>9.8 m/s^2</answer>", 1.0, "within one percent", answer="9.81", options={"rel_tol": 0.01}),
+        Case("The answer is 0.12 m.", 1.0, "converted", answer="12 cm", options={"units": "convert"}),
+        Case("\\boxed{298.15\\text{ K}}", 1.0, "converted", answer="25 °C", options={"units": "convert"}),
+        Case("<answer>0.12 m</answer>", 0.0, "a different unit, which is not converted", answer="12 cm"),
+        Case("<answer>12 kg</answer>", 0.0, "another dimension", answer="12 cm", options={"units": "convert"}),
+        Case("<answer>12</answer>", 0.0, "without its unit", answer="12 cm", options={"units": "required"}),
+        Case("<answer>9.5</answer>", 0.0, "too far away", answer="9.81", options={"rel_tol": 0.01}),
+        Case("<answer>9 to 10</answer>", 0.0, "a range", answer="9.81", options={"rel_tol": 0.1}),
+        Case("<answer>12</answer>", None, "the gold answer is no number", answer="a dozen"),
+    )
+
+    def __post_init__(self) -> None:
+        check_sources("numeric", self.sources)
+        check_choice("numeric", "units", self.units, get_args(Units))
+        if not 0 <= self.rel_tol < 1:
+            raise UsageError(f"numeric: rel_tol: {self.rel_tol:g} is not between 0 and 1")
+        if not 0 <= self.abs_tol < float("inf"):
+            raise UsageError(f"numeric: abs_tol: {self.abs_tol:g} is not 0 or more")
+        if self.units != "optional":
+            optional_package("pint", "units", f"numeric with units: {self.units}")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        gold, problem = _read_gold(example.answer, self.units)
+        if gold is None:
+            return Score(None, "bad_gold", gold=example.answer, explanation=problem)
+        final = final_answer(self.format, completion, self.sources)
+        score = Score(0.0, answer=shown(final.answers), gold=example.answer)
+        if not final.answers:
+            return replace(score, status="no_answer", explanation=final.reason)
+        if final.denied:
+            return replace(score, explanation=f"{final.source}: denied")
+        try:
+            reasons = [self._fault(gold, answer) for answer in final.answers]
+        except OverLimitError as error:
+            return replace(score, status="over_limit", explanation=f"{final.source}: {error}")
+        fault = next(filter(None, reasons), None)
+        if fault and len(reasons) > 1:
+            fault = "several different answers"
+        return replace(score, value=float(fault is None), explanation=f"{final.source}: {fault or 'close enough'}")
+
+    def problem(self, example: Example) -> str | None:
+        gold, problem = _read_gold(example.answer, self.units)
+        return None if gold else problem
+
+    def _fault(self, gold: str, answer: str) -> str | None:
+        """Why an answer is wrong, or ``None`` if it is correct. Raises ``OverLimitError``."""
+        if len(answer) > MAX_LENGTH:
+            raise OverLimitError(f"an answer of more than {MAX_LENGTH:,} characters")
+        text = normal(answer)
+        if self.units != "optional":
+            expected = read_quantity(gold)
+            if expected and expected.unit is not None:
+                return self._quantity_fault(expected.value, expected.unit, text)
+        number, target = read_number(text), read_number(gold)
+        assert target is not None
+        if number is None:
+            return "not a number"
+        if self.units == "required" and not number.unit:
+            return "without its unit"
+        values = _values(number, target)
+        if not values:
+            return "a different unit"
+        return None if any(self._is_close(value, target.value) for value in values) else "not close enough"
+
+    def _quantity_fault(self, expected: Fraction, unit: object, text: str) -> str | None:
+        quantity = read_quantity(text)
+        if quantity is None:
+            return "not a number with a known unit"
+        if quantity.unit is None and self.units == "required":
+            return "without its unit"
+        value = quantity.value if quantity.unit is None else converted(quantity, unit)
+        if value is None:
+            return "a unit of another dimension"
+        return None if self._is_close(value, expected) else "not close enough"
+
+    def _is_close(self, value: Fraction, gold: Fraction) -> bool:
+        """Tolerances are the decimals that were written: 0.1 is one tenth."""
+        difference = abs(value - gold)
+        return difference <= Fraction(str(self.abs_tol)) or difference <= Fraction(str(self.rel_tol)) * abs(gold)
+
+
+def _values(number: Number, gold: Number) -> list[Fraction]:
+    """The values that a number may have next to the gold answer; none if its unit contradicts it."""
+    if number.unit != gold.unit and _PERCENT in (number.unit, gold.unit) and not (number.unit and gold.unit):
+        return [number.value, number.value / 100 if number.unit else number.value * 100]
+    return [number.value] if same_unit(number.unit, gold.unit) else []
+
+
+@lru_cache(maxsize=4096)
+def _read_gold(text: str | None, units: Units) -> tuple[str | None, str]:
+    """The gold answer in normal spelling, or ``None`` and what is wrong with it."""
+    if text is None or not text.strip():
+        return None, "the gold answer is missing"
+    if "####" in text:
+        text = text.rpartition("####")[2]
+    gold = normal(text) if len(text) <= MAX_LENGTH else ""
+    try:
+        quantity = read_quantity(gold) if units != "optional" else None
+        number = read_number(gold)
+    except OverLimitError as error:
+        return None, f"the gold answer {text[:60]!r}: {error}"
+    if units == "required" and not (number and number.unit) and not (quantity and quantity.unit is not None):
+        return None, f"the gold answer {text[:60]!r} has no unit"
+    if number is None and not (quantity and quantity.unit is not None):
+        return None, f"the gold answer {text[:60]!r} is not a number"
+    return gold, ""

@@ -1,0 +1,133 @@
+"""How similar is the text to the gold answer? Metrics of translation and summarization, by their packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import ClassVar, Literal, get_args
+
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
+
+from .answer_text import Read, check_choice, check_sources, read_completion, shown
+from .answers.extract import SOURCES, Source
+from .answers.json_value import text_list
+from .extras import optional_package
+from .linear_regex import encodable
+
+Metric = Literal["chrf", "bleu", "rouge1", "rouge2", "rougeL", "edit"]
+
+MAX_LENGTH = 20_000  # characters
+MAX_CELLS = 2_000_000  # of ROUGE-L's table of words by words, which takes half a second
+
+_ROUGE_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score sees
+
+
+@verifier("text_similarity")
+@dataclass(frozen=True)
+class TextSimilarity(Verifier):
+    """The similarity of the text and the gold answer, from 0 to 1; with a ``threshold`` 1 from there on, else 0.
+
+    ``chrf`` (character n-grams, for any language) and ``bleu`` (words, with effective order and exponential smoothing)
+    are those of sacrebleu for one sentence, divided by 100. ``rouge1``, ``rouge2`` and ``rougeL`` are the F-measures of
+    rouge-score with stemming, which reads only letters a to z and digits: a gold answer without any is ``bad_gold``.
+    ``edit`` is 1 minus the edit distance, divided by the length of the longer text (rapidfuzz). Of several gold answers
+    the most similar counts. A text of more than 20,000 characters, or too many words for ROUGE-L, is ``over_limit``.
+
+    A similarity is a weak reward: a wrong number costs as much as a synonym. Where answers are right or wrong use
+    ``exact_text``, ``accuracy`` or ``llm_judge``. Needs the extra ``text``: ``pip install 'grpo_env[text]'``.
+
+    Source: Papineni et al. 2002 (BLEU), Lin 2004 (ROUGE), Popović 2015 (chrF), Post 2018 (sacrebleu).
+    """
+
+    metric: Metric
+    """``chrf``, ``bleu``, ``rouge1``, ``rouge2``, ``rougeL`` or ``edit``."""
+    format: Format = field(default_factory=Format)
+    threshold: float | None = None
+    """The similarity from which the value is 1, and below which it is 0; by default the similarity is the value."""
+    read: Read = "text"
+    """What is compared: the ``text`` in the answer block, else all after the reasoning; or the final ``answer``."""
+    sources: tuple[Source, ...] = SOURCES
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    golds: Literal["one", "any"] = "one"
+    """``any`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case("<answer>the cat sat</answer>", 1.0, "the same text", "the cat sat", options={"metric": "chrf"}),
+        Case("<answer>kitten</answer>", 4 / 7, "3 edits of 7 letters", "sitting", options={"metric": "edit"}),
+        Case("the cat", 0.8, "2 of 2 words, 2 of 3", "the cat sat", options={"metric": "rouge1"}),
+        Case("the cat", 1.0, "at least 0.75", "the cat sat", options={"metric": "rouge1", "threshold": 0.75}),
+        Case("the cat", 0.0, "less than 0.85", "the cat sat", options={"metric": "rouge1", "threshold": 0.85}),
+        Case("dogs", 0.0, "no common word", "the cat sat", options={"metric": "bleu"}),
+        Case("猫", None, "ROUGE reads no Chinese", "猫", options={"metric": "rougeL"}),
+    )
+
+    def __post_init__(self) -> None:
+        check_choice("text_similarity", "metric", self.metric, get_args(Metric))
+        check_choice("text_similarity", "read", self.read, get_args(Read))
+        check_choice("text_similarity", "golds", self.golds, ("one", "any"))
+        check_sources("text_similarity", self.sources)
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UsageError(f"text_similarity: threshold: {self.threshold:g} is not above 0 and at most 1")
+        _similarity(self.metric)  # or the extra is missed only when the first completion is scored
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        golds, problem = self._golds(example.answer)
+        if problem:
+            return Score(None, "bad_gold", gold=example.answer, explanation=problem)
+        final = read_completion(self.read, self.format, completion, self.sources)
+        score = Score(0.0, answer=shown(final.answers), gold=shown(golds))
+        if not final.answers:
+            return replace(score, status="no_answer", explanation=final.reason)
+        if final.denied or len(final.answers) > 1:
+            why = "denied" if final.denied else "several different answers"
+            return replace(score, explanation=f"{final.source}: {why}")
+        text = final.answers[0]
+        if len(text) > MAX_LENGTH or any(self._cells(text, gold) > MAX_CELLS for gold in golds):
+            return replace(score, status="over_limit", explanation="the text is too long to be compared")
+        similarity = _similarity(self.metric)
+        value = max(similarity(encodable(text), encodable(gold)) for gold in golds)
+        explanation = f"{self.metric} {value:.3f}"
+        if self.threshold is not None:
+            explanation += f", threshold {self.threshold:g}"
+            value = float(value >= self.threshold)
+        return replace(score, value=value, explanation=explanation)
+
+    def problem(self, example: Example) -> str | None:
+        return self._golds(example.answer)[1] or None
+
+    def _golds(self, text: str | None) -> tuple[list[str], str]:
+        """The gold answers, or the reason why there are none."""
+        if text is None or not text.strip():
+            return [], "the gold answer is missing"
+        golds = [text.strip()] if self.golds == "one" else text_list(text)
+        if not golds:
+            return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+        if any(len(gold) > MAX_LENGTH for gold in golds):
+            return [], f"a gold answer of more than {MAX_LENGTH:,} characters"
+        if self.metric.startswith("rouge") and not all(map(_ROUGE_WORD.search, golds)):
+            return [], "ROUGE reads only letters a to z and digits, and the gold answer has none; use chrf or edit"
+        return golds, ""
+
+    def _cells(self, text: str, gold: str) -> int:
+        if self.metric != "rougeL":
+            return 0
+        return len(_ROUGE_WORD.findall(text)) * len(_ROUGE_WORD.findall(gold))
+
+
+@lru_cache(maxsize=8)
+def _similarity(metric: Metric) -> Callable[[str, str], float]:
+    """The function of a text and a gold answer. Raises ``UsageError`` if its package is not installed."""
+    needed_by = f"text_similarity with {metric}"
+    if metric in ("chrf", "bleu"):
+        metrics = optional_package("sacrebleu.metrics", "text", needed_by)
+        scorer = metrics.CHRF() if metric == "chrf" else metrics.BLEU(effective_order=True)
+        return lambda text, gold: min(1.0, float(scorer.sentence_score(text, [gold]).score) / 100)
+    if metric == "edit":
+        levenshtein = optional_package("rapidfuzz.distance.Levenshtein", "text", needed_by)
+        return lambda text, gold: float(levenshtein.normalized_similarity(text, gold))
+    rouge = optional_package("rouge_score.rouge_scorer", "text", needed_by).RougeScorer([metric], use_stemmer=True)
+    return lambda text, gold: float(rouge.score(gold, text)[metric].fmeasure)
