@@ -12,7 +12,9 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.extract import SOURCES, Source, answer_in, final_answer
+from grpo_env.verifiers.answers.extract import ALL_SOURCES, SOURCES, Source, answer_in, final_answer
+from grpo_env.verifiers.answers.extract.later import visible
+from grpo_env.verifiers.blocks import whole_turn
 
 ALL_SIX = "</think> <answer>1</answer> \\boxed{2}\n#### 3\nThe answer is 4.\nA: 5\n**6**"
 # For each source, a text from which no other source extracts an answer.
@@ -86,6 +88,13 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         (r"\boxed{}", "no_answer", "the box is empty"),
         (r"\boxed{72} \boxed{", "no_answer", "the box is not closed"),
         ("", "no_answer", "no final answer in the text"),
+        (r"\boxed{72} is wrong", "scored", "boxed: denied"),
+        ("The answer is 72. Wait, that cannot be right.", "scored", "phrase: denied"),
+        ("#### 72\nThis answer is incorrect.", "scored", "hashes: denied"),
+        (r"\boxed{72} or 73", "scored", "boxed: several different answers"),
+        ("The answer is 72. Wait, it is 73.", "scored", "phrase: several different answers"),
+        ("So it is 72. #### 72\nActually, 73.", "scored", "hashes: several different answers"),
+        ("A: 72\nCorrection: 73", "scored", "a_line: several different answers"),
     ],
 )
 def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -> None:
@@ -128,6 +137,33 @@ def test_the_prefill_counts_as_part_of_the_completion(text: str, status: str) ->
         assert score.value == (score.status == "scored")
 
 
+SPECIAL_TOKENS = [
+    "<|im_end|>",
+    "<|endoftext|>",
+    "</s>",
+    "<|eot_id|>",
+    "<end_of_turn>",
+    "<eos>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+]
+
+
+@pytest.mark.parametrize("token", SPECIAL_TOKENS)
+def test_special_tokens_at_the_end_are_no_part_of_a_completion(token: str) -> None:
+    for text in ALONE.values():
+        for end in (token, f" {token}\n", token * 3):
+            plain, marked = Completion(text), Completion(text + end)
+            assert final_answer(Format(), marked).answers == final_answer(Format(), plain).answers
+            assert whole_turn(Format(), marked)[0].rstrip() == text
+    assert whole_turn(Format(), Completion(f"5{token} 6")) == (f"5{token} 6", 0)
+
+
+def test_a_tag_of_the_format_is_no_special_token() -> None:
+    completion = Completion("<s>7</s>")
+    assert whole_turn(Format(answer="s"), completion)[0] == completion.text
+    assert final_answer(Format(answer="s"), completion).answers == ("7",)
+
+
 def test_several_boxes_form_a_set() -> None:
     score = Accuracy()(Example("x", answer=r"\{2, 3\}"), Completion(r"$x=\boxed{2}$ or $x=\boxed{3}$"))
     assert score.value == 1, score
@@ -139,7 +175,10 @@ TOKENS = [
     "answer to ", "answer: ", "answer for x", "would be", "*", "_", ":", "=", "A:", "A: 5\n", "Ans", "#### 5\n", "####",
     "#", "$", "$$", "\\(", "\\)", "\\[", "\\]", "not ", "cannot ", "n't ", "≠", r"\neq ", r"\not=", "!=", "be ",
     "equal ", "to ", ".", "!", "?", "; ", ", because", "-", "**5**", "\\phantom{", "\\quad", "~", r"not \boxed{4}",
-    "the answer is 5. ", "½",
+    "the answer is 5. ", "½", "a #### 5 ", "#### 2. Sell\n", "```", "```\n5\n", "Wait, it is 5. ", "Actually, ",
+    "or 6 ", "is wrong ", "this answer is wrong. ", "answer\n", "correct option is (C). ",
+    "not 5 but ", "(since ", "答案是5。", "选",
+    "<answer> tags ", "`<answer>` ", "<answer></answer> tags ", "<|im_end|>", "</s>", "\u200b", "5/", "- ",
 ]  # fmt: skip
 
 
@@ -162,10 +201,10 @@ def test_long_texts_of_several_tokens_take_linear_time(
 
 @given(
     text=st.one_of(st.text(), st.lists(st.sampled_from(TOKENS), max_size=30).map("".join)),
-    sources=st.permutations(SOURCES),
+    sources=st.permutations(ALL_SOURCES),
 )
 @settings(max_examples=200, deadline=None)
 def test_answers_are_parts_of_the_text(text: str, sources: list[Source]) -> None:
     final = final_answer(Format(), Completion(text), sources)
-    assert all(answer.strip() == answer and answer in text for answer in final.answers if answer)
+    assert all(answer.strip() == answer and answer in visible(text) for answer in final.answers if answer)
     assert final.answers or final.reason

@@ -34,6 +34,10 @@ _REJECTED = re.compile(
     rf"|\s?(?:isn|wasn)['\u2019]t (?:right|correct|possible|{_THE_ANSWER})\b)",
     re.IGNORECASE,
 )
+_DISOWNED = re.compile(
+    r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
+    re.IGNORECASE,
+)
 # "The statement \boxed{C} is wrong" may be what was asked for.
 _STATEMENT = re.compile(
     r"\b(?:statement|option|choice|claim|sentence|assertion|conclusion)s?"
@@ -41,13 +45,13 @@ _STATEMENT = re.compile(
     re.IGNORECASE,
 )
 _ALTERNATIVE = re.compile(
-    rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\band)\b\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
+    rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
     r"(?:\s(?:it (?:is|could be|might be|may be)))?[\s,$\\(]{0,3}(?=[\s$\\(]*\S)",
     re.IGNORECASE,
 )
 _CORRECTING = re.compile(
     rf"(?:(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:(?:no|nope)(?=[,.!:;\u2014]|\swait)|wait|actually|correction"
-    r"|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i mean|rather|apologies|my mistake|my bad"
+    r"|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i meant?|rather|apologies|my mistake|my bad"
     r"|not quite|instead)\b"
     r"|\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
     r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
@@ -77,6 +81,7 @@ _RESULT = re.compile(
     r"|应该?(?:是|为)\s?(?=\S)",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"(?<!\\)[A-Za-z]{2}")
 _DECIMALS = re.compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
 
@@ -95,10 +100,14 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     further = []
     if alternative := _ALTERNATIVE.match(text, end):
         value = _value(text, alternative.end(), answers)
+        if alternative["and"] and _WORD.search(value):  # "and 6 apples are left"
+            value = ""
         further += [value] if value and not _restates(value, answers) else []
     lower = text[end:].lower()
     if not any(hint in lower for hint in _HINTS):
         return Corrections(further, False)
+    if _DISOWNED.search(text, end):
+        return Corrections(further, True)
     words = list(islice(_CORRECTING.finditer(text, end), _MOST))
     if words:
         starts = [match.end() for word in words if (match := _VALUE.match(text, word.end()))]

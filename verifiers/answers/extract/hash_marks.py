@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from ..code_shapes import is_code
 from ..codes import plain
 from ..dates import read_date
-from .extracted import ExtractedAnswer, extracted, is_number, is_value
+from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_value
 from .phrases import phrases
 from .statements import value_of
 
-_LINE = re.compile(r"^[ \t*]{0,9}####(?!#)[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
 _STARTS_LIKE_NUMBER = re.compile(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac")
 _HEADING = re.compile(r"\*{0,2}\d{1,2}(?:\.\d{1,2})?[.):]\s{1,3}\*{0,2}[A-Za-z]")  # "#### 2. Sell the eggs"
 _LAST_LINES = 3
@@ -36,7 +37,7 @@ def hash_marks(text: str) -> ExtractedAnswer | None:
     if "####" not in text:
         return None
     end = len(text.rstrip())
-    lines = [(match[1].strip(), match.end()) for match in _LINE.finditer(text)]
+    lines = [(match[1].strip(), match.end()) for match in deque(_LINE.finditer(text), maxlen=MAX_ANSWERS)]
     marked = [(line, at) for line, at in lines if _STARTS_LIKE_NUMBER.match(line)]
     if len(marked) > 1 or (marked and marked[0][1] < end):
         marked = [(line, at) for line, at in marked if at >= end or not _is_heading(line)]

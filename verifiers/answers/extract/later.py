@@ -59,7 +59,7 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
     if boxes and boxes.answers:
         later = list(with_later_answers(boxes, rest, sources).answers)
     else:
-        statements = [IN_TEXT[source](rest) for source in _WEAKER if source in sources]
+        statements = [IN_TEXT[source](rest) for source in _WEAKER if source in sources and source != first.source]
         texts = [text for statement in statements if statement for text in statement.answers]
         later = [text for text in texts if is_answer(text, first.answers)]
         corrected = corrections(text, end, first.answers)

@@ -14,23 +14,28 @@ _MARKER = re.compile(
 )
 _STATES = (
     r"(?:\b(?:is|are|would be|must be|should be|will be|has to be|ought to be|becomes|equals|comes out to(?: be)?"
-    r"|turns out to be)\b(?:\s(?:therefore|thus|then|hence|simply|just|indeed|clearly|also|given by|equal to)\b)?"
+    r"|turns out to be)\b(?:\s(?:therefore|thus|then|hence|simply|just|indeed|clearly|also|exactly|definitely"
+    r"|certainly|surely|given by|equal to)\b)?"
     r"|[:=\uff1a])"
 )
 _STATED = re.compile(
     rf"(?:[ \t]{{1,3}}(?:to|for)\b[^\n.:=]{{0,80}}?)?[*_ \t\xa0]{{0,4}}{_STATES}[*_:\s]{{0,9}}(?=\S)", re.IGNORECASE
 )
 _STATED_IN_CHINESE = re.compile(
-    r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|(?=[(\uff08]?[A-Z](?![A-Za-z]))"
+    r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|\s?(?=[(\uff08]?[A-Z](?![A-Za-z])|不[是为选])"
 )
 _HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?=\S)")
 _BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_A_LINE = re.compile(r"^[ \t*]{0,9}(?:A|Ans)[*]{0,2}:[ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
+_A_LINE = re.compile(r"A(?:ns)?\*{0,2}:[ \t*]{0,9}(\S[^\n]*)")
 _NEGATION = re.compile(r"(?:not|never)\b|不", re.IGNORECASE)
-_NOT_BUT = re.compile(r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)", re.IGNORECASE)
+_NOT_BUT = re.compile(
+    r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)|不[是为选][^\n]{1,60}?而[是为选]\s?(?=\S)",
+    re.IGNORECASE,
+)
 _FORMULA = re.compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _MANY_WORDS = 7
+_REST = 200  # characters that may follow the answer below a heading
 
 
 def phrases(text: str) -> ExtractedAnswer | None:
@@ -39,8 +44,8 @@ def phrases(text: str) -> ExtractedAnswer | None:
     marked = "answer" in lower or "option" in lower or "choice" in lower
     if not marked and (text.isascii() or ("答案" not in text and "选" not in text)):
         return None
-    answers: list[str] = []
-    denied, end = False, 0
+    stated: list[tuple[str, int]] = []
+    denied = False
     for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
         start = _start(text, word)
         if start is None:
@@ -53,14 +58,13 @@ def phrases(text: str) -> ExtractedAnswer | None:
                 continue
             answer, at = statement(text, corrected.end())
         if answer:
-            answers.append(value_of(answer))
-            end = at
-    answers = [answer for answer in answers if _FORMULA.search(answer)] or answers
-    if len(answers) > 1:  # "Answer: Let us count the 16 eggs. ..."
-        answers = [answer for answer in answers if not _is_remark(answer)] or answers
-    if not answers:
+            stated.append((value_of(answer), at))
+    stated = [pair for pair in stated if _FORMULA.search(pair[0])] or stated
+    if len(stated) > 1:
+        stated = [pair for pair in stated if not _is_remark(pair[0])] or stated
+    if not stated:
         return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
-    return extracted(answers, "phrase", end=end)
+    return extracted([answer for answer, _ in stated], "phrase", end=stated[-1][1])
 
 
 def _is_remark(statement: str) -> bool:
@@ -79,10 +83,17 @@ def _start(text: str, word: re.Match[str]) -> int | None:
     if heading is None or not _BEFORE_HEADING.search(text[max(0, word.start() - 40) : word.start()]):
         return None
     answer, end = statement(text, heading.end())
-    return heading.end() if is_value(value_of(answer)) and len(text) - end < 200 else None
+    rest = text[end : end + _REST].strip(" \n.*_")
+    is_last = len(rest) < _REST - 9 if is_value(answer) else not rest and is_value(value_of(answer))
+    return heading.end() if is_last else None
 
 
 def a_lines(text: str) -> ExtractedAnswer | None:
     """The lines that start with ``A:`` or ``Ans:``."""
-    matches = list(_A_LINE.finditer(text))
+    matches = [match for match in _A_LINE.finditer(text) if _starts_line(text, match.start())]
     return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None
+
+
+def _starts_line(text: str, start: int) -> bool:
+    before = text[max(0, start - 10) : start].rpartition("\n")
+    return not before[2].strip(" \t*") and (before[1] == "\n" or start < 10)
