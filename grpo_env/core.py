@@ -218,6 +218,11 @@ class Verifier(ABC):
         """Whether the score depends on the example's prompt; files of completions must then contain it."""
         return False
 
+    @property
+    def compares_completions(self) -> bool:
+        """Whether the score of a completion depends on the others of its group."""
+        return False
+
     def walk(self) -> Iterator[Verifier]:
         """This verifier and all verifiers that it is composed of, parents first."""
         yield self
@@ -237,6 +242,10 @@ class GroupVerifier(Verifier):
     @abstractmethod
     def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
         """One score per completion, in order. Behind a gate, ``completions`` are only those that pass it."""
+
+    @property
+    def compares_completions(self) -> bool:
+        return True
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         return self.group(example, (completion,))[0]

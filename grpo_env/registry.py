@@ -50,6 +50,7 @@ BUILT_IN: dict[str, str] = {
     "any_of": "grpo_env.verifiers.compose:AnyOf",
     "all_of": "grpo_env.verifiers.compose:AllOf",
     "first_of": "grpo_env.verifiers.compose:FirstOf",
+    "appeal": "grpo_env.verifiers.compose:Appeal",
     "clip": "grpo_env.verifiers.compose:Clip",
 }
 

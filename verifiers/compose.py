@@ -1,4 +1,4 @@
-"""Verifiers that combine others: weighted sum, clip, any of, all of, first of; with gates, schedules and step scores.
+"""Verifiers that combine others: sum, clip, any of, all of, first of, appeal; with gates, schedules and step scores.
 
 An unscored part never counts as 0: it makes a sum unscored, unless its weights are 0.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .parts import Composite, Unweighted, check_bounds, clip, composite_score, unscored_composite
+from .parts import Composite, Part, Unweighted, check_bounds, clip, composite_score, unscored_composite
 
 
 @verifier("weighted_sum")
@@ -152,11 +152,7 @@ class FirstOf(Unweighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for part in self.parts:
-            if part.when is not None:
-                raise UsageError(
-                    f"verifier {part.name!r}: when: the parts of first_of run in their order, without gates"
-                )
+        _refuse_gates("first_of", self.parts)
 
     def problem(self, example: Example) -> str | None:
         problems = [part.verifier.problem(example) for part in self.parts]
@@ -191,6 +187,104 @@ class FirstOf(Unweighted):
         assert decider.value is not None
         total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
         return replace(total, answer=decider.answer, gold=decider.gold)
+
+
+AppealedGroups = Literal["mixed", "all"]
+
+
+@verifier("appeal")
+@dataclass(frozen=True)
+class Appeal(Unweighted):
+    """The value of the first of two parts, or that of the second where the first says wrong and the second disagrees.
+
+    A rule that misses correct answers comes first, and a slower verifier that recognizes them,
+    such as a judge, second.
+    A value below 1 is wrong. The second part is only run on wrong completions of groups in which the first part also
+    finds a correct one, or of all groups with ``groups: all``; elsewhere it is ``not_applicable`` in the score. It can
+    raise a value but not lower it. If it fails (``error``), the completion is unscored; if it does not apply to the
+    example, the first part's value stands.
+
+    Watch how often it raises a value: a judge that accepts wrong answers undoes the strictness of the rule.
+
+    Source: the appeals of Cai et al. 2025 (arXiv:2510.00915, section 4.3) and TinyV (Xu et al. 2025,
+    arXiv:2505.14625), which recheck all answers that the rule rejects.
+    """
+
+    groups: AppealedGroups = "mixed"
+    """``mixed``: only groups with a correct and a wrong completion; ``all``: also groups of one, as in evaluation."""
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case(("<answer>4</answer>", "<answer>four</answer>", "<answer>5</answer>"), (1.0, 1.0, 0.0),
+             "the second part accepts one of the two that the first rejects", answer="4",
+             options={"of": {"exact_text": {}, "accuracy": {}}}),
+        Case(("<answer>four</answer>", "<answer>5</answer>"), (0.0, 0.0), "the first part rejects all: no appeal",
+             answer="4", options={"of": {"exact_text": {}, "accuracy": {}}}),
+        Case("<answer>four</answer>", 1.0, "an appeal in a group of one", answer="4",
+             options={"of": {"exact_text": {}, "accuracy": {}}, "groups": "all"}),
+        Case("<answer>4</answer>", None, "without a gold answer the first part is unscored",
+             options={"of": {"exact_text": {}, "accuracy": {}}}),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _refuse_gates("appeal", self.parts)
+        if len(self.parts) != 2:
+            raise UsageError(f"appeal: needs two parts, the first verifier and the one to ask, not {len(self.parts)}")
+        if self.groups not in get_args(AppealedGroups):
+            raise UsageError(f"appeal: groups: {self.groups!r} is not one of {', '.join(get_args(AppealedGroups))}")
+
+    @property
+    def compares_completions(self) -> bool:
+        return self.groups == "mixed"
+
+    def problem(self, example: Example) -> str | None:
+        first = self.parts[0]
+        problem = first.verifier.problem(example)
+        return f"{first.name}: {problem}" if problem else None
+
+    def part_scores(self, groups: Sequence[Group]) -> list[list[list[Score]]]:
+        first, second = self.parts
+        verdicts = first.score(groups, None)
+        appealed = second.score_some(groups, [self._appeals(scores) for scores in verdicts])
+        asked = [
+            [reply or second.label(_not_asked(score)) for reply, score in zip(replies, scores, strict=True)]
+            for replies, scores in zip(appealed, verdicts, strict=True)
+        ]
+        return [verdicts, asked]
+
+    def _appeals(self, scores: Sequence[Score]) -> list[bool]:
+        """Which completions of a group the second part is asked about."""
+        wrong = [_is_wrong(score) for score in scores]
+        mixed = any(score.scored and not _is_wrong(score) for score in scores)
+        return wrong if mixed or self.groups == "all" else [False] * len(wrong)
+
+    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        first, second = scores
+        if first.value is None or second.status == "error":
+            return unscored_composite(first if first.value is None else second, scores)
+        decider = second if second.value is not None and second.value > first.value else first
+        assert decider.value is not None
+        total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
+        return replace(total, answer=first.answer or second.answer, gold=first.gold or second.gold)
+
+
+def _is_wrong(score: Score) -> bool:
+    return score.value is not None and score.value < 1
+
+
+def _not_asked(first: Score) -> Score:
+    reason = (
+        "has no score" if not first.scored else "accepts nothing in the group" if _is_wrong(first) else "accepts it"
+    )
+    return Score(None, "not_applicable", explanation=f"not asked: {first.name} {reason}")
+
+
+def _refuse_gates(composite: str, parts: Sequence[Part]) -> None:
+    for part in parts:
+        if part.when is not None:
+            raise UsageError(
+                f"verifier {part.name!r}: when: the parts of {composite} run in their order, without gates"
+            )
 
 
 def _not_run(decider: str) -> Score:

@@ -129,7 +129,7 @@ class VerifierSpec(BaseModel):
     statuses: dict[str, FiniteFloat] = {}
     """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0."""
     of: dict[str, VerifierSpec] | None = None
-    """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``weighted_sum``, ``clip``)."""
+    """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``appeal``, ``weighted_sum``, ``clip``)."""
 
 
 class CaseSpec(BaseModel):

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from grpo_env.core import Completion, Example, Format, GroupVerifier, Score, Verifier, score_one
+from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find
 
@@ -53,7 +53,7 @@ class Task:
     @property
     def scores_groups(self) -> bool:
         """Whether a verifier compares the completions of a group with each other."""
-        return any(isinstance(verifier, GroupVerifier) for verifier in self.verifier.walk())
+        return any(verifier.compares_completions for verifier in self.verifier.walk())
 
     @property
     def needs_prompt(self) -> bool:

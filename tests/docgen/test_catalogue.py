@@ -21,6 +21,7 @@ WITHOUT_CASES = {
     "any_of",
     "all_of",
     "first_of",
+    "appeal",
     "clip",
 }
 

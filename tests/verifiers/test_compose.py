@@ -23,7 +23,7 @@ from grpo_env.core import (
     score_one,
 )
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, FirstOf, WeightedSum
+from grpo_env.verifiers.compose import AllOf, AnyOf, Appeal, Clip, FirstOf, WeightedSum
 from grpo_env.verifiers.parts import Part
 from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
@@ -235,6 +235,83 @@ def test_first_of_refuses_gates_and_weights() -> None:
         FirstOf((Part("a", Fixed()), Part("b", Fixed(), when="a")))
     with pytest.raises(UsageError, match="only parts of a sum have weights"):
         FirstOf((Part("a", Fixed(), 2.0),))
+
+
+@dataclass(frozen=True)
+class Length(Verifier):
+    """1 for texts of one letter, unscored for an empty one, else 0."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        if not completion.text:
+            return Score(None, "bad_gold", explanation="empty")
+        return Score(float(len(completion.text) == 1), answer=completion.text, explanation="length")
+
+
+def appealed(*groups: str, second: Verifier | None = None, **options: str) -> list[list[Score]]:
+    """The scores of groups of texts, written with spaces between them, by length and on appeal by ``Judge``."""
+    CALLS.clear()
+    appeal = Appeal((Part("rule", Length()), Part("judge", second or Judge())), **options)
+    return appeal.score_groups([Group(EXAMPLE, [Completion(text) for text in group.split(" ")]) for group in groups])
+
+
+def test_appeal_asks_in_one_batch_about_wrong_completions_of_mixed_groups() -> None:
+    rows = appealed("a bb ccc", "dd ee", "f g", "h ii")
+    assert [[score.value for score in row] for row in rows] == [[1, 0.5, 0.5], [0, 0], [1, 1], [1, 0.5]]
+    assert CALLS == [["bb", "ccc", "ii"]]
+    assert [score.explanation for score in rows[0]] == ["rule: length", "judge: ", "judge: "]
+    assert rows[0][1].answer == "bb"
+    assert [part.name for part in rows[1][0].parts] == ["rule", "judge"]
+    reasons = [row[0].parts[1].explanation for row in rows]
+    assert reasons[:2] == ["not asked: rule accepts it", "not asked: rule accepts nothing in the group"]
+
+
+def test_appeal_in_all_groups() -> None:
+    rows = appealed("a bb", "dd ee", "f", "gg", groups="all")
+    assert [[score.value for score in row] for row in rows] == [[1, 0.5], [0.5, 0.5], [1], [0.5]]
+    assert CALLS == [["bb", "dd", "ee", "gg"]]
+
+
+def test_appeal_without_a_first_score_is_unscored_and_does_not_make_a_group_mixed() -> None:
+    ((first, second),) = appealed(" bb")
+    assert (first.status, first.explanation) == ("bad_gold", "rule: empty")
+    assert first.parts[1].explanation == "not asked: rule has no score"
+    assert (second.value, CALLS) == (0.0, [])
+
+
+@pytest.mark.parametrize(
+    ("second", "value", "status"),
+    [
+        (Fixed(1.0), 1.0, "scored"),
+        (Fixed(-1.0), 0.0, "scored"),
+        (Fixed(status="not_applicable"), 0.0, "scored"),
+        (Broken(), None, "error"),
+    ],
+)
+def test_appeal_raises_a_value_only_and_a_failed_one_is_no_verdict(second, value, status) -> None:
+    ((_, score),) = appealed("a bb", second=second)
+    assert (score.value, score.status) == (value, status)
+
+
+def test_appeal_has_the_problem_of_its_first_part() -> None:
+    assert Appeal((Part("a", Fixed()), Part("b", Fixed(bad="no letter")))).problem(EXAMPLE) is None
+    assert Appeal((Part("a", Fixed(bad="no letter")), Part("b", Fixed()))).problem(EXAMPLE) == "a: no letter"
+
+
+def test_appeal_refuses_gates_weights_options_and_other_than_two_parts() -> None:
+    two = (Part("a", Fixed()), Part("b", Fixed()))
+    with pytest.raises(UsageError, match="without gates"):
+        Appeal((two[0], Part("b", Fixed(), when="a")))
+    with pytest.raises(UsageError, match="only parts of a sum have weights"):
+        Appeal((two[0], Part("b", Fixed(), 2.0)))
+    with pytest.raises(UsageError, match="needs two parts"):
+        Appeal(two[:1])
+    with pytest.raises(UsageError, match="'none' is not one of mixed, all"):
+        Appeal(two, groups="none")
+
+
+def test_only_an_appeal_in_mixed_groups_needs_the_whole_group() -> None:
+    two = (Part("a", Fixed()), Part("b", Fixed()))
+    assert [Appeal(two, groups=groups).compares_completions for groups in ("mixed", "all")] == [True, False]
 
 
 def test_steps_are_weighted_and_sorted_and_other_parts_become_the_last_step() -> None:
