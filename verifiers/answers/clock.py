@@ -15,7 +15,7 @@ MAX_LENGTH = 40
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _ZONE = re.compile(
-    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12 )?(?:noon|midnight))(?:\s?o'clock)?"
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12 )?(?:noon|midnight))(?P<hour>\s?o'clock)?"
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
 )
@@ -47,8 +47,10 @@ def read_time(text: str) -> Clock | None:
     zone = _ZONE.fullmatch(text[:MAX_LENGTH]) if len(text) <= MAX_LENGTH else None
     if zone is None:
         return None
-    plain = _NAMES.get(zone["time"].lower().removeprefix("12 "), zone["time"])
-    clock = read_clock(plain, _no_ratio)
+    time = zone["time"].strip()
+    if zone["hour"] and time.isdecimal():
+        time += ":00"
+    clock = read_clock(_NAMES.get(time.lower().removeprefix("12 "), time), _no_ratio)
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper())
 
 

@@ -36,7 +36,7 @@ _NAMED = tuple(
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
 _YEAR_OF_ERA = re.compile(
-    rf"(?:the year )?(?:(?:ad|a\.d\.) ?(?P<ad>\d{{1,4}})|(?P<year>\d{{1,4}}) ?(?P<era>{_ERA}))", re.IGNORECASE
+    rf"(?:(?:the )?year )?(?:(?:ad|a\.d\.) ?(?P<ad>\d{{1,4}})|(?P<year>\d{{1,4}}) ?(?P<era>{_ERA}))", re.IGNORECASE
 )
 _YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from ..clock import read_time
 from ..code_shapes import is_code
 from ..codes import plain
 from ..dates import read_date
@@ -20,6 +21,7 @@ _LONGEST_LINE = 200
 _NUMBER = re.compile(
     r"\*{0,2}[-+]?(?:\\?[$€£]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
 )
+_CLOSING = re.compile(r"(?<![A-Za-z#])#+$")  # of a heading; not that of "C#"
 _FIRST_WORD = re.compile(r"\s[A-Za-z]+")
 # What makes the words after a number more than a remark: 18 or 20, 18 is wrong, 3 to 5, 2 hundred, 18 minus 3.
 _CHANGED = re.compile(
@@ -72,18 +74,18 @@ def _inline(text: str, end: int) -> tuple[str, int] | None:
 
 def _answer(line: str) -> str:
     """The answer in what follows the marks: all of it, or the number and its unit where words follow."""
-    line = line.rstrip(" \t#") if line.startswith("*") else line.rstrip(" \t*#")
+    line = _CLOSING.sub("", line.rstrip(" \t") if line.startswith("*") else line.rstrip(" \t*"))
     if not _STARTS_LIKE_NUMBER.match(line):
         return value_of(line)
     number = _NUMBER.match(line)
-    if number is None or is_number(line) or _CHANGED.search(line, number.end()) or _is_date_or_code(line):
+    if number is None or is_number(line) or _CHANGED.search(line, number.end()) or _is_no_mathematics(line):
         return line
     word = _FIRST_WORD.match(line, number.end())
     with_unit = line[: word.end()] if word else ""
     return with_unit if with_unit and is_number(with_unit) else number.group()
 
 
-def _is_date_or_code(line: str) -> bool:
-    """``31 Dec 1999``, ``10 Downing Street``."""
+def _is_no_mathematics(line: str) -> bool:
+    """``31 Dec 1999``, ``3 pm EST``, ``10 Downing Street``."""
     text = plain(line)
-    return read_date(text) is not None or is_code(text)
+    return read_date(text) is not None or read_time(text) is not None or is_code(text)

@@ -1,0 +1,120 @@
+"""The kinds of gold answers, and answers that are compared as text, date, time or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grpo_env.core import Completion, Example, Score
+from grpo_env.errors import UsageError
+from grpo_env.registry import find
+from grpo_env.verifiers.answers.codes import plain, same_code
+from grpo_env.verifiers.answers.dates import read_date, same_date
+from grpo_env.verifiers.answers.kinds import Kind, kind_of
+
+CASES = Path(__file__).parent / "cases"
+KINDS = [json.loads(line) for line in (CASES / "kinds.jsonl").read_text().splitlines()]
+ROWS = [json.loads(line) for name in ("codes", "dates") for line in (CASES / f"{name}.jsonl").read_text().splitlines()]
+AS_TEXT = sorted({row["gold"] for row in KINDS if row["kind"] in ("code", "date", "time")})
+SIGNS = [*"0 1 12 A x . - / : + @ # { } [ ] ^ _ May pm".split(), '"', "\\text{", "\x00", "\ud800", " ", "\n"]  # noqa: SIM905
+FRAGMENTS = st.sampled_from([*AS_TEXT, *SIGNS])
+TEXTS = st.one_of(st.text(max_size=60), st.lists(FRAGMENTS, max_size=12).map("".join))
+
+
+def score(gold: str, completion: str, **options: Any) -> Score:
+    return find("accuracy")(**options)(Example("x", answer=gold), Completion(completion))
+
+
+@pytest.mark.parametrize("row", KINDS, ids=lambda row: row["gold"])
+def test_the_kind_of_a_gold_answer(row: dict[str, str]) -> None:
+    assert kind_of(row["gold"]) == row["kind"]
+    assert kind_of(f"Some work.\n#### {row['gold']}") == row["kind"] or row["kind"] == "json"
+
+
+def test_every_kind_has_examples() -> None:
+    assert {row["kind"] for row in KINDS} == set(get_args(Kind))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['gold']} {row['completion'][-40:]}")
+def test_verdicts(row: dict[str, Any]) -> None:
+    result = score(row["gold"], row["completion"], **row.get("options", {}))
+    assert result.value == row["right"], f"{row['why']}: {result}"
+    assert result.kind
+
+
+@pytest.mark.parametrize("gold", AS_TEXT)
+@pytest.mark.parametrize("form", ["<answer>{}</answer>", "#### {}", r"\boxed{{{}}}", r"\boxed{{\text{{{}}}}}"])
+def test_what_is_no_mathematics_equals_itself(gold: str, form: str) -> None:
+    if "boxed" in form and (any(sign in gold for sign in "{}\\") or gold == "??"):
+        return  # braces in a box are LaTeX's, and question marks a blank
+    assert score(gold, form.format(gold)).value == 1
+
+
+@pytest.mark.parametrize("gold", AS_TEXT)
+def test_a_sentence_ends_after_the_answer_and_not_inside_of_it(gold: str) -> None:
+    assert score(gold, f"I looked it up. The answer is {gold}.").value == 1
+
+
+@pytest.mark.parametrize("gold", [gold for gold in AS_TEXT if len(gold) > 2])
+def test_a_changed_digit_or_letter_is_wrong(gold: str) -> None:
+    for at, character in enumerate(gold):
+        if not (character.isascii() and character.isalnum()) or gold[at - 1 : at] == "\\" or "\\" in gold:
+            continue
+        changed = "7" if character == "3" else "3" if character.isdecimal() else "q" if character not in "qQ" else "w"
+        assert score(gold, f"<answer>{gold[:at]}{changed}{gold[at + 1 :]}</answer>").value == 0, changed
+
+
+@given(gold=TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_every_text_has_a_kind(gold: str) -> None:
+    assert kind_of(gold) in get_args(Kind)
+
+
+@given(first=TEXTS, second=TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_codes_and_dates_compare_symmetrically(first: str, second: str) -> None:
+    one, other = plain(first), plain(second)
+    assert same_code(one, one, True)
+    assert same_code(one, other, True) == same_code(other, one, True)
+    if (date := read_date(one)) and (other_date := read_date(other)):
+        assert same_date(date, other_date) == same_date(other_date, date)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["1.", "1-", "a@", "a.", "A1 ", "H2", "CO", "(OH)2", "0:", "::", "x", "1x", "May ", "1/", "-> ", "{", "\\text{",
+     "[a-", "_{1}", "12 ", "a_", "#", "'", "<b", "'1", "A + ", "00", ".com", "ls -", "1,000-"],
+)  # fmt: skip
+def test_long_gold_answers_take_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
+    text = long_text(unit)
+    assert kind_of(text) in get_args(Kind)
+    assert kind_of(text[:299]) in get_args(Kind)
+    assert score("192.168.0.1", f"<answer>{text}</answer>").value == 0
+    assert score("192.168.0.1", f"<answer>{text[:299]}</answer>").value == 0
+
+
+def test_a_kind_can_be_fixed() -> None:
+    assert score("2024", "<answer>2024</answer>", kind="date").status == "bad_gold"
+    assert score("3-1", "<answer>2</answer>", kind="formula", unevaluated="correct").value == 1
+    assert score("May 5, 2024", "<answer>5 May 2024</answer>", kind="date").kind == "date"
+    for kind, gold in (("json", "x"), ("time", "5"), ("choice", "Paris"), ("tuple", "5"), ("number", "Paris")):
+        result = score(gold, "<answer>5</answer>", kind=kind)
+        assert (result.status, result.kind) == ("bad_gold", None)
+        assert kind in result.explanation
+    with pytest.raises(UsageError, match="kind"):
+        find("accuracy")(kind="dates")
+
+
+def test_golds_of_several_kinds() -> None:
+    any_of = json.dumps(["3-1", "May 1, 2024", "5"])
+    for answer, value in (("3–1", 1), ("1 May 2024", 1), ("5.0", 1), ("2", 0), ("4", 0)):  # noqa: RUF001
+        assert score(any_of, f"<answer>{answer}</answer>", golds="any").value == value
+    all_of = json.dumps(["A1", "B2"])
+    for answer, value in (("B2, A1", 1), ("A1 and B2", 1), ("1A, 2B", 0), ("A1", 0)):
+        assert score(all_of, f"<answer>{answer}</answer>", golds="all").value == value
