@@ -265,6 +265,15 @@ def test_hostile_text_is_escaped_and_shortened():
     assert r"\x1b[31mred\x07\u202e\ud800xxx" in lines
 
 
+def test_a_file_without_kinds_of_gold_answers_is_compared_with_one_that_has_them():
+    without, other = row(), row(value=0.0)
+    other["parts"]["accuracy"]["kind"] = "date"
+    result, (disagreement,) = compared([without], [other])
+    lines = [line.strip() for line in disagreement_lines(disagreement, result.main)]
+    assert "answer '4', gold '4'" in lines
+    assert "answer '4', gold '4' (date)" in lines
+
+
 def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)

@@ -135,6 +135,7 @@ def test_parquet_holds_what_jsonl_does(task, tmp_path):
     expected[0]["text"] = strange.replace("\ud800", "\ufffd")
     expected[0]["prompt"] = json.dumps(expected[0]["prompt"])  # texts and chats in one column
     assert actual == [without_nulls(row) for row in expected]
+    assert [row["parts"]["accuracy"]["kind"] for row in (expected[0], actual[0])] == ["number", "number"]
     assert actual[0]["parts"]["both"]["parts"]["tag_count"]["value"] == 0.0
     assert [step["value"] for step in actual[0]["steps"]] == [1.0]
 

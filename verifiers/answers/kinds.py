@@ -42,6 +42,7 @@ _CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
 _PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
 _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
 _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
+_PLAIN_NUMBER = re.compile(r"-?\$?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
@@ -65,6 +66,8 @@ def gold_answers(gold: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def kind_of_answer(text: str) -> Kind:
     """The kind of a text that is only an answer."""
+    if _PLAIN_NUMBER.fullmatch(text):
+        return "number"
     if _is_json(text):
         return "json"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
@@ -242,5 +245,8 @@ def _is_number(text: str) -> bool:
         return True
     if "_" not in text and (not text[:1].isdecimal() or not re.search(r"[A-Za-z'\"]", text)):
         return False
-    number = read_number(normal(text))
+    try:
+        number = read_number(normal(text))
+    except OverLimitError:
+        return False
     return number is not None and ("_" in text or _is_quantity(text, number))
