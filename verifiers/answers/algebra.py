@@ -39,6 +39,15 @@ _FUNCTIONS = {
 _BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
 
 
+_INDEXED = re.compile(r"(?<![A-Za-z\\_])(?<!_\{)([A-DF-HJ-Za-df-hj-z])(\d{1,3})(?![\d.])(?<!x10)")
+_SYMBOL_BELOW = re.compile(r"_\s*\{?\s*\\(odot|oplus|infty|parallel|perp|max|min)(?![a-z])\s*\}?")
+_DECORATED = re.compile(
+    r"\\(vec|overrightarrow|overline|hat|bar|dot|ddot|tilde|mathcal|mathscr|mathfrak)\s*\{\s*([A-Za-z])([A-Za-z]?)\s*\}"
+    r"(?:\s*_\s*(?:\{(\w{1,4})\}|(\w)))?"
+)
+_UNUSUAL_NAME = re.compile(rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}")
+
+
 class DeadlineError(Exception):
     """No result in time; the worker may have been killed."""
 
@@ -92,7 +101,7 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        comparison = _Comparison(gold, answer, rel_tol, decimals)
+        comparison = _Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals)
         if comparison in self._results:
             return self._results[comparison]
         seconds = time.left()
@@ -121,7 +130,13 @@ class Algebra:
             return decided
         if (is_constant(gold) and _has_word(answer)) or (is_constant(answer) and _has_word(gold)):
             return False
-        return bool(self.ask(comparison._asdict(), time)["same"])
+        try:
+            return bool(self.ask(comparison._asdict(), time)["same"])
+        except UnreadableError:
+            decided = modular.decide(gold, answer)
+            if decided is None:
+                raise
+            return decided
 
     def ask(self, request: dict[str, Any], time: TimeLimit) -> dict[str, Any]:
         """The worker's reply. Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``."""
@@ -164,16 +179,30 @@ ALGEBRA = Algebra()
 @lru_cache(maxsize=MAX_RESULTS)
 def formula_problem(text: str, timeout: float) -> str | None:
     """Why a formula in normal LaTeX cannot be read, or ``None``."""
+    text = _with_plain_names(text)
     try:
         if not _is_small(text):
             return None if modular.readable(text) else "it is too large"
-        if not readable(text):
+        if not readable(text) and not modular.readable(text):
             ALGEBRA.ask({"gold": text}, TimeLimit(timeout))
     except DeadlineError:
         return "reading it takes too long"
     except (OverLimitError, UnreadableError) as error:
         return str(error)
     return None
+
+
+def _with_plain_names(text: str) -> str:
+    r"""A formula whose variables have names that algebra knows: ``v0`` becomes ``v_{0}``, ``\vec{a}`` ``a_{vec}``."""
+    if not _UNUSUAL_NAME.search(text):
+        return text
+    text = text.replace(r"\hbar", "h_{bar}").replace(r"\ell", "l_{ell}")
+    text = _SYMBOL_BELOW.sub(r"_{\1}", text)
+    text = _DECORATED.sub(lambda match: f"{match[2]}_{{{match[1]}{match[3]}{match[4] or ''}}}", text)
+    names = {match[1] + match[2] for match in _INDEXED.finditer(text)}
+    letters = [name[0] for name in names]
+    indexed = {letter for letter in letters if letters.count(letter) > 1 or f"{letter}0" in names}  # x2 alone is 2x
+    return _INDEXED.sub(lambda m: f"{m[1]}_{{{m[2]}}}" if m[1] in indexed else m[0], text)
 
 
 def _is_small(text: str) -> bool:

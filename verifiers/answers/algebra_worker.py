@@ -45,11 +45,11 @@ class _Reader(_Latex2Sympy):  # type: ignore[misc]
         return parser
 
     def convert_postfix_list(self, arr: Any, i: int = 0) -> Any:
-        number = arr[i].getText().isdigit()
+        number = arr[i].getText().replace(".", "", 1).isdigit()
         following = arr[i + 1].getText() if i + 1 < len(arr) else ""
         if not following or (number and following.startswith(r"\frac")):
             return super().convert_postfix_list(arr, i)
-        if number and following[0].isdigit():
+        if number and (following[0].isdigit() or following[0] == "."):
             raise UnreadableError("two numbers without a sign between them")
         sides = self.convert_postfix(arr[i]), self.convert_postfix_list(arr, i + 1)
         if not all(isinstance(side, sympy.Expr | sympy.MatrixBase) for side in sides):

@@ -148,11 +148,16 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return _numbers(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
-    if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):
+    if gold.variable and answer.variable and _names(gold.variable).isdisjoint(_names(answer.variable)):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return _numbers(one, other, rules)
     return _other_kinds(gold, answer, rules)
+
+
+def _names(variable: str) -> set[str]:
+    """The names of a value: two of ``p=q=0.4``."""
+    return set(squeezed(variable).split("="))
 
 
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:

@@ -76,6 +76,7 @@ _WRAPPERS = (
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
 _HTML = re.compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
 _BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
+_ESCAPED = re.compile(r"\\\\(?=[A-Za-z])")
 _DOLLARS = re.compile(r"(?<!\\)\$\$?")
 _JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
 _LINE_BREAK = re.compile(r"\s*\n\s*")
@@ -91,6 +92,8 @@ def normal(text: str) -> str:
     if text.count("$") > 1:
         text = _without_dollars(text)
     if "\\" in text:
+        if "\\\\" in text and "\\begin" not in text:  # escaped twice: \\\\frac{1}{2}
+            text = _ESCAPED.sub(r"\\", text)
         text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})", "°", text)

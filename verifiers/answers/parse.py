@@ -15,7 +15,7 @@ from .formulas import approximate
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
 from .number import Number, OverLimitError, read_number
-from .parsed import Clock, Content, Formula, Group, ParsedAnswer
+from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
 from .units import read_unit, split_unit
 from .wording import read_prose, read_words
 
@@ -27,6 +27,7 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _NAME = (
     r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    r"|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{d[a-z]?\}\{d[a-z]\}"
@@ -34,7 +35,7 @@ _NAME = (
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
 _NAMED = re.compile(rf"(?:{_NAME})")
-_NAMED_TUPLE = re.compile(r"\(\s?[a-z](?:\s?,\s?[a-z])+\s?\)")
+_NAMED_TUPLE = re.compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
 _ELEMENT_OF = re.compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = re.compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = re.compile(
@@ -43,6 +44,7 @@ _LEAD = re.compile(
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = re.compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
+_COUNTED_IN_CHINESE = re.compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
 _ANGLE = re.compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
 _DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
@@ -199,7 +201,8 @@ def _chain(text: str, sides: list[str], depth: int) -> ParsedAnswer | None:
         return None
     values = tuple(_parse(side, depth - 1) for side in constants)
     content = values[0].content if len(values) == 1 else Group("chain", values)
-    return ParsedAnswer(text, content, sides[0] if named and not _NAMED.fullmatch(sides[1]) else None, constants[-1])
+    names = [side for side in sides if _NAMED.fullmatch(side)]
+    return ParsedAnswer(text, content, "=".join(names) if named else None, constants[-1])
 
 
 def _is_constant(side: str) -> bool:
@@ -212,6 +215,9 @@ def _relation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``x \in (1,2)`` or an inequality."""
     if (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
         return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())
+    if len(parts := split(text, ":")) == 2 and all(parts):  # x<2: (-\infty,2)
+        sides = tuple(_parse(part, depth - 1) for part in parts)
+        return ParsedAnswer(text, Group("chain", sides)) if real_set(sides[1].content) else None
     if region := inequality(text, lambda end: _parse(end, depth - 1)):
         return ParsedAnswer(text, region[1], region[0], text)
     return None
@@ -325,6 +331,9 @@ def _formula(text: str) -> Content:
         text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
     elif "°" in text and not text.endswith("°"):  # \frac{1170°}{19}
         text = re.sub(r"\s*°", "", text) + "°"
+    if counted := _COUNTED_IN_CHINESE.fullmatch(text):
+        number = read_number(counted[1])
+        return replace(number, unit=((counted[2], 1),)) if number else Words(text)
     formula = Formula(*split_unit(text))
     if prose := read_prose(formula.text):
         return read_number(text, description=True) or prose

@@ -23,6 +23,9 @@ _HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: no
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
 _LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
+_CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
+_TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
 _ARTICLE = re.compile(r"(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
@@ -45,6 +48,8 @@ def read_words(text: str) -> Words | None:
 
 def read_prose(text: str) -> Words | None:
     """A formula as words if it contains any that algebra would take for products of letters (``0 or 7``)."""
+    if _CHINESE.search(text) or _SEQUENCE.search(text):
+        return Words(_plain(text))
     for word in _LETTERS.findall(text):
         product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)
         prose = word.lower() in _LITTLE_WORDS or (len(word) > 3 and word[0] != "\\" and not product)
@@ -58,10 +63,7 @@ def same_words(
 ) -> Literal["the same words", "the same choice", "different words"]:
     """Whether two answers in words are equal. Lists of words may be in any order."""
     first, second = (_cased(words, ignore_case) for words in (one, other))
-    lists = [sorted(map(_spelled, _LIST.split(words.text))) for words in (first, second)]
-    if first.text == second.text or lists[0] == lists[1]:
-        return "the same words"
-    if ignore_articles and _without_articles(lists[0]) == _without_articles(lists[1]):
+    if first.text == second.text or _listed(first.text, ignore_articles) == _listed(second.text, ignore_articles):
         return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
@@ -70,8 +72,10 @@ def same_words(
     return "the same choice" if same else "different words"
 
 
-def _without_articles(words: list[str]) -> list[str]:
-    return sorted(_ARTICLE.sub("", word) for word in words)
+def _listed(text: str, without_articles: bool) -> list[str]:
+    """The words of a list, sorted if its order does not matter."""
+    words = [_spelled(_ARTICLE.sub("", word) if without_articles else word) for word in _LIST.split(text)]
+    return words if all(word.casefold() in _TRUTH_VALUES for word in words) else sorted(words)
 
 
 def _spelled(text: str) -> str:
