@@ -31,6 +31,7 @@ Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
+_AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
@@ -188,7 +189,11 @@ class Accuracy(Verifier):
     def _compare(self, by: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
         gold = by.answer
-        if isinstance(gold.content, Code | Date | JsonText):
+        if by.kind == "number" and self.kind is None and not by.spelling:
+            answer = parse(text)
+            if isinstance(gold.content, Number) and isinstance(answer.content, Number):
+                return compare(gold, answer, rules)
+        elif isinstance(gold.content, _AS_TEXT):
             return compare(gold, ParsedAnswer(text, Words(text)), rules)
         if by.unreadable or by.spelling:
             spelling = normal(text)

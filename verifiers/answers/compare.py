@@ -136,8 +136,9 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
-    if rules.notation == "flexible" and (elements := unpacked(gold, answer)):  # not inside of sets: {{5}} is not {5}
-        gold, answer = elements
+    are_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
+    if not are_numbers and rules.notation == "flexible" and (elements := unpacked(gold, answer)):
+        gold, answer = elements  # but not inside of sets: {{5}} is not {5}
     return _compare(gold, answer, rules)
 
 
