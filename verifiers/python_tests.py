@@ -32,16 +32,18 @@ class PythonTests(Verifier):
     within the answer tag if there is one; an answer tag without a fence is all program. A missing, empty or unclosed
     block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of standard input
     and output (compared line by line, ignoring white space at line ends and empty lines at the end), calls with the
-    value they return, or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox;
-    ``sandbox.launch`` lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if all
+    value they return, or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox.
+    The page on the sandbox lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if all
     of them did. Tests that cannot be read are ``bad_gold``, a sandbox that does not start is ``error``, both unscored.
 
-    A program cannot fake outputs, values of calls and values of ``assert f(x) == literal``: they are compared outside
-    of its process, which never receives the expected values. Other test code runs in the same process as the program.
-    There it is protected from exits, changed builtins, objects that equal everything and guessed reports, but not from
-    a program that overloads other operators (``<``, ``in``, ``-``), changes a module that the test uses, or searches
-    its own process for the test and the report. Where that matters, give tests in the other forms. In such test code a
-    builtin name (``sum``) means the builtin, unless it is the ``entry_point``.
+    A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
+    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and content
+    outside of its process, which never receives the expected values. All other test code (``<``, ``in``, ``isclose``,
+    a comparison with a computed value, any test with ``try``) runs in the program's own process and is no protection
+    against a program that is made to fool it: the program can read the test and change everything that the test uses.
+    Only accidents are prevented there: exits, changed builtins, objects of a class that equals everything. Where that
+    matters, give tests in the other forms. In test code a builtin name (``sum``) means the builtin, unless it is the
+    ``entry_point``.
 
     Source: open-r1's code reward and similar ones (the last fenced block, 5 s per test, all or a fraction). There:
     extra and missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count,
@@ -66,7 +68,7 @@ class PythonTests(Verifier):
     packages: bool = False
     """Whether programs may import installed packages (NumPy…) besides the standard library; starts slower."""
     isolation: Isolation = "auto"
-    """``bubblewrap``, ``process``, or ``auto``: the best one available that keeps programs from your files."""
+    """``bubblewrap``, or ``process``, which prevents less. ``auto`` is bubblewrap; where it does not start, unscored."""
     format: Format = field(default_factory=Format)
 
     cases: ClassVar[tuple[Case, ...]] = (

@@ -27,7 +27,7 @@ from grpo_env.verifiers.python_tests import PythonTests
 from grpo_env.verifiers.sandbox.launch import Run, RunResult, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
 from grpo_env.verifiers.sandbox.unit_tests import read_tests
-from grpo_env.verifiers.sandbox.values import from_json, to_json
+from grpo_env.verifiers.sandbox.values import digest, to_json
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "python_tests.jsonl").read_text().splitlines()]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")
@@ -242,7 +242,11 @@ HOSTILE = {
     "memory": ("x = bytearray(10**10)", "exit"),
     "growing memory": ("x = []\nwhile True: x.append(bytearray(10**6))", "exit"),
     "huge file": ("f = open('x', 'wb')\nwhile True: f.write(bytes(10**6))", "exit"),
-    "huge files": ("import itertools\nfor i in itertools.count():\n open(str(i), 'wb').write(bytes(10**7))", "files"),
+    "huge files": (
+        "import itertools, time\ntry:\n for i in itertools.count(): open(str(i), 'wb').write(bytes(10**7))\n"
+        "except OSError: time.sleep(99)",
+        "files",
+    ),
     "many files": ("import itertools\nfor i in itertools.count(): open(str(i), 'w').close()", "files"),
     "deep folders": ("import os\nwhile True: os.mkdir('a'); os.chdir('a')", "files"),
     "closed folders": ("import os\nos.mkdir('a'); os.mkdir('a/b'); os.mkdir('c', 0)", "exit"),
@@ -371,7 +375,11 @@ def test_without_bubblewrap(monkeypatch: pytest.MonkeyPatch, fresh: None) -> Non
     with pytest.raises(UsageError, match="bubblewrap is not installed"):
         PythonTests(isolation="bubblewrap")
     case = PythonTests.cases[0]
-    assert PythonTests()(Example("x", info=case.info), Completion(str(case.completion))).value == 1
+    score = PythonTests()(Example("x", info=case.info), Completion(str(case.completion)))
+    assert (score.value, score.status) == (None, "error")
+    assert "isolation: process" in score.explanation
+    score = PythonTests(isolation="process")(Example("x", info=case.info), Completion(str(case.completion)))
+    assert score.value == 1
 
 
 def test_a_sandbox_that_does_not_start_is_unscored(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
@@ -390,11 +398,14 @@ VALUES = st.recursive(
 
 
 @settings(deadline=None, max_examples=50)
-@given(VALUES)
-def test_values_survive_the_json_encoding(value: object) -> None:
-    decoded = from_json(json.loads(json.dumps(to_json(value))))
-    assert decoded == value
-    assert type(decoded) is type(value)
+@given(VALUES, VALUES)
+def test_hashes_are_the_same_for_equal_values_only(value: object, other: object) -> None:
+    def hashed(value: object) -> str:
+        return digest(json.loads(json.dumps(to_json(value))))
+
+    assert hashed(value) == hashed(value)
+    assert (hashed(value) == hashed(other)) == (value == other)
+    assert hashed([value]) != hashed((value,))
 
 
 def test_a_missing_column_is_a_problem_of_the_example() -> None:
@@ -405,7 +416,7 @@ def test_a_missing_column_is_a_problem_of_the_example() -> None:
 def test_expected_values_do_not_enter_the_sandbox() -> None:
     for data in (["assert f(1) == 987654321"], [{"call": "f", "args": [1], "output": 987654321}]):
         (test,) = read_tests(data)
-        assert test.expected == 987654321
+        assert test.values == (987654321,)
         assert "987654321" not in str(test.run)
 
 

@@ -35,13 +35,13 @@ main(sys.argv[2])
 """
 
 
-def command(mode: Mode, folder: str, packages: bool) -> list[str]:
-    """The command line of the supervisor, which may write below ``folder``."""
+def command(mode: Mode, folder: str, packages: bool, disk: int) -> list[str]:
+    """The command line of the supervisor, which may write below ``folder``, with bubblewrap at most ``disk`` bytes."""
     # Without packages: the interpreter below a virtual environment, which then need not be readable.
     interpreter = sys.executable if packages else os.path.realpath(sys.executable)
     flags = ["-B", "-P", "-s", *([] if packages else ["-S"])]
     supervisor = [interpreter, *flags, "-c", _START_UP, str(_HOME), folder]
-    return [*_bubblewrap(readable_paths(packages), folder), *supervisor] if mode == "bubblewrap" else supervisor
+    return [*_bubblewrap(readable_paths(packages), folder, disk), *supervisor] if mode == "bubblewrap" else supervisor
 
 
 def readable_paths(packages: bool) -> list[str]:
@@ -59,11 +59,11 @@ def environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **python, **threads, **libraries}
 
 
-def _bubblewrap(readable: list[str], folder: str) -> list[str]:
-    """The start of the command: namespaces of its own, and nothing writable but the folder."""
+def _bubblewrap(readable: list[str], folder: str, disk: int) -> list[str]:
+    """The start of the command: namespaces of its own, and nothing writable but the folder, a file system in memory."""
     bwrap = ["bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"]
     for path in readable:
         bwrap += ["--ro-bind", path, path]
     for device in _DEVICES:
         bwrap += ["--dev-bind-try", device, device]
-    return [*bwrap, "--bind", folder, folder, "--remount-ro", "/", "--chdir", "/", "--"]
+    return [*bwrap, "--size", str(disk), "--tmpfs", folder, "--remount-ro", "/", "--chdir", "/", "--"]

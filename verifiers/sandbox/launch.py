@@ -1,32 +1,13 @@
 """Runs untrusted Python programs, each in a process of its own, and reports how they ended.
 
 Every run is a fork of a fresh interpreter with an empty environment, an empty folder as working directory (removed
-afterwards) and none of the caller's memory or file descriptors. The limits are in ``limits``. What is prevented:
+afterwards) and none of the caller's memory or file descriptors. The limits are in ``limits``. The page on the sandbox
+says what is prevented and how that was tested.
 
-    ===================================  ==============  =======================  ===================
-    a program cannot                     bubblewrap      process, Linux           process, elsewhere
-    ===================================  ==============  =======================  ===================
-    take more time, memory or output     yes             yes                      yes; macOS: memory no
-    open a socket of any kind            yes             yes                      **no**
-    start or signal a process            yes             yes                      **no**
-    write outside its folder             yes             yes, with Landlock       **no**
-    read your files                      yes             yes, with Landlock       **no**
-    see your files' names, your pids     yes             **no**                   **no**
-    exceed 32 MiB, 1000 files            checked 20 times a second, in all modes
-    change file modes, owners            yes             yes                      **no**
-    outlive the call                     yes             yes                      unless it leaves its process group
-    ===================================  ==============  =======================  ===================
-
-*bubblewrap* (``bwrap``, a package of most distributions) uses namespaces: no network, no other process, and a file
-system with the interpreter and the system's libraries, read-only. *process* needs no privileges, no programs and no
-namespaces (which many containers forbid): rlimits, seccomp and Landlock, see ``confine``. Landlock came with Linux
-5.13; without it a program can read and change whatever the calling user can. *auto* takes bubblewrap where it works,
-else process where Landlock is available, else it refuses: then only ``process``, chosen by name, runs programs, and
-your files are not protected from them.
-
-Threads are allowed, subprocesses never are. Not covered in any mode: bugs of the kernel, the load of a busy loop up to
-its limit, and files below the interpreter's prefix, ``/usr`` and ``/lib``, which are readable. Run everything in a
-virtual machine if the model may be actively hostile.
+*bubblewrap* (``bwrap``, a package of most distributions) uses namespaces: no network, no other process, a file system
+with the interpreter and the system's libraries, read-only, and a small disk in memory for the program. *process* needs
+no privileges, no programs and no namespaces (which many containers forbid): rlimits, seccomp and Landlock, see
+``confine``. Both have the seccomp filter of ``syscalls``.
 """
 
 from __future__ import annotations
@@ -47,13 +28,10 @@ from typing import IO, Literal, NamedTuple
 
 from grpo_env.errors import RunError
 
-from .confine import has_landlock
 from .isolation import Mode, command, environment, readable_paths
-from .limits import START_TIMEOUT, Limits, exceeds_disk_limits
+from .limits import START_TIMEOUT, Limits, remove_tree
 
 Isolation = Literal["auto", "bubblewrap", "process"]
-
-_POLL = 0.05  # seconds between two looks at the files on disk
 
 
 class SandboxError(RunError):
@@ -65,8 +43,8 @@ class Run:
     """One run of the program.
 
     ``program`` runs it with ``input`` as standard input. ``value`` then runs ``before`` and reports the value of the
-    expression ``code``, in the JSON of ``values``. ``block`` then runs the statements ``code``, and reports ``passed``
-    if they finish.
+    expression ``code`` as that of place 0. ``block`` then runs the statements ``code``, which report values by
+    ``__record__(place, value)``. ``as_json`` says how values are compared, see ``values.digest``.
     """
 
     kind: Literal["program", "value", "block"]
@@ -74,6 +52,7 @@ class Run:
     before: str = ""
     code: str = ""
     entry_point: str | None = None
+    as_json: bool = False
 
 
 class RunResult(NamedTuple):
@@ -83,7 +62,8 @@ class RunResult(NamedTuple):
     code: int
     output: str
     error: str  # the end of standard error
-    report: str
+    passed: bool  # whether a block has finished
+    records: list[tuple[int, str, str]]  # the reported values: place, hash, start of the text; -1 if not plain
 
 
 def run(
@@ -97,24 +77,14 @@ def run(
 ) -> Generator[RunResult]:
     """Run ``setup`` and ``program`` once for each of ``runs``, each from a fresh state; yield the results in order.
 
-    There are fewer results than ``runs`` if the deadline passes or the files grow over the limits. Close the iterator
-    to stop early. Raises ``SandboxError`` if nothing can be run.
+    There are fewer results than ``runs`` if the deadline passes. Close the iterator to stop early. Raises
+    ``SandboxError`` if nothing can be run.
     """
-    mode = _best_mode(packages) if isolation == "auto" else isolation
+    mode: Mode = "bubblewrap" if isolation == "auto" else isolation
     if reason := unavailable(mode, packages):
-        raise SandboxError(reason)
+        advice = "; install it, or accept what isolation: process does not prevent" if isolation == "auto" else ""
+        raise SandboxError(reason + advice)
     return _run(program, runs, limits, setup, mode, packages)
-
-
-def _best_mode(packages: bool) -> Mode:
-    if unavailable("bubblewrap", packages) is None:
-        return "bubblewrap"
-    if has_landlock():
-        return "process"
-    raise SandboxError(
-        "neither bubblewrap nor Landlock is available to keep programs from your files; "
-        "install bubblewrap, or accept the risk with isolation: process"
-    )
 
 
 @lru_cache(maxsize=8)
@@ -142,6 +112,7 @@ def _run(
         "runs": [asdict(run) for run in runs],
         "limits": limits._asdict(),
         "readable": readable_paths(packages),
+        "own_disk": mode == "bubblewrap",
     }
     text = json.dumps(job).encode(errors="replace")
     try:
@@ -153,7 +124,9 @@ def _run(
             stdin.write(text)
             stdin.seek(0)
             process = subprocess.Popen(
-                command(mode, folder, packages),
+                command(
+                    mode, folder, packages, limits.disk + max(len(run.input.encode(errors="replace")) for run in runs)
+                ),
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -161,7 +134,7 @@ def _run(
                 start_new_session=True,
             )
             try:
-                yield from _results(process, limits, folder, errors)
+                yield from _results(process, limits, errors)
             finally:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -171,26 +144,25 @@ def _run(
     except OSError as error:
         raise SandboxError(f"the sandbox cannot be started: {error}") from error
     finally:
-        _remove(folder)
+        remove_tree(folder, f"{folder}-rest")
 
 
-def _results(process: subprocess.Popen[bytes], limits: Limits, folder: str, errors: IO[bytes]) -> Generator[RunResult]:
-    """What the supervisor reports, until it ends, the deadline passes or there are too many files."""
+def _results(process: subprocess.Popen[bytes], limits: Limits, errors: IO[bytes]) -> Generator[RunResult]:
+    """What the supervisor reports, until it ends or the deadline passes."""
     assert process.stdout is not None
     end = time.monotonic() + START_TIMEOUT
     started = False
-    rest = b""
+    rest = bytearray()
     while (left := end - time.monotonic()) > 0:
-        ready = select.select([process.stdout], [], [], min(left, _POLL))[0]
-        if exceeds_disk_limits(folder, limits):
-            yield RunResult("files", -signal.SIGKILL, "", "", "")
-            return
-        if not ready:
+        if not select.select([process.stdout], [], [], left)[0]:
             continue
         chunk = os.read(process.stdout.fileno(), 2**20)
         if not chunk:
             break
-        *lines, rest = (rest + chunk).split(b"\n")
+        rest += chunk
+        if b"\n" not in chunk:
+            continue
+        *lines, rest = rest.split(b"\n")
         for line in lines:
             if started:
                 yield RunResult(**json.loads(line))
@@ -201,22 +173,3 @@ def _results(process: subprocess.Popen[bytes], limits: Limits, folder: str, erro
         errors.seek(0)
         reason = errors.read(2000).decode(errors="replace").strip()
         raise SandboxError(reason.splitlines()[-1] if reason else f"no start within {START_TIMEOUT:g} s")
-
-
-def _remove(folder: str) -> None:
-    """Remove a folder, even one nested deeper than a path can be long: every folder in it is first moved to the top."""
-    folders, number = [folder], 0
-    with suppress(OSError):
-        top = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
-        while folders:
-            path = folders.pop()
-            for entry in list(os.scandir(path)):
-                if entry.is_dir(follow_symlinks=False):
-                    os.chmod(entry.path, 0o700)
-                    number += 1
-                    folders.append(os.path.join(top, str(number)))
-                    os.rename(entry.path, folders[-1])
-                else:
-                    os.unlink(entry.path)
-            os.rmdir(path)
-        os.rmdir(top)

@@ -1,7 +1,7 @@
 """What a program in the sandbox may use: time, memory, output, files; and how each limit is enforced.
 
-The system enforces the limits of one process (``set_rlimits``). The supervisor watches the time and the output of a
-run, and ``launch`` the deadline of the call and the files on disk.
+The system enforces the limits of one process (``set_rlimits``). The supervisor watches the time, output, threads and
+files of a run, and ``launch`` the deadline of the call.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ class Limits(NamedTuple):
     file_size: int = 16 * MIB
     """One file."""
     disk: int = 32 * MIB
-    """All files of the call together."""
+    """All files of a run together."""
     files: int = 1000
     """Number of files and folders."""
+    threads: int = 1000
+    """Threads that a run starts in all."""
     depth: int = 32
     """Folders within folders."""
 
@@ -49,6 +51,11 @@ def set_rlimits(seconds: float, memory: int, file_size: int) -> None:
     _set_rlimit(resource.RLIMIT_CORE, 0)
 
 
+def set_memory_limit(size: int) -> None:
+    """Limit the calling process's address space to ``size`` bytes for good."""
+    _set_rlimit(resource.RLIMIT_AS, size)
+
+
 def _set_rlimit(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     if hard != resource.RLIM_INFINITY:
@@ -60,7 +67,10 @@ def _set_rlimit(kind: int, value: int) -> None:
 
 
 def exceeds_disk_limits(folder: str, limits: Limits) -> bool:
-    """Whether the files below a folder are too many, too large together or nested too deeply."""
+    """Whether the files below a folder are too many, too large together or nested too deeply.
+
+    Does not see files that a program has removed but keeps open, see ``exceeds_own_disk``.
+    """
     size = files = 0
     folders = [(folder, 0)]
     while folders:
@@ -74,3 +84,28 @@ def exceeds_disk_limits(folder: str, limits: Limits) -> bool:
                 if size > limits.disk or files > limits.files or depth > limits.depth:
                     return True
     return False
+
+
+def exceeds_own_disk(folder: str, limits: Limits) -> bool:
+    """Whether the file system of ``folder``, which is a run's own, is full or has too many files; removed ones count."""
+    system = os.statvfs(folder)
+    return not system.f_bfree or system.f_files - system.f_ffree > limits.files
+
+
+def remove_tree(folder: str, top: str) -> None:
+    """Remove a folder, even one nested deeper than a path can be long: its folders are first moved below ``top``."""
+    folders, number = [folder], 0
+    with suppress(OSError):
+        os.mkdir(top, 0o700)
+        while folders:
+            path = folders.pop()
+            for entry in list(os.scandir(path)):
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700)
+                    number += 1
+                    folders.append(os.path.join(top, str(number)))
+                    os.rename(entry.path, folders[-1])
+                else:
+                    os.unlink(entry.path)
+            os.rmdir(path)
+        os.rmdir(top)

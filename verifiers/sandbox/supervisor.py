@@ -1,7 +1,8 @@
 """The process inside the sandbox: forks once for each run of a program, confines the fork, and reports how it ended.
 
 Started by ``launch`` with the job as JSON on standard input; writes ``{}`` and then one JSON line per run to standard
-output. The forks that run the program have neither, so they cannot forge the result of a run.
+output. The forks that run the program have neither, so they cannot forge the result of a run. What they report is read
+here and leaves as hashes: this process can be ended at any time, its caller's not.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ import sys
 import threading
 import time
 import types
+from _socket import SCM_RIGHTS, SOL_SOCKET, socketpair
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from .confine import confine, protect
-from .limits import STANDARD_ERROR, Limits
-from .values import NotPlainError, from_json, to_json
+from .confine import answer_clone, clone_listener, confine, protect
+from .equality import equality
+from .limits import STANDARD_ERROR, Limits, exceeds_disk_limits, exceeds_own_disk, remove_tree, set_memory_limit
+from .values import MAX_DIGITS, NotPlainError, digest, shown, to_json
 
 _CHUNK = 65536
 _POLL = 0.002
+_WATCH = 0.02  # seconds between two looks at the files of a run
+_READERS_MEMORY = 2**31  # bytes of address space of this process, which reads the reports
+_MAX_RECORDS = 10_000  # values that a run may report
+_SHOWN = 80  # characters of a reported value
 
 
 def main(folder: str) -> None:
@@ -39,6 +46,7 @@ def main(folder: str) -> None:
     # If the caller dies without ending this process, the system ends it.
     signal.setitimer(signal.ITIMER_REAL, limits.deadline + 5)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    set_memory_limit(max(_READERS_MEMORY, 2 * limits.memory))
     os.write(reply, b"{}\n")
     for number, run in enumerate(job["runs"]):
         seconds = min(limits.seconds, end - time.monotonic())
@@ -48,6 +56,7 @@ def main(folder: str) -> None:
         os.mkdir(run_folder)
         result = _supervise(job, run, run_folder, limits._replace(seconds=seconds))
         _write_all(reply, json.dumps(result).encode() + b"\n")
+        remove_tree(run_folder, f"{run_folder}-rest")
     os._exit(0)
 
 
@@ -55,15 +64,18 @@ def _supervise(job: dict[str, Any], run: dict[str, Any], folder: str, limits: Li
     """Run once in a fork and wait for its end: what it wrote and how it ended."""
     start = time.monotonic()
     pipes = [os.pipe() for _ in range(4)]  # standard output, standard error, the fork's report, its ticket
+    channel, childs_channel = socketpair()
     pid = os.fork()
     if pid == 0:
-        _child(job, run, folder, limits, pipes)
+        _child(job, run, folder, limits, pipes, childs_channel)
+    childs_channel.close()
     ticket = os.urandom(16).hex().encode()  # made after the fork, so that the program's memory does not contain it
     os.write(pipes[3][1], ticket)
     for end in (*(pipe[1] for pipe in pipes), pipes[3][0]):
         os.close(end)
-    texts = {pipe[0]: bytearray() for pipe in pipes[:3]}
-    ended = _collect(texts, pipes[1][0], start + limits.seconds, limits.output)
+    exceeds = exceeds_own_disk if job["own_disk"] else exceeds_disk_limits
+    watch = _Watch([pipe[0] for pipe in pipes[:3]], channel, limits, lambda: exceeds(folder, limits))
+    ended = watch.wait(start + limits.seconds)
     status = None
     while ended == "exit" and status is None:
         done, wait_status = os.waitpid(pid, os.WNOHANG)
@@ -76,40 +88,119 @@ def _supervise(job: dict[str, Any], run: dict[str, Any], folder: str, limits: Li
     if status is None:
         os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
-    for end in texts:
-        os.close(end)
+    watch.close()
     code = os.waitstatus_to_exitcode(status)
     if ended == "exit" and -code == signal.SIGXCPU:
         ended = "timeout"
-    output, error, report = (bytes(text).decode(errors="replace") for text in texts.values())
-    if run["kind"] == "block":
-        report = "passed" if report.encode() == ticket else ""
-    return {"ended": ended, "code": code, "output": output, "error": error, "report": report}
+    output, error, report = map(bytes, watch.texts)
+    *lines, last = report.split(b"\n", _MAX_RECORDS)
+    return {
+        "ended": ended,
+        "code": code,
+        "output": output.decode(errors="replace"),
+        "error": error.decode(errors="replace"),
+        "passed": last == ticket,
+        "records": [_record(line, run["as_json"]) for line in lines],
+    }
 
 
-def _collect(texts: dict[int, bytearray], errors: int, end: float, most: int) -> str:
-    """Read all pipes until the other side closes them: ``exit``; or ``timeout``, or ``output`` for too much of it."""
-    still_open = set(texts)
-    while still_open:
-        left = end - time.monotonic()
-        ready = select.select(list(still_open), [], [], max(left, 0))[0]
-        if not ready or left <= 0:
-            return "timeout"
-        for pipe in ready:
-            chunk = os.read(pipe, _CHUNK)
-            texts[pipe] += chunk
-            if not chunk:
-                still_open.discard(pipe)
-            elif pipe == errors:
-                del texts[pipe][:-STANDARD_ERROR]
-            elif len(texts[pipe]) > most:
-                del texts[pipe][:]
-                return "output"
-    return "exit"
+def _record(line: bytes, as_json: bool) -> tuple[int, str, str]:
+    """A value that a run reported: the number of its place in the test, its hash, and its start."""
+    try:
+        place, value = json.loads(line, parse_int=_integer)
+        return int(place), digest(value, as_json), shown(value, _SHOWN)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return -1, "", ""
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError("too many digits")
+    return int(text)
+
+
+class _Watch:
+    """Reads what a run writes, counts its threads and watches its files."""
+
+    def __init__(self, sources: list[int], channel: Any, limits: Limits, exceeds: Callable[[], bool]) -> None:
+        self.texts = [bytearray() for _ in sources]
+        self._sources = dict(zip(sources, self.texts, strict=True))
+        self._errors = sources[1]
+        self._channel = channel
+        self._listener: int | None = None
+        self._limits = limits
+        self._threads = 0
+        self._exceeds = exceeds
+        self._poll = select.poll()
+        for source in (*sources, channel.fileno()):
+            self._poll.register(source, select.POLLIN)
+        self._open = set(sources)
+
+    def wait(self, end: float) -> str:
+        """Until the run has closed all it can write to: ``exit``; or ``timeout``, ``output`` or ``files``."""
+        next_look = time.monotonic() + _WATCH
+        while self._open:
+            now = time.monotonic()
+            if now >= end:
+                return "timeout"
+            if now >= next_look:
+                if self._exceeds():
+                    return "files"
+                next_look = time.monotonic() + _WATCH
+            for source, event in self._poll.poll(1000 * max(0.0, min(end, next_look) - now)):
+                if source in self._open:
+                    if self._read(source):
+                        return "output"
+                elif source == self._listener:
+                    self._answer(event)
+                else:
+                    self._listen()
+        return "files" if self._exceeds() else "exit"
+
+    def close(self) -> None:
+        for source in (*self._sources, *([] if self._listener is None else [self._listener])):
+            os.close(source)
+        self._channel.close()
+
+    def _read(self, source: int) -> bool:
+        """Read a part; whether it is too much."""
+        chunk = os.read(source, _CHUNK)
+        text = self._sources[source]
+        text += chunk
+        if not chunk:
+            self._open.discard(source)
+            self._poll.unregister(source)
+        elif source == self._errors:
+            del text[:-STANDARD_ERROR]
+        elif len(text) > self._limits.output:
+            del text[:]
+            return True
+        return False
+
+    def _listen(self) -> None:
+        """Receive the listener that the fork made."""
+        self._poll.unregister(self._channel.fileno())
+        with suppress(OSError):
+            for _, _, data in self._channel.recvmsg(1, 64)[1]:
+                self._listener = int.from_bytes(data[:4], sys.byteorder)
+                self._poll.register(self._listener, select.POLLIN)
+
+    def _answer(self, event: int) -> None:
+        assert self._listener is not None
+        if not event & select.POLLIN:  # the run has ended
+            self._poll.unregister(self._listener)
+            return
+        self._threads += 1
+        answer_clone(self._listener, self._threads <= self._limits.threads)
 
 
 def _child(
-    job: dict[str, Any], run: dict[str, Any], folder: str, limits: Limits, pipes: list[tuple[int, int]]
+    job: dict[str, Any],
+    run: dict[str, Any],
+    folder: str,
+    limits: Limits,
+    pipes: list[tuple[int, int]],
+    channel: Any,
 ) -> NoReturn:
     """In the fork: become the program. What it raises ends the interpreter as usual."""
     os.chdir(folder)
@@ -122,6 +213,10 @@ def _child(
         os.dup2(source, target)
     # Random descriptors, so that a program has to search for them before it can forge a report.
     report, ticket = (base + os.urandom(1)[0] % 15 for base in (32, 47))
+    listener = clone_listener()
+    threads = listener is not None
+    if listener is not None:
+        channel.sendmsg([b"."], [(SOL_SOCKET, SCM_RIGHTS, listener.to_bytes(4, sys.byteorder))])
     os.dup2(pipes[2][1], report)
     os.dup2(pipes[3][0], ticket)
     first = 3
@@ -129,7 +224,7 @@ def _child(
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, 256)
-    confine(folder, job["readable"], limits.seconds, limits.memory, limits.file_size)
+    confine(folder, job["readable"], limits.seconds, limits.memory, limits.file_size, threads=threads)
     texts = (job["setup"], job["program"])
     if run["kind"] == "program":
         _program(texts)
@@ -163,14 +258,9 @@ def _load(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _value(texts: tuple[str, ...], run: dict[str, Any], report: int) -> NoReturn:
     """Report the value of an expression, after the program and the test's own statements."""
-    leave = os._exit
+    leave, record = os._exit, _recorder(report)
     names = _load("solution", (*texts, run["before"]))
-    value = eval(compile(run["code"], "<test>", "eval"), names)
-    try:
-        text = json.dumps(to_json(value))
-    except NotPlainError as error:
-        raise TypeError(f"the result contains {error}") from None
-    _write_all(report, text.encode(errors="replace"))
+    record(0, eval(compile(run["code"], "<test>", "eval"), names))
     leave(0)
 
 
@@ -182,36 +272,32 @@ def _block(texts: tuple[str, ...], run: dict[str, Any], report: int, ticket: int
     """
     pristine = dict(vars(builtins))
     read, write, leave, make, execute = os.read, os.write, os._exit, compile, exec
-    same = _equality()
+    for module in ("collections", "datetime", "decimal", "fractions"):  # before the program can replace them
+        if module in run["code"]:
+            __import__(module)
+    helpers = {"__same__": equality(), "__record__": _recorder(report)}
     names = dict(_load("solution", texts))
     for name in pristine:
         if name != run["entry_point"]:
             names.pop(name, None)
-    names |= {"__builtins__": pristine, "__name__": "solution", "__same__": same}
+    names |= {"__builtins__": pristine, "__name__": "solution", **helpers}
     execute(make(run["code"], "<test>", "exec", dont_inherit=True), names)
     write(report, read(ticket, 100))
     leave(0)
 
 
-def _equality() -> Callable[[object, object], Any]:
-    """The ``==`` of test code: next to a builtin value, the ``__eq__`` of the program's classes is not called."""
-    plain = {int, float, complex, str, bytes, bool, list, tuple, dict, set, frozenset, type(None)}
-    modules, encode, decode, not_plain = sys.modules, to_json, from_json, NotPlainError
+def _recorder(report: int) -> Callable[[int, object], None]:
+    """What reports the value at a place of the test, to be compared outside of the sandbox."""
+    encode, write, dumps, not_plain = to_json, _write_all, json.dumps, NotPlainError
 
-    def foreign(kind: type) -> bool:
-        home = modules.get(kind.__module__)
-        return kind.__module__ == "solution" or getattr(home, kind.__qualname__, None) is not kind
+    def record(place: int, value: object) -> None:
+        try:
+            text = dumps([place, encode(value)])
+        except not_plain as error:
+            raise TypeError(f"the result contains {error}") from None
+        write(report, text.encode(errors="replace") + b"\n")
 
-    def same(one: object, other: object) -> Any:
-        if type(one) in plain or type(other) in plain:
-            try:
-                return decode(encode(one)) == decode(encode(other))
-            except not_plain as error:
-                if foreign(type(error.value)):
-                    return False
-        return one == other
-
-    return same
+    return record
 
 
 def _read_all(source: int) -> bytes:

@@ -14,24 +14,37 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from .launch import Run, RunResult
-from .values import from_json
+from .literals import literal
+from .values import digest, to_json
 
 _SHOWN = 80  # characters of a value or a test in an explanation
-_CONTAINERS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list, "dict": dict}
+_EQUALITIES = (
+    "assertEqual",
+    "assertEquals",
+    "assertListEqual",
+    "assertDictEqual",
+    "assertTupleEqual",
+    "assertSetEqual",
+)
 
 
 @dataclass(frozen=True)
 class UnitTest:
-    """One test: a run of the program, and what to compare its result with. ``text`` names it in explanations."""
+    """One test: a run of the program, and what to compare its result with. ``text`` names it in explanations.
+
+    ``output`` is the standard output. ``values`` are those that the run reports, by place; a run has to report those of
+    ``required``, and may have no occasion to report the others.
+    """
 
     run: Run
-    compare: Literal["lines", "value", "json", "end"] = "end"
-    expected: Any = None
+    output: str | None = None
+    values: tuple[Any, ...] = ()
+    required: frozenset[int] = frozenset()
     text: str = ""
 
     def failure(self, result: RunResult, seconds: float) -> str | None:
@@ -42,22 +55,33 @@ class UnitTest:
             return "too much output" if result.ended == "output" else "too many or too large files"
         if result.code < 0:
             return f"killed by signal {-result.code}"
+        if self.output is not None and result.code == 0:
+            return None if _same_lines(result.output, self.output) else _mismatch(self.output, _repr(result.output))
+        if failure := self._wrong_value(result):
+            return failure
         if result.code > 0:
             lines = result.error.strip().splitlines()
             return _short(lines[-1] if lines else f"exit code {result.code}", 2 * _SHOWN)
-        if self.compare == "end":
-            return None if result.report == "passed" else "the program ended before the test"
-        if self.compare == "lines":
-            return None if _lines(result.output) == _lines(self.expected) else self._mismatch(result.output)
-        try:
-            value = from_json(json.loads(result.report))
-            value = _as_json(value) if self.compare == "json" else value
-            return None if bool(value == self.expected) else self._mismatch(value)
-        except (ValueError, TypeError, RecursionError):
-            return "the program ended before the test" if not result.report else "the result is not a plain value"
+        finished = result.passed or self.run.kind == "value"
+        missing = self.required - {place for place, _, _ in result.records}
+        return None if finished and not missing else "the program ended before the test"
 
-    def _mismatch(self, got: object) -> str:
-        return f"expected {_short(repr(self.expected))}, got {_short(repr(got))}"
+    def _wrong_value(self, result: RunResult) -> str | None:
+        hashes = [digest(to_json(value), self.run.as_json) for value in self.values]
+        for place, hashed, text in result.records:
+            if not 0 <= place < len(hashes):
+                return "the result is not a plain value"
+            if hashed != hashes[place]:
+                return _mismatch(self.values[place], text)
+        return None
+
+
+def _mismatch(expected: object, got: str) -> str:
+    return f"expected {_short(_repr(expected))}, got {_short(got)}"
+
+
+def _repr(value: object) -> str:
+    return repr(value[: 2 * _SHOWN] if isinstance(value, str) else value)
 
 
 def read_tests(data: Any, entry_point: str | None = None) -> tuple[UnitTest, ...]:
@@ -114,11 +138,12 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
         call = f"{name}({', '.join(values)})"
         # LeetCode's solutions are methods of a class Solution.
         code = f"({name} if {name!r} in globals() else getattr(Solution(), {name!r}))({', '.join(values)})"
-        return UnitTest(Run("value", code=code), "json", _as_json(expected), call)
+        _check_json(expected)
+        return UnitTest(Run("value", code=code, as_json=True), None, (expected,), frozenset({0}), call)
     text = item.get("input", "")
     if not isinstance(text, str) or not isinstance(expected, str):
         raise ValueError("input and output must be strings")
-    return UnitTest(Run("program", input=text), "lines", expected)
+    return UnitTest(Run("program", input=text), expected)
 
 
 def _one_from_code(text: Any, entry_point: str | None) -> list[UnitTest]:
@@ -131,7 +156,7 @@ def _one_from_code(text: Any, entry_point: str | None) -> list[UnitTest]:
 
 def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
     before: list[ast.stmt] = []
-    calls: list[str] = []
+    calls: list[tuple[str, str]] = []  # with the name of the function or method
     rest = False  # whether statements that test something follow the last assert
     has_assert = False
     for node in _parse(text):
@@ -142,17 +167,17 @@ def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
         before.append(node)
         rest = rest or _tests_something(node)
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not node.args.args:
-            calls.append(f"{node.name}()")
+            calls.append((f"{node.name}()", node.name))
         elif isinstance(node, ast.ClassDef) and node.bases:
             names = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
-            calls += [f"{node.name}({name!r}).debug()" for name in names if name.startswith("test")]
+            calls += [(f"{node.name}({name!r}).debug()", name) for name in names if name.startswith("test")]
         elif isinstance(node, ast.FunctionDef) and node.name == "check" and entry_point and not rest:
-            calls.append(f"check({entry_point})")
+            calls.append((f"check({entry_point})", "check"))
     if rest:
-        calls = [call for call in calls if not call.startswith("check(")]
+        calls = [call for call in calls if call[1] != "check"]
         yield _block(before, entry_point)
-    for call in calls:
-        yield replace(_block([*before, *_parse(call)], entry_point), text=call)
+    for call, name in calls:
+        yield replace(_block([*before, *_parse(call)], entry_point, name), text=call)
     if not (has_assert or rest or calls):
         raise ValueError("the code has no assert and calls no test")
 
@@ -170,36 +195,104 @@ def _tests_something(node: ast.stmt) -> bool:
 
 def _from_assert(before: list[ast.stmt], node: ast.Assert, entry_point: str | None) -> UnitTest:
     """``assert a == literal`` is compared outside the sandbox, out of the program's reach; other asserts run inside."""
-    test = node.test
+    if pair := _literal_comparison(node.test, before):
+        expression, expected = pair
+        run = Run("value", before=_unparse(before), code=ast.unparse(expression))
+        return UnitTest(run, None, (expected,), frozenset({0}), ast.unparse(expression))
+    return replace(_block([*before, node], entry_point), text=ast.unparse(node.test))
+
+
+def _literal_comparison(test: ast.expr, context: Iterable[ast.stmt]) -> tuple[ast.expr, Any] | None:
+    """The expression and the value of ``expression == literal``."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        for expression, literal in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
-            try:
-                expected = _literal(literal)
-            except ValueError:
-                continue
-            run = Run("value", before=_unparse(before), code=ast.unparse(expression))
-            return UnitTest(run, "value", expected, ast.unparse(expression))
-    return replace(_block([*before, node], entry_point), text=ast.unparse(test))
+        return _with_literal(test.left, test.comparators[0], context)
+    return None
 
 
-def _literal(node: ast.expr) -> Any:
-    """The value of a literal, or of ``set((1, 2))`` and the like. Raises ``ValueError``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONTAINERS:
-        if node.keywords or len(node.args) > 1:
-            raise ValueError("not a literal")
+def _with_literal(left: ast.expr, right: ast.expr, context: Iterable[ast.stmt]) -> tuple[ast.expr, Any] | None:
+    for expression, other in ((left, right), (right, left)):
         try:
-            return _CONTAINERS[node.func.id](*map(_literal, node.args))
-        except TypeError:
-            raise ValueError("not a literal") from None
-    try:
-        return ast.literal_eval(node)
-    except (TypeError, RecursionError, MemoryError):
-        raise ValueError("not a literal") from None
+            value = literal(other, context)
+            digest(to_json(value))
+        except (ValueError, TypeError, RecursionError):
+            continue
+        return expression, value
+    return None
 
 
-def _block(nodes: list[ast.stmt], entry_point: str | None) -> UnitTest:
-    tree = _Equality().visit(ast.parse(_unparse(nodes)))
-    return UnitTest(Run("block", code=_unparse(tree.body), entry_point=entry_point))
+def _block(nodes: list[ast.stmt], entry_point: str | None, called: str = "") -> UnitTest:
+    """Statements that run beside the program. ``called`` is the function among them, or method, that the last calls."""
+    tree = ast.parse(_unparse(nodes))
+    reports = _Reports(tree, called)
+    reports.replace(tree.body, certain=True)
+    tree = _Equality().visit(tree)
+    run = Run("block", code=_unparse(tree.body), entry_point=entry_point)
+    return UnitTest(run, None, tuple(reports.values), frozenset(reports.required))
+
+
+class _Reports:
+    """Replaces comparisons with literals by reports of the compared value, which are then compared outside.
+
+    The program then never receives the literals. ``required`` are the places that every run which finishes reports. Not
+    in tests that catch exceptions, whose way may depend on a comparison.
+    """
+
+    def __init__(self, tree: ast.Module, called: str) -> None:
+        self.values: list[Any] = []
+        self.required: set[int] = set()
+        self._tree = tree
+        self._called = called
+        self._catches = any(
+            isinstance(node, ast.Try | ast.TryStar) or (isinstance(node, ast.Name) and "AssertionError" in node.id)
+            for node in ast.walk(tree)
+        )
+
+    def replace(self, body: list[ast.stmt], certain: bool) -> None:
+        """``certain`` is whether each statement of the body runs, if the test finishes."""
+        if self._catches:
+            return
+        for index, node in enumerate(body):
+            if pair := self._compared(node):
+                body[index] = self._report(*pair, certain)
+            elif isinstance(node, ast.FunctionDef):
+                self.replace(node.body, node.name == self._called and not _may_leave(node))
+            elif isinstance(node, ast.ClassDef):
+                self.replace(node.body, certain=False)
+            elif isinstance(node, ast.If | ast.For | ast.While):
+                self.replace(node.body, certain=False)
+                self.replace(node.orelse, certain=False)
+            elif isinstance(node, ast.With):
+                self.replace(node.body, certain=False)
+
+    def _compared(self, node: ast.stmt) -> tuple[ast.expr, Any] | None:
+        if isinstance(node, ast.Assert):
+            return _literal_comparison(node.test, self._tree.body)
+        if call := _equality_call(node):
+            return _with_literal(call.args[0], call.args[1], self._tree.body)
+        return None
+
+    def _report(self, expression: ast.expr, value: Any, certain: bool) -> ast.stmt:
+        place = len(self.values)
+        self.values.append(value)
+        if certain:
+            self.required.add(place)
+        name = ast.Name("__record__", ast.Load())
+        return ast.Expr(ast.Call(name, [ast.Constant(place), expression], []))
+
+
+def _equality_call(node: ast.AST) -> ast.Call | None:
+    """``self.assertEqual(a, b)`` and its relatives."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        if call.func.value.id == "self" and call.func.attr in _EQUALITIES and len(call.args) >= 2 and not starred:
+            return call
+    return None
+
+
+def _may_leave(function: ast.FunctionDef) -> bool:
+    """Whether a function may end before its last statement."""
+    return any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) for node in ast.walk(function))
 
 
 class _Equality(ast.NodeTransformer):
@@ -209,8 +302,20 @@ class _Equality(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
             return node
-        same = ast.Call(ast.Name("__same__", ast.Load()), [node.left, node.comparators[0]], [])
+        same = _same(node.left, node.comparators[0])
         return same if isinstance(node.ops[0], ast.Eq) else ast.UnaryOp(ast.Not(), same)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        self.generic_visit(node)
+        if call := _equality_call(node):
+            check = ast.Attribute(ast.Name("self", ast.Load()), "assertTrue", ast.Load())
+            message = [*call.args[2:3], *(keyword.value for keyword in call.keywords if keyword.arg == "msg")]
+            return ast.Expr(ast.Call(check, [_same(*call.args[:2]), *message], []))
+        return node
+
+
+def _same(left: ast.expr, right: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name("__same__", ast.Load()), [left, right], [])
 
 
 def _parse(text: str) -> list[ast.stmt]:
@@ -224,17 +329,19 @@ def _unparse(nodes: list[ast.stmt]) -> str:
     return "\n".join(map(ast.unparse, map(ast.fix_missing_locations, nodes)))
 
 
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().split("\n")]
+def _same_lines(text: str, expected: str) -> bool:
+    text, expected = text.rstrip(), expected.rstrip()
+    if text.count("\n") != expected.count("\n"):
+        return False
+    pairs = zip(text.split("\n"), expected.split("\n"), strict=True)
+    return all(line.rstrip() == other.rstrip() for line, other in pairs)
 
 
-def _as_json(value: Any) -> Any:
-    """A value as it would come back from JSON: tuples are lists, keys are strings."""
-    if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else json.dumps(key): _as_json(item) for key, item in value.items()}
-    return value
+def _check_json(value: Any) -> None:
+    try:
+        digest(to_json(value), as_json=True)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"the output cannot be compared: {error}") from None
 
 
 def _short(text: str, most: int = _SHOWN) -> str:

@@ -1,21 +1,31 @@
-"""Plain Python values, carried as JSON out of a process that is not trusted.
+"""Plain Python values, carried as JSON out of a process that is not trusted, and compared there by type and content.
 
-Plain are None, bool, int, float, complex, str, bytes, list, tuple, dict, set and frozenset, instances of classes that
-a program derived from them, and numbers of other classes that are exactly equal to an int or a float. Methods that a
-program overrode in its class (``__eq__`` that is always true) are not called.
+Plain are None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict and its views, set, frozenset,
+deque, Decimal, Fraction, and the types of ``datetime``; instances of classes derived from these; and numbers of other
+classes that are exactly equal to an int or a float. Methods that a program overrode in its class (``__eq__`` that is
+always true) are not called, and nothing of the program's is hashed.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
+
+MAX_DIGITS = 4300  # of an integer, as in CPython's own limit
+_MAX_EXPONENT = 5000  # of a Decimal that is compared with other numbers
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.items()))
+_LONG = 200  # characters of a token; longer ones are hashed
 
 
 class NotPlainError(TypeError):
-    """The value is or contains an object of another class. ``value`` is that object."""
+    """The value is or contains an object of another class."""
 
     def __init__(self, value: object) -> None:
         super().__init__(f"a value of type {type(value).__name__}")
-        self.value = value
 
 
 def to_json(value: Any) -> Any:
@@ -39,15 +49,70 @@ def to_json(value: Any) -> Any:
         return {"set": [to_json(item) for item in set.__iter__(value)]}
     if frozenset in kinds:
         return {"set": [to_json(item) for item in frozenset.__iter__(value)]}
+    return _less_common(value, kinds)
+
+
+def _less_common(value: Any, kinds: tuple[type, ...]) -> Any:
     if bytes in kinds:
         return {"bytes": bytes.hex(value)}
+    if bytearray in kinds:
+        return {"bytes": bytearray.hex(value)}
     if complex in kinds:
         return {"complex": [complex.real.__get__(value), complex.imag.__get__(value)]}
+    if type(value) in _VIEWS:
+        return {"set": [to_json(item) for item in value]}
+    for module, name, encode in _LIBRARY:
+        # Looked up, since importing all of them takes longer than most programs.
+        kind = getattr(sys.modules.get(module), name, None)
+        if isinstance(kind, type) and kind in kinds:
+            return encode(kind, value)
     return _number(value)
 
 
+def _decimal(kind: Any, value: Any) -> Any:
+    sign, digits, exponent = kind.as_tuple(value)
+    return {"decimal": [sign, "".join(map(str, digits)), exponent]}
+
+
+def _fraction(kind: Any, value: Any) -> Any:
+    return {"fraction": [int.__add__(part, 0) for part in (value._numerator, value._denominator)]}
+
+
+def _deque(kind: Any, value: Any) -> Any:
+    return {"deque": [to_json(item) for item in kind.__iter__(value)]}
+
+
+def _timedelta(kind: Any, value: Any) -> Any:
+    return {"timedelta": [kind.days.__get__(value), kind.seconds.__get__(value), kind.microseconds.__get__(value)]}
+
+
+def _datetime(kind: Any, value: Any) -> Any:
+    """As text; times with an offset as in UTC, where equal ones are the same."""
+    offset = kind.utcoffset(value)
+    if offset is None:
+        return {kind.__name__: kind.isoformat(value)}
+    if kind.__name__ == "time":
+        raise NotPlainError(value)
+    return {"datetime": kind.isoformat(kind.__sub__(kind.replace(value, tzinfo=None), offset)) + "Z"}
+
+
+def _date(kind: Any, value: Any) -> Any:
+    return {"date": kind.isoformat(value)}
+
+
+_LIBRARY: tuple[tuple[str, str, Any], ...] = (
+    ("collections", "deque", _deque),
+    ("decimal", "Decimal", _decimal),
+    ("fractions", "Fraction", _fraction),
+    ("datetime", "datetime", _datetime),  # before date, from which it is derived
+    ("datetime", "date", _date),
+    ("datetime", "time", _datetime),
+    ("datetime", "timedelta", _timedelta),
+)
+
+
 def _number(value: Any) -> Any:
-    """An int of NumPy, a Fraction, a Decimal…: the int or float that it equals."""
+    """An int or a float of NumPy, SymPy…: the int or float that it equals."""
     try:
         if hasattr(value, "__index__"):
             return int(value.__index__())
@@ -61,23 +126,156 @@ def _number(value: Any) -> Any:
     raise NotPlainError(value)
 
 
-def from_json(data: Any) -> Any:
-    """The inverse of ``to_json``; sets come back frozen. Raises ``ValueError`` or ``TypeError`` for anything else."""
+def digest(data: Any, as_json: bool = False) -> str:
+    """A hash of ``to_json``'s output that is the same for equal values: 1, 1.0 and True; a set in any order.
+
+    ``as_json`` also makes tuples equal to lists, and keys equal to their text. NaN equals nothing. Raises
+    ``ValueError`` or ``TypeError`` for anything else, ``RecursionError`` for deep nesting.
+    """
+    return _hash(_token(data, as_json))
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _token(data: Any, as_json: bool) -> str:
+    if data is None:
+        return "-"
+    if isinstance(data, int):
+        return f"n{int(data):x}/1"
+    if isinstance(data, float):
+        return _float_token(data)
+    if isinstance(data, str):
+        return f"s{data}" if len(data) < _LONG else f"S{_hash(data)}"
     if isinstance(data, list):
-        return [from_json(item) for item in data]
-    if not isinstance(data, dict):
-        return data
-    if len(data) != 1:
+        return _container("l", (_token(item, as_json) for item in data))
+    if not isinstance(data, dict) or len(data) != 1:
         raise ValueError("not a plain value")
     ((kind, content),) = data.items()
     if kind == "tuple":
-        return tuple(from_json(item) for item in content)
+        return _container("l" if as_json else "t", [_token(item, as_json) for item in content])
     if kind == "dict":
-        return {from_json(key): from_json(item) for key, item in content}
+        pairs = [(_token(_json_key(key) if as_json else key, as_json), _token(item, as_json)) for key, item in content]
+        pairs.sort()
+        if any(pair[0] == other[0] for pair, other in pairwise(pairs)):
+            raise ValueError("a dict with two equal keys")
+        return _container("d", (token for pair in pairs for token in pair))
     if kind == "set":
-        return frozenset(from_json(item) for item in content)
-    if kind == "bytes":
-        return bytes.fromhex(content)
+        tokens = sorted(_token(item, as_json) for item in content)
+        if any(token == other for token, other in pairwise(tokens)):
+            raise ValueError("a set with two equal elements")
+        return _container("e", tokens)
+    return _scalar_token(kind, content, as_json)
+
+
+def _scalar_token(kind: str, content: Any, as_json: bool) -> str:
+    if kind == "deque":
+        return _container("q", [_token(item, as_json) for item in content])
     if kind == "complex":
-        return complex(*content)
+        real, imaginary = map(_float_token, map(float, content))
+        return real if imaginary == "n0/1" else f"c{real},{imaginary}"
+    if kind == "fraction":
+        numerator, denominator = map(int, content)
+        return f"n{numerator:x}/{denominator:x}"
+    if kind == "decimal":
+        return _decimal_token(*content)
+    if kind == "timedelta":
+        return f"w{tuple(map(int, content))}"
+    if kind in ("bytes", "date", "datetime", "time") and isinstance(content, str):
+        return _container(kind[:5], [content])
     raise ValueError("not a plain value")
+
+
+def _float_token(value: float) -> str:
+    if value != value:
+        return f"nan{os.urandom(16).hex()}"
+    if value in (float("inf"), float("-inf")):
+        return f"n{value}"
+    numerator, denominator = value.as_integer_ratio()
+    return f"n{numerator:x}/{denominator:x}"
+
+
+def _decimal_token(sign: int, text: str, exponent: int | str) -> str:
+    if isinstance(exponent, str):
+        return _float_token(float("nan") if exponent in "nN" else float("-inf" if sign else "inf"))
+    text = text.lstrip("0")
+    exponent += len(text) - len(text := text.rstrip("0"))
+    if not text:
+        return "n0/1"
+    if abs(exponent) > _MAX_EXPONENT or len(text) > MAX_DIGITS:  # no int or float is equal to it
+        return f"D{int(sign)},{text},{exponent}"
+    value = -int(text) if sign else int(text)
+    if exponent >= 0:
+        return f"n{value * 10**exponent:x}/1"
+    numerator, denominator = value, 10**-exponent
+    while denominator % 2 == 0 and numerator % 2 == 0:
+        numerator, denominator = numerator // 2, denominator // 2
+    while denominator % 5 == 0 and numerator % 5 == 0:
+        numerator, denominator = numerator // 5, denominator // 5
+    return f"n{numerator:x}/{denominator:x}"
+
+
+def _container(kind: str, tokens: Iterable[str]) -> str:
+    text = "".join(f"{len(token)}:{token}" for token in tokens)
+    return f"{kind}({text})" if len(text) < _LONG else f"{kind}#{_hash(text)}"
+
+
+def _json_key(key: Any) -> Any:
+    """A key of a dict as it would come back from JSON, where all of them are strings."""
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    if isinstance(key, int | float):
+        return repr(key)
+    if isinstance(key, dict) and list(key) == ["tuple"]:
+        texts = [f'"{item}"' if isinstance(item, str) else _json_key(item) for item in key["tuple"]]
+        return f"[{', '.join(texts)}]"
+    raise ValueError("a key that JSON has no text for")
+
+
+def shown(data: Any, most: int) -> str:
+    """The start of what Python would print for ``to_json``'s output."""
+    text = ""
+    for piece in _pieces(data, most):
+        text += piece
+        if len(text) > most:
+            return f"{text[: most - 1]}…"
+    return text
+
+
+def _pieces(data: Any, most: int) -> Iterator[str]:
+    if isinstance(data, str):
+        yield repr(data[: most + 1])
+    elif isinstance(data, list):
+        yield from _between("[", "]", data, most)
+    elif not isinstance(data, dict):
+        yield repr(data)
+    else:
+        ((kind, content),) = data.items()
+        if kind == "tuple":
+            yield from _between("(", ",)" if len(content) == 1 else ")", content, most)
+        elif kind == "set":
+            yield from _between("{", "}", content, most)
+        elif kind == "dict":
+            yield "{"
+            for index, (key, item) in enumerate(content):
+                yield ", " * (index > 0)
+                yield from _pieces(key, most)
+                yield ": "
+                yield from _pieces(item, most)
+            yield "}"
+        elif kind == "bytes":
+            yield repr(bytes.fromhex(content[: 2 * most]))
+        else:
+            yield kind
+            yield from _between("(", ")", content if isinstance(content, list) else [content], most)
+
+
+def _between(start: str, end: str, items: list[Any], most: int) -> Iterator[str]:
+    yield start
+    for index, item in enumerate(items):
+        yield ", " * (index > 0)
+        yield from _pieces(item, most)
+    yield end
