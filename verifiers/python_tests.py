@@ -33,14 +33,15 @@ class PythonTests(Verifier):
     block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of standard input
     and output (compared line by line, ignoring white space at line ends and empty lines at the end), calls with the
     value they return, or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox.
-    The page on the sandbox lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if all
-    of them did. Tests that cannot be read are ``bad_gold``, a sandbox that does not start is ``error``, both unscored.
+    The page on the sandbox lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if
+    all of them did. Tests that cannot be read are ``bad_gold``, a sandbox that does not start is ``error``, both
+    unscored.
 
     A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
-    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and content
-    outside of its process, which never receives the expected values. All other test code (``<``, ``in``, ``isclose``,
-    a comparison with a computed value, any test with ``try``) runs in the program's own process and is no protection
-    against a program that is made to fool it: the program can read the test and change everything that the test uses.
+    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and
+    content outside of its process, which never receives the expected values. All other test code (``<``, ``in``,
+    ``isclose``, a comparison with a computed value, any test with ``try``) runs in the program's own process and is no
+    protection against a program made to fool it: the program can read the test and change everything that it uses.
     Only accidents are prevented there: exits, changed builtins, objects of a class that equals everything. Where that
     matters, give tests in the other forms. In test code a builtin name (``sum``) means the builtin, unless it is the
     ``entry_point``.
@@ -68,7 +69,7 @@ class PythonTests(Verifier):
     packages: bool = False
     """Whether programs may import installed packages (NumPy…) besides the standard library; starts slower."""
     isolation: Isolation = "auto"
-    """``bubblewrap``, or ``process``, which prevents less. ``auto`` is bubblewrap; where it does not start, unscored."""
+    """``bubblewrap``, or ``process``, which prevents less. ``auto``: bubblewrap; unscored where it does not start."""
     format: Format = field(default_factory=Format)
 
     cases: ClassVar[tuple[Case, ...]] = (

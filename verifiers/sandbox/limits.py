@@ -87,7 +87,7 @@ def exceeds_disk_limits(folder: str, limits: Limits) -> bool:
 
 
 def exceeds_own_disk(folder: str, limits: Limits) -> bool:
-    """Whether the file system of ``folder``, which is a run's own, is full or has too many files; removed ones count."""
+    """Whether the file system of ``folder``, a run's own, is full or has too many files; removed ones count."""
     system = os.statvfs(folder)
     return not system.f_bfree or system.f_files - system.f_ffree > limits.files
 
