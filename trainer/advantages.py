@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from grpo_env.equality import TOLERANCE
+from grpo_env.errors import RunError
 
-from .config import Scale, Std, StepCredit, TrainConfig
+from .config import ErrorCorrection, Scale, Std, StepCredit, TrainConfig
 from .step_tokens import completion_ends, step_token
 
 if TYPE_CHECKING:
@@ -40,6 +41,19 @@ def token_advantages(policy: Policy, rollouts: Sequence[ScoredRollout], config: 
         if settings.normalize == "parts":
             values, weights = _part_values(rollouts)
             outcome = decoupled_advantages(values * factors[:, None], weights, scored, size, **options)
+        elif settings.error_correction is not None:
+            verdicts, weights, rest = _verdicts(rollouts)
+            outcome = corrected_advantages(
+                verdicts,
+                weights * factors,
+                rest * factors,
+                scored,
+                size,
+                settings.error_correction,
+                settings.false_positive_rate,
+                settings.false_negative_rate,
+                leave_one_out=settings.leave_one_out,
+            )
         else:
             rewards = torch.tensor([row.score.value or 0.0 for row in rollouts], dtype=torch.float64)
             outcome = outcome_advantages(rewards * factors, scored, size, **options)
@@ -63,6 +77,23 @@ def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor]:
         for column, part in enumerate(row_parts, start=starts[row.task]):
             values[index, column], weights[index, column] = part.value or 0.0, part.weight
     return values, weights
+
+
+def _verdicts(rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
+    """(B,) values of the metric, its weights, and the rewards without it. Raises ``RunError`` for a graded value."""
+    verdicts, weights, rest = (torch.zeros(len(rollouts), dtype=torch.float64) for _ in range(3))
+    for index, row in enumerate(rollouts):
+        if row.score.value is None:
+            continue
+        part = row.score.part(row.metric)
+        if part.value not in (0.0, 1.0):
+            raise RunError(
+                f"advantage.error_correction needs a metric of 0 or 1; {row.metric} is {part.value} for a completion "
+                f"of example {row.example.id}"
+            )
+        verdicts[index], weights[index] = part.value, part.weight
+        rest[index] = row.score.value - part.weight * part.value
+    return verdicts, weights, rest
 
 
 def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
@@ -136,6 +167,59 @@ def decoupled_advantages(
     for rewards, weight in zip(part_rewards.T, weights.T, strict=True):
         total += weight * outcome_advantages(rewards, scored, group_size, **options)  # type: ignore[arg-type]
     return _normalize(total[:, None], scored[:, None], len(total), "group", std, False, 0.0)[:, 0]
+
+
+def unbiased_verdict(verdicts: Tensor, false_positive: float, false_negative: float) -> Tensor:
+    """Backward correction (Cai et al. 2025, arXiv:2510.00915v4, equation 3): (r - rho0) / (1 - rho0 - rho1).
+
+    Its mean over the errors is 1 for correct and 0 for wrong completions, if a verdict errs with probability rho0
+    (``false_positive``) on wrong and rho1 (``false_negative``) on correct ones, whatever else is in them.
+    """
+    return (verdicts - false_positive) / (1 - false_positive - false_negative)
+
+
+def forward_weight(verdicts: Tensor, false_positive: float, false_negative: float) -> Tensor:
+    """Forward correction (Cai et al. 2025, proposition 3.4 and appendix B.3): w / s, not centered in its group.
+
+    w = rho1 - 1 for a verdict of 0 and rho1 for 1. The scale s = 1 - rho0 - rho1 makes its mean over the errors 0 for
+    correct and -1 for wrong completions.
+    """
+    return (verdicts - (1 - false_negative)) / (1 - false_positive - false_negative)
+
+
+def corrected_advantages(
+    verdicts: Tensor,
+    weights: Tensor,
+    rest: Tensor,
+    scored: Tensor,
+    group_size: int,
+    correction: ErrorCorrection,
+    false_positive: float,
+    false_negative: float,
+    *,
+    leave_one_out: bool = False,
+) -> Tensor:
+    """Advantages without division by a deviation, for a metric with known error rates (Cai et al. 2025, algorithm 4).
+
+    Args:
+        verdicts: (B,) observed values of the metric, 0 or 1.
+        weights: (B,) its weights in the rewards.
+        rest: (B,) the rewards without it, which are not corrected.
+        scored: (B,) as in ``outcome_advantages``, and so is ``leave_one_out``.
+        correction: ``backward`` corrects the rewards before the baseline is subtracted; ``forward`` adds ``weights``
+            times ``forward_weight`` to the advantages of ``rest``.
+        false_positive: rho0, the probability of 1 for a wrong completion.
+        false_negative: rho1, the probability of 0 for a correct one.
+
+    Returns:
+        (B,) advantages, float64.
+    """
+    if correction == "backward":
+        rest = rest + weights * unbiased_verdict(verdicts, false_positive, false_negative)
+    advantages = outcome_advantages(rest, scored, group_size, scale="none", leave_one_out=leave_one_out)
+    if correction == "forward":
+        advantages = advantages + weights * forward_weight(verdicts, false_positive, false_negative)
+    return advantages.where(scored, 0.0)
 
 
 def process_advantages(

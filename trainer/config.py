@@ -26,6 +26,7 @@ from .presets import PRESETS
 Scale = Literal["group", "batch", "none"]
 Std = Literal["sample", "population"]
 StepCredit = Literal["sum", "mean", "min"]
+ErrorCorrection = Literal["backward", "forward"]
 Aggregation = Literal["token", "sequence", "constant"]
 Surrogate = Literal["ppo", "cispo", "reinforce"]
 ImportanceLevel = Literal["token", "sequence"]
@@ -86,6 +87,37 @@ class AdvantageConfig(_Settings):
     """Weight of the process advantages under ``supervision: both``."""
     truncated: Literal["keep", "zero", "mask"] = "keep"
     """Truncated completions: learn from them, set their rewards to 0, or mask them in the loss only."""
+    error_correction: ErrorCorrection | None = None
+    """Correct the advantages for a metric that is wrong at the two rates below (Cai et al. 2025); null: off."""
+    false_positive_rate: float = Field(default=0.0, ge=0, le=0.999999)
+    """Fraction of wrong completions that the metric accepts, as ``grpo_env calibrate`` measures it."""
+    false_negative_rate: float = Field(default=0.0, ge=0, le=0.999999)
+    """Fraction of correct completions that the metric rejects."""
+
+    @model_validator(mode="after")
+    def _correctable(self) -> Self:
+        rates = self.false_positive_rate, self.false_negative_rate
+        if self.error_correction is None:
+            if any(rates):
+                raise ValueError("the rates of verifier errors have no effect without advantage.error_correction")
+            return self
+        if not any(rates):
+            raise ValueError("advantage.error_correction needs a false_positive_rate or false_negative_rate above 0")
+        if sum(rates) >= 1:
+            raise ValueError(
+                "advantage.error_correction: the two rates add up to 1 or more, so the metric says nothing"
+            )
+        if self.scale != "none" or self.normalize != "total":
+            raise ValueError(
+                "advantage.error_correction needs advantage.scale=none and advantage.normalize=total, because dividing "
+                "by a standard deviation undoes the correction"
+            )
+        if self.error_correction == "forward" and self.truncated != "keep":
+            raise ValueError(
+                "advantage.error_correction=forward needs advantage.truncated=keep: its advantages are negative on "
+                "average, so that masked completions would seem better than others"
+            )
+        return self
 
 
 class LossConfig(_Settings):
@@ -264,6 +296,17 @@ class TrainConfig(_Settings):
     def _parts_need_outcome(self) -> Self:
         if self.advantage.normalize == "parts" and self.supervision == "process":
             raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
+
+    @model_validator(mode="after")
+    def _correction_needs_outcome(self) -> Self:
+        if self.advantage.error_correction and self.supervision != "outcome":
+            raise ValueError(f"advantage.error_correction needs supervision=outcome, not {self.supervision}")
+        if self.advantage.error_correction == "forward" and self.dynamic_sampling.part:
+            raise ValueError(
+                "advantage.error_correction=forward needs all groups, also those of equal rewards; leave out "
+                "dynamic_sampling.part"
+            )
         return self
 
     @classmethod

@@ -6,11 +6,11 @@ import math
 import random
 from bisect import bisect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain, cycle, islice
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grpo_env.core import Example, Verifier
 from grpo_env.errors import UsageError, nearest
@@ -80,7 +80,7 @@ class PromptSampler:
 
 
 def check_task(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward lacks a part or the step scores that the config needs."""
+    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
     if part is not None and part not in parts:
@@ -92,6 +92,24 @@ def check_task(task: Task, config: TrainConfig) -> None:
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
             "'process' weight; use supervision=outcome"
         )
+    if config.advantage.error_correction:
+        _check_correctable(task, parts)
+
+
+def _check_correctable(task: Task, parts: Mapping[str, Any]) -> None:
+    """Raises ``UsageError`` unless the verdict of the metric enters the reward in one place, as its weight times it."""
+    part = parts.get(task.metric)
+    if part is None:
+        problem = "is not a part of the reward by itself, but inside of another part"
+    elif not part.weight:
+        problem = "has weight 0"
+    elif part.clip is not None or part.statuses or part.when is not None:
+        problem = "has clip, statuses or when, so that its value is not only its verdict"
+    elif gated := [other.name for other in parts.values() if other.when == task.metric]:
+        problem = f"is the gate (when) of {', '.join(gated)}, which would stay uncorrected"
+    else:
+        return
+    raise UsageError(f"advantage.error_correction: the metric {task.metric!r} of the task {task.name} {problem}")
 
 
 def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:

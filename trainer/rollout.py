@@ -18,13 +18,17 @@ from .prompts import Prompt
 
 
 class ScoredRollout(NamedTuple):
-    """A completion of an example with its score. ``correct`` is the value of the task's metric; ``None``: unscored."""
+    """A completion of an example with its score.
+
+    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored.
+    """
 
     example: Example
     rollout: Rollout
     score: Score
     correct: float | None = None
     task: str = ""
+    metric: str = ""
 
 
 class BackgroundScorer:
@@ -96,7 +100,7 @@ def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout
         sampled.scorer.close()
     rollouts = iter(sampled.rollouts)
     scored = [
-        ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name)
+        ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name, task.metric)
         for number, (task, _, example) in enumerate(sampled.prompts)
         for score in scores[number]
     ]

@@ -14,6 +14,8 @@ from grpo_env.trainer.aliases import ALIASES
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
 from grpo_env.trainer.presets import PRESETS
 
+CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale": "none"}
+
 
 @pytest.mark.parametrize(
     ("settings", "message"),
@@ -61,6 +63,15 @@ from grpo_env.trainer.presets import PRESETS
         ({"loss": {"surrogate": "reinforce", "importance_level": "sequence"}}, "loss.surrogate=reinforce has no ratio"),
         ({"advantage.normalize": "parts", "supervision": "process"}, "use supervision=outcome or both"),
         ({"curriculum.difficulty": "level"}, "curriculum.difficulty requires curriculum.mode=schedule"),
+        ({"advantage.false_negative_rate": 0.1}, "have no effect without advantage.error_correction"),
+        ({"advantage": {"error_correction": "backward"}}, "needs a false_positive_rate or false_negative_rate above 0"),
+        ({"advantage": {**CORRECTION, "false_positive_rate": 0.8}}, "add up to 1 or more"),
+        ({"advantage": {**CORRECTION, "scale": "group"}}, "needs advantage.scale=none"),
+        ({"advantage": {**CORRECTION, "scale": "batch"}}, "needs advantage.scale=none"),
+        ({"advantage": {**CORRECTION, "normalize": "parts"}}, "advantage.normalize=total"),
+        ({"advantage": {**CORRECTION, "truncated": "mask"}}, "needs advantage.truncated=keep"),
+        ({"advantage": CORRECTION, "supervision": "both"}, "needs supervision=outcome, not both"),
+        ({"advantage": CORRECTION, "dynamic_sampling.part": "accuracy"}, "leave out dynamic_sampling.part"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
 )

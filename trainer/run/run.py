@@ -12,6 +12,7 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from grpo_env.core import Example
+from grpo_env.errors import UsageError
 from grpo_env.taskfile.mixture import Mixture
 
 from ..batch import Batch
@@ -61,6 +62,8 @@ class Run:
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
         """Load everything and write nothing. Raises ``UsageError``."""
         check_tracker(config.tracker)
+        if config.advantage.error_correction and len(mixture.tasks) > 1:
+            raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
         policy, optimizer = load_policy_and_optimizer(config)
         for task in mixture.tasks:
             check_task(task, config)
