@@ -25,6 +25,7 @@ _SYMBOLS = {
     "≈": r"\approx ", "∓": r"\mp ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "⟨": r"\langle ", "⟩": r"\rangle ",
     "ℝ": r"\mathbb{R}", "∖": r"\setminus ", "∣": r"\mid ", "¬": r"\lnot ", "∨": r"\lor ", "∧": r"\land ",
     "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
+    **dict.fromkeys("\u212b\u00c5", r"\AA "),
     "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "′": "'", "″": "''", "µ": r"\mu ",
     **dict.fromkeys("\u2126\u03a9", r"\Omega "),
     "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
@@ -57,7 +58,7 @@ _NEW_NAMES = {
 }  # fmt: skip
 _UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
-_TEXT = re.compile(r"(?P<before>(?:[\d})\]]|\\pi)[ ~]?|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>[^{}]*)\}")
+_TEXT = re.compile(r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>[^{}]*)\}")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
@@ -115,7 +116,7 @@ def normal(text: str) -> str:
 
 def _plain_text(match: re.Match[str]) -> str:
     r"""The words of ``\text{…}``. One letter after a number stays text, to tell the unit m from a variable."""
-    words = match["text"].strip()
+    words = match["text"].strip(" ~")
     if match["before"] and words in LETTERS:
         return rf"{match['before']}\text{{{words}}}"
     return f"{match['before'] or ''} {match['text']} "

@@ -54,6 +54,7 @@ _MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
 _SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
+_IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
 # Words before a number that change nothing.
 _LEAD = re.compile(
     r"(?:(?:AD|CE) (?=\d+$)|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
@@ -126,7 +127,7 @@ def read_number(text: str, description: bool = False) -> Number | None:
     unit = read_unit(text, at, description)
     if unit is None:
         return _in_two_units(sign, value, currency, text, at)
-    bare = ("BC", 1) not in unit and not may_be_variable(text, at, value.denominator == 1)
+    bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, value.denominator == 1)
     unit = joined(currency, unit)
     return Number(sign * value, unit, None if numeral is None else sign * numeral, _dozens(sign * value, unit), bare)
 

@@ -7,6 +7,7 @@ import re
 # One unit a line: the name that is used for it, then other spellings in lower case.
 _MEASURES = """
 rad radian radians
+angstrom angstroms ångström
 m meter meters metre metres
 dm decimeter decimeters decimetre decimetres
 cm cms centimeter centimeters centimetre centimetres
@@ -149,7 +150,7 @@ SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
     for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "bps", "K", "ohm")
-) | {"um", "ug", "uL", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "rpm"}
+) | {"um", "ug", "uL", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "mph": {"mi": 1, "h": -1},
@@ -160,6 +161,10 @@ COMPOUNDS = {
     "psi": {"lb": 1, "in": -2},
     "mpg": {"mi": 1, "gal": -1},
     "cc": {"cm": 3},
+    "Nm": {"N": 1, "m": 1},
+    "Js": {"J": 1, "s": 1},
+    "Ns": {"N": 1, "s": 1},
+    "JK": {"J": 1, "K": 1},
 }
 AMBIGUOUS = {"pound": ("lb", "£"), "¥": ("yen", "yuan")}
 """Words and signs of several units, which the other answer may decide."""

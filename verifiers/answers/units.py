@@ -33,7 +33,7 @@ MAX_DESCRIPTION = 20  # words
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
-    r"(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\mu ?[A-Za-z]+"
+    r"(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\AA|\\mu ?[A-Za-z]+"
     rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
 )
@@ -43,9 +43,11 @@ _TAIL = re.compile(
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
 )
 # A letter after a number, and its exponent: a unit, or a variable.
-_LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*).*)?")
+_LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = re.compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
+_LETTERS = {r"\mu": "u", r"\Omega": "ohm", r"\AA": "angstrom"}
+_COMMANDS = re.compile(r"\\(?:mu|Omega|AA)")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 # cm2, and s-1 after another unit
 _INLINE_POWER = re.compile(
@@ -183,7 +185,9 @@ def _unit_words(text: str, most: int) -> list[_Word] | None:
         match = _UNIT.match(text, at)
         if match is None or len(words) == most:
             return None
-        word = match[2] or match[1].replace(" ", "").replace("\\mu", "u").replace("\\Omega", "ohm")
+        word = match[2] or match[1].replace(" ", "").replace("\\mu", "u").replace("\\Omega", "ohm").replace(
+            "\\AA", "angstrom"
+        )
         spaced = match[2] is not None or text[at] == " "
         power = match[3] or match[4]
         words.append(_Word(word, word.strip(".").lower(), int(power) if power else None, spaced))
@@ -257,7 +261,9 @@ def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit
         return word.plain in ORDINALS and following is not None
     if len(word.plain) == 1 and word.plain.isalpha():
         return word.text in LETTERS
-    if word.text in SYMBOLS or word.plain in _UNITS or word.plain in NAMES or word.plain in COMPOUNDS:
+    if word.text in SYMBOLS or word.text in COMPOUNDS or word.plain in COMPOUNDS:
+        return True
+    if word.plain in _UNITS or word.plain in NAMES:
         return True
     if word.power is not None:  # 3 abc^2
         return word.plain[0] == "°"
@@ -273,8 +279,8 @@ def _is_glued_word(word: _Word) -> bool:
 
 def _factors(word: _Word) -> dict[str, int]:
     """The unit that a word is: for most only its name, for speeds and degrees several with exponents."""
-    if word.plain in COMPOUNDS:
-        return COMPOUNDS[word.plain]
+    if word.text in COMPOUNDS or word.plain in COMPOUNDS:
+        return COMPOUNDS.get(word.text) or COMPOUNDS[word.plain]
     if word.plain in DIRECTIONS:
         axis, direction = DIRECTIONS[word.plain]
         return {axis: direction}

@@ -68,7 +68,7 @@ def same_words(
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
     else:
-        same = first.choice == second.text or second.choice == first.text
+        same = any(a.choice and b.text in (a.choice, a.rest) for a, b in ((first, second), (second, first)))
     return "the same choice" if same else "different words"
 
 
