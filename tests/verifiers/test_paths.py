@@ -34,7 +34,7 @@ def table_pairs() -> list[tuple[str, str, dict[str, Any]]]:
     """Gold and answer of every row of the tables that has one of each, and the row's options about comparing."""
     rows = [
         json.loads(line)
-        for name in ("accuracy", "notation", "fuzz_findings")
+        for name in ("accuracy", "notation", "quantities", "fuzz_findings")
         for line in (CASES / f"{name}.jsonl").read_text().splitlines()
     ]
     pairs = {}

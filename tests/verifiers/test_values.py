@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import gcd
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example
@@ -83,6 +83,70 @@ def test_decimals_round_both_sides(first: Decimal, second: Decimal, difference: 
 def test_rel_tol_is_a_fraction_of_the_larger_number(first: int, second: int, rel_tol: float) -> None:
     tolerance = Fraction(str(rel_tol)) * max(abs(first), abs(second))
     assert equal(str(first), str(second), rel_tol=rel_tol) == (abs(first - second) <= tolerance)
+
+
+@given(top=st.integers(-99, 99), bottom=st.integers(-99, 99).filter(bool), other=st.integers(-99, 99))
+def test_signs_and_brackets_of_a_fraction(top: int, bottom: int, other: int) -> None:
+    spellings = [f"({top})/({bottom})", f"{top}/{bottom}", f"({top})/{bottom}", rf"\frac{{({top})}}{{{bottom}}}"]
+    for spelling in spellings:
+        assert read_number(spelling).value == Fraction(top, bottom), spelling  # type: ignore[union-attr]
+        assert equal(spelling, rf"\frac{{{other}}}{{{bottom}}}") == (top == other)
+
+
+@given(value=st.decimals(-500, 500, places=3), other=st.decimals(-500, 500, places=3))
+def test_a_percentage_equals_its_value(value: Decimal, other: Decimal) -> None:
+    hundredth = value / 100
+    assert equal(f"{value:f}%", f"{hundredth:f}")
+    assert equal(f"{value:f}%", f"{hundredth:f}", percent="strict") == (value == 0)
+    assert equal(f"{value:f}%", f"{other:f}%") == (value == other)
+    sign_left_out = value == other and abs(value) >= 1
+    assert equal(f"{value:f}%", f"{other:f}") == (sign_left_out or other == hundredth)
+
+
+@given(value=st.integers(0, 999), letter=st.sampled_from("abcdfgkmnpqstxyzABDLNVW"), power=st.integers(1, 4))
+def test_letters_mean_the_same_spaced_or_tight(value: int, letter: str, power: int) -> None:
+    assume(value > 1)
+    exponent = "" if power == 1 else f"^{power}"
+    tight, spaced = f"{value}{letter}{exponent}", f"{value} {letter}{exponent}"
+    assert equal(tight, spaced)
+    assert not equal(spaced, f"{value} {letter}^{power + 1}")
+    assert not equal(spaced, f"{value + 1}{letter}{exponent}")
+    if power > 1:
+        assert not equal(spaced, str(value))
+        assert not equal(tight, str(value))
+
+
+BELOW_20 = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+
+
+def in_words(value: int) -> str:
+    ones = BELOW_20.split()
+    if value < 20:
+        return ones[value]
+    if value < 100:
+        tens = TENS.split()[value // 10 - 2]
+        return tens + (f"-{ones[value % 10]}" if value % 10 else "")
+    for size, name in ((10**9, "billion"), (10**6, "million"), (10**3, "thousand"), (100, "hundred")):
+        if value >= size:
+            rest = value % size
+            return f"{in_words(value // size)} {name}" + (f" {in_words(rest)}" if rest else "")
+    raise AssertionError
+
+
+@given(value=st.integers(0, 10**12 - 1), other=st.integers(0, 10**12 - 1))
+def test_numbers_in_words(value: int, other: int) -> None:
+    assert read_number(in_words(value)) == read_number(str(value))
+    assert equal(in_words(value), f"{value} eggs")
+    assert equal(f"minus {in_words(value)}", f"-{value}")
+    assert equal(in_words(value), in_words(other)) == (value == other)
+
+
+@given(feet=st.integers(0, 99), inches=st.integers(0, 11), other=st.integers(0, 1300))
+def test_a_quantity_in_two_units(feet: int, inches: int, other: int) -> None:
+    assert equal(f"{feet} ft {inches} in", f"{feet}'{inches}\"")
+    assert equal(f"{feet} feet and {inches} inches", f"{other} in") == (12 * feet + inches == other)
 
 
 ENDS = st.integers(-4, 4)

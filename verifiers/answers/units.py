@@ -33,7 +33,8 @@ MAX_DESCRIPTION = 20  # words
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
-    r"(%|per\s+cent\b|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\AA|\\mu ?[A-Za-z]+"
+    r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
+    r"|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\AA|\\mu ?[A-Za-z]+"
     rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
 )
@@ -265,8 +266,10 @@ def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit
         return True
     if word.plain in _UNITS or word.plain in NAMES:
         return True
+    if word.plain[0] in "°'\"":
+        return True
     if word.power is not None:  # 3 abc^2
-        return word.plain[0] == "°"
+        return False
     if (description and spaced and word.plain.isalpha()) or _ACRONYM.fullmatch(word.text):
         return True
     return may_be_unit(word.text, word.plain, spaced or _is_glued_word(word))
@@ -284,6 +287,8 @@ def _factors(word: _Word) -> dict[str, int]:
     if word.plain in DIRECTIONS:
         axis, direction = DIRECTIONS[word.plain]
         return {axis: direction}
+    if word.text[0] in "'\"":
+        return {"'" if word.text == "'" else '"': 1}
     if word.text[0] == "°":
         return {"°": 1} | ({word.text[-1].upper(): 1} if word.text[-1] in "CFcf" else {})
     if word.plain in _UNITS:
