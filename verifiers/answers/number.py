@@ -149,6 +149,8 @@ def _dozens(value: Fraction, unit: Unit) -> tuple[Number, ...]:
 def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:
     """A quantity in several units, each a part of the one before: ``30° 15'``, ``5 ft 6 in``, ``2 h and 30 min``."""
     first = None if currency else _FIRST_UNIT.match(text, at)
+    if not (currency or first):
+        return None
     units, values = [currency or (_unit_name(first[1]) if first else "")], [value]
     at = first.end() if first else at
     while match := _PART.match(text, at):

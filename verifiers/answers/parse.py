@@ -103,7 +103,7 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
         return equation
     if _RELATION.search(text) and (relation := _relation(text, depth)):
         return relation
-    return ParsedAnswer(text, _content(text, depth))
+    return ParsedAnswer(text, _other_content(text, depth))
 
 
 # Equations and relations
@@ -227,10 +227,14 @@ def _relation(text: str, depth: int) -> ParsedAnswer | None:
 
 
 def _content(text: str, depth: int) -> Content:
-    """What a text stands for: the first of these that it can be."""
+    """What a text stands for."""
+    return read_number(text) or _other_content(text, depth)
+
+
+def _other_content(text: str, depth: int) -> Content:
+    """What a text that is no number stands for: the first of these that it can be."""
     return (
-        read_number(text)
-        or _negated_number(text)
+        _negated_number(text)
         or read_clock(text, lambda part: _parse(part, depth - 1))
         or _matrix(text, depth)
         or _named_set(text)
