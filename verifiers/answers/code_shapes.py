@@ -16,6 +16,7 @@ _NUMBER = r"\$?\d+(?:,\d{3})*(?:\.\d+)?%?"
 _STREET = (
     r"(?:St|Street|Ave|Avenue|Rd|Road|Ln|Lane|Dr|Drive|Blvd|Boulevard|Way|Court|Ct|Place|Pl|Terrace|Highway|Parkway)"
 )
+_TIME = r"\d{1,2}(?::\d\d)? ?(?:[ap]\.?m\.?)?"
 _SHAPES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -26,6 +27,8 @@ _SHAPES = tuple(
         rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
         r"\d+(?:\.\d+)? to \d+(?:\.\d+)?",  # 10 to 12
         r"1/2\s?-\s?1/2",  # a draw
+        r"0\d/\d{1,2}|\d{1,2}/0\d",  # 04/05
+        rf"(?=.*[:m]){_TIME} ?- ?{_TIME}",  # 9am-5pm
         r"\+\d{10,15}|\+\d{1,3}(?:[ ().-]{1,2}\d{2,5}){2,5}|\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
         r"\d+(?:-\d+){2,}-?[Xx]",  # 0-8044-2957-X
         r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+",  # 020 7946 0958, 4 8 15, 7 1 -1
@@ -40,7 +43,11 @@ _SHAPES = tuple(
         r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin
         r"(?!sin |cos |tan |log |ln )[a-z]{2,}(?: [\w./-]+){0,9} --?[a-z][\w-]*(?: .*)?",  # ls -l
         r"[A-Za-z_]\w* ?[-+*/:]= ?.*|[^\\=]+==[^\\=]+",  # i += 1
-        r"[\[({] ?['\"].*['\"] ?[\])}]",  # ['a', 'b']
+        r"[\[({](?:[^\\]*[:,])? ?['\"][^\\]*['\"][^\\]*[\])}]",  # ['a', 'b'], {1: 'a'}
+        r"[35]'[ -]?[ACGTUN][ACGTUN -]*[35]'",  # 5'-ATG-3'
+        r"\d+(?:,\d+)*-[a-z]*(?:meth|eth|prop|but|pent|hex|hept|oct|chloro|bromo|fluoro|nitro)[a-z0-9,-]*",  # 2-butanol
+        r"[A-Z][a-z]-\d{1,3}",  # He-4
+        r"(?:pp?|no|vol|ch|sec|fig|eq)\. ?\d[\d.-]*",  # p. 42
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
         r"[nN]/[aA]",
@@ -53,6 +60,7 @@ _NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, *_SHAPES)
 _JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
 _WORD = re.compile(r"\b[A-Za-z]?[a-z]{2,}\b")
+_NAME = re.compile(r"[A-Z][A-Za-z]{0,2} ?\d+")
 _LETTER_THEN_DIGIT = re.compile(r"([A-Za-z]+)\d")
 _COUNT = re.compile(r"[A-Za-z)](?![a-z])(?:_?(\d+))?")
 
@@ -62,6 +70,11 @@ def is_code(text: str) -> bool:
     if len(text) > MAX_LENGTH or "\\" in text:
         return False
     return any(shape.fullmatch(text) for shape in _NAMED) or _is_formula_of_chemistry(text) or _is_identifier(text)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a capital letter or more followed by digits: ``A1``, ``Mg2``."""
+    return _NAME.fullmatch(text) is not None
 
 
 def _is_formula_of_chemistry(text: str) -> bool:

@@ -91,6 +91,7 @@ _TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
 _LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
 _NUMBERS = re.compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
+_WORD = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]?[a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
 _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
     "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th",
@@ -135,7 +136,8 @@ def _unwrapped(text: str) -> str:
         for opening, closing in _PAIRS:
             inner = text[len(opening) : -len(closing)]
             wrapped = text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing)
-            if wrapped and opening not in inner and closing not in inner and not inner.endswith("\\"):
+            is_data = opening == "{" and ("'" in inner or '"' in inner)
+            if wrapped and opening not in inner and closing not in inner and not inner.endswith("\\") and not is_data:
                 text = inner.strip()
         if shorter := text.rstrip(".,;:。 "):
             text = shorter
@@ -184,8 +186,7 @@ def _differ_in_free_case(one: str, other: str) -> bool:
 
 
 def _has_words(text: str) -> bool:
-    is_phrase = re.search(r"[A-Za-z]{3}.* |[ #].*[A-Za-z]{3}", text) is not None
-    return is_phrase or (re.fullmatch(r"[A-Za-z'-]{3,}", text) is not None and not is_chemical(text))
+    return _WORD.search(text) is not None and not is_chemical(text)
 
 
 def is_chemical(text: str) -> bool:
@@ -255,6 +256,11 @@ def _numbers_in_a_row(text: str) -> str | None:
     return re.sub(r"\s*,\s*|\s+", " ", text) if _NUMBERS.fullmatch(text) else None
 
 
+def _without_zeros(text: str) -> str | None:
+    """``04/05`` and ``4/5``."""
+    return re.sub(r"\b0(?=\d)", "", text) if re.fullmatch(r"\d\d?/\d\d?", text) else None
+
+
 def _without_hyphen(text: str) -> str | None:
     """``LH-404``, ``LH 404`` and ``LH404``."""
     return _HYPHEN.sub("", text)
@@ -283,6 +289,7 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _size,
     _letters,
     _numbers_in_a_row,
+    _without_zeros,
     _without_hyphen,
     _ordinal,
     _unit,

@@ -16,7 +16,7 @@ from typing import Literal
 
 from .brackets import items
 from .clock import read_time
-from .code_shapes import FUNCTIONS, is_code
+from .code_shapes import FUNCTIONS, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
 from .codes import plain
 from .dates import Date, read_date
@@ -39,6 +39,7 @@ _COMMAND = re.compile(
 _OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
 _ODD = re.compile(r"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°€£¥₹¢]")
 _CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
+_CLAUSE = re.compile(r"\b[A-Z]{4,}\b.*\b[A-Z]{4,}\b")  # SELECT * FROM t
 _PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
 _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
 _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
@@ -121,6 +122,8 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if kind == "json":
         return ParsedAnswer(text, JsonText(text))
     answer = parse(text)
+    if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
+        return ParsedAnswer(text, Words(text))  # L2 is not 2 L
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
         return replace(answer, content=Formula(*split_unit(answer.text)))
     if is_fixed and kind == "set" and not isinstance(answer.content, Group):
@@ -158,9 +161,10 @@ def is_mathematics(text: str) -> bool:
     core = plain(split_unit(text)[0])
     if _CAPITALS.fullmatch(core):
         return False
+    words = re.findall(r"[A-Za-z]+", core)
     if _OPERATOR.search(core):
-        return True
-    return all(_is_product(word) for word in re.findall(r"[A-Za-z]+", core))
+        return all(len(word) < 4 or word.isupper() or _is_product(word) for word in words) and not _CLAUSE.search(core)
+    return all(map(_is_product, words))
 
 
 def _is_product(letters: str) -> bool:
