@@ -63,7 +63,7 @@ class Accuracy(Verifier):
     percent: Percent = "equal"
     """``equal``: 50%, 0.5 and 1/2 are one value. ``strict``: 50% is 50, the sign left out, and never 0.5."""
     ignore_case: bool = True
-    """Whether upper and lower case are the same in answers in words and in choice letters."""
+    """Whether upper and lower case are the same in answers in words, in choice letters and in most codes."""
     unevaluated: Unevaluated = "wrong"
     """Whether 2+2, a sum, integral, limit or gcd is ``wrong`` or ``correct`` where the gold answer is its value."""
     notation: Notation = "flexible"
