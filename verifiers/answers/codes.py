@@ -109,7 +109,7 @@ def plain(text: str) -> str:
         text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
     if fenced := _FENCE.fullmatch(text.strip()):
         text = fenced[1]
-    if not any(character.isalnum() for character in text):
+    if text.isascii() and not any(character.isalnum() for character in text):
         return " ".join(text.split()).strip("`")
     text = _unwrapped(" ".join(text.split()))
     if "\\" in text:
