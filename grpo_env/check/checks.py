@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from grpo_env.core import Example, Group, Verifier, score_groups
+from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import is_local, load_rows
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
-from .findings import Finding, error, warning
-from .gold_completion import CompletionTemplate, gold_answer, gold_reasoning, prompt_text
-from .perturbations import perturbations
+from .findings import Finding, error, short, warning
+from .gold_completion import gold_answer, prompt_text
+from .gold_kinds import gold_kinds
+from .golds import check_golds
 
-BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 SHOWN = 5  # findings of a kind in the text; JSON has all
 
 
@@ -126,7 +126,7 @@ def _check_data(
 ) -> None:
     """Add the facts and findings about the data to the result."""
     everything = [example for split_examples in examples.values() for example in split_examples]
-    result.prompt = _short(prompt_text(everything[0]))
+    result.prompt = short(prompt_text(everything[0]))
     counts = ", ".join(f"{split} {len(split_examples):,}" for split, split_examples in examples.items())
     result.facts["data"] = f"{counts} examples"
     result.facts["columns"], findings = columns(task, rows)
@@ -142,80 +142,12 @@ def _check_data(
     if len(golds) < len(everything):
         result.not_run["gold"] = "some rows have no gold answer (dataset.answer)"
     else:
+        unreadable = sum(map(len, rows.values())) - len(everything)
+        facts, findings = gold_kinds(task, everything, golds, unreadable)
+        result.facts |= facts
+        result.findings += findings
         result.facts["gold"], findings = check_golds(task, everything, golds)
         result.findings += findings
-
-
-def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
-    """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
-    findings: list[Finding] = []
-    totals: set[float] = set()
-    perturbed = without_credit = with_credit = 0
-    for start in range(0, len(examples), BATCH):
-        indices = range(start, min(start + BATCH, len(examples)))
-        batch_totals, wrong = _check_gold_batch(task, examples, golds, indices)
-        totals |= batch_totals
-        without_credit += len(wrong)
-        findings += wrong
-        count, wrong = _check_perturbed_batch(task, examples, golds, indices)
-        perturbed += count
-        with_credit += len(wrong)
-        findings += wrong
-    spread = f"{min(totals):g}" + (f" to {max(totals):g}" if len(totals) > 1 else "") if totals else "none"
-    fact = (
-        f"{len(golds):,} answers in the task's format: {without_credit:,} without full credit from {task.metric}; "
-        f"total {spread}\n"
-        f"{perturbed:,} perturbed answers (number, sign, another row's, empty): {with_credit:,} with credit"
-    )
-    return fact, findings
-
-
-def _check_gold_batch(
-    task: Task, examples: Sequence[Example], golds: Sequence[str], indices: range
-) -> tuple[set[float], list[Finding]]:
-    """Score the gold completions; return their totals, and a finding for each without full credit."""
-    template = CompletionTemplate(task.format)
-    groups = []
-    for index in indices:
-        text = template.text(gold_reasoning(task, examples[index], golds[index]), golds[index])
-        groups.append(Group(examples[index], [template.completion(text)]))
-    totals, findings = set(), []
-    for index, (score,) in zip(indices, score_groups(task.verifier, groups), strict=True):
-        if score.value is not None:
-            totals.add(round(score.value, 6))
-        part = score.part(task.metric)
-        if part.value is None or part.value < 1:
-            what = f"the gold answer {_short(golds[index], 60)!r} gets {task.metric} {part.value} [{part.status}]"
-            why = f": {part.explanation}" if part.explanation else ""
-            findings.append(error("gold", examples[index].id, what + why, "fix dataset.answer or the verifier"))
-    return totals, findings
-
-
-def _check_perturbed_batch(
-    task: Task, examples: Sequence[Example], golds: Sequence[str], indices: range
-) -> tuple[int, list[Finding]]:
-    """Score perturbed answers by the metric; return how many there are, and a finding for each that gets credit."""
-    template = CompletionTemplate(task.format)
-    metric = part_verifier(task.verifier, task.metric) or task.verifier
-    cases = [(index, name, text) for index in indices for name, text in perturbations(golds, index)]
-    groups = [Group(examples[index], [template.completion(template.text("", text))]) for index, _, text in cases]
-    findings = []
-    for (index, name, text), (score,) in zip(cases, score_groups(metric, groups), strict=True):
-        if score.value is None or score.value > 0:
-            finding = warning if score.value is not None and score.value < 1 else error
-            what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {_short(text, 60)!r} for "
-            what += repr(_short(golds[index], 60))
-            findings.append(finding("gold", examples[index].id, what, "fix the verifier"))
-    return len(cases), findings
-
-
-def part_verifier(verifier: Verifier, name: str) -> Verifier | None:
-    """The verifier of the part called ``name``, at any depth."""
-    for part in getattr(verifier, "parts", ()):
-        match = part.verifier if part.name == name else part_verifier(part.verifier, name)
-        if match is not None:
-            return match
-    return None
 
 
 def failed_cases(task: Task) -> Iterator[str]:
@@ -228,9 +160,3 @@ def failed_cases(task: Task) -> Iterator[str]:
                 why = f" ({case.why})" if case.why else ""
                 actual = f"{part.value} [{part.status}] {part.explanation}"
                 yield f"{task.source}: cases.{index}: {name} should be {expected}{why}, but is {actual}"
-
-
-def _short(text: str, length: int = 400) -> str:
-    if len(text) <= length:
-        return text
-    return f"{text[: length - 120]} … {text[-100:]}" if length > 200 else f"{text[:length]}…"

@@ -28,3 +28,10 @@ def error(check: str, where: str, what: str, fix: str) -> Finding:
 def warning(check: str, where: str, what: str, fix: str) -> Finding:
     """A finding that does not fail the check."""
     return Finding("warning", check, where, what, fix)
+
+
+def short(text: str, length: int = 400) -> str:
+    """A text without its middle or its end if it is longer than ``length``."""
+    if len(text) <= length:
+        return text
+    return f"{text[: length - 120]} … {text[-100:]}" if length > 200 else f"{text[:length]}…"

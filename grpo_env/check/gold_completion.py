@@ -52,14 +52,25 @@ def gold_answer(task: Task, example: Example) -> str | None:
     gold = example.answer
     if gold is None or not gold.strip():
         return None
-    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.walk())
-    mode = next((mode for mode in modes if mode != "one"), "one")
+    mode = _golds(task)
     if mode != "one":
-        golds = [str(answer) for answer in json.loads(gold, parse_float=str)]
+        golds = accepted_answers(task, example)
         return golds[0] if mode == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
     return score_one(task.verifier, example, Completion("")).part(task.metric).gold
+
+
+def accepted_answers(task: Task, example: Example) -> list[str]:
+    """The gold answers of an example that has several (``golds: any`` or ``all``), else none."""
+    if _golds(task) == "one" or example.answer is None:
+        return []
+    return [str(answer) for answer in json.loads(example.answer, parse_float=str)]
+
+
+def _golds(task: Task) -> str:
+    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.walk())
+    return next((mode for mode in modes if mode != "one"), "one")
 
 
 def gold_reasoning(task: Task, example: Example, gold: str) -> str:

@@ -1,14 +1,42 @@
-"""Perturbed gold answers: wrong answers that no verifier of the answer should give credit for."""
+"""Perturbed gold answers: wrong answers that no verifier of the answer should give credit for.
+
+Every kind of gold answer has changes of its own. They are made in the text, without the verifiers that they test, and
+only where nobody could accept the result: 6/13/2020 is not made of 13/6/2020, nor 7 of 007 for a verifier of numbers.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from grpo_env.core import Verifier
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.answers.kinds import Kind
+
+Change = Callable[[str], str | None]
+"""Makes a wrong answer of a gold answer, or returns ``None`` where it does not apply."""
+
+MAX_CANDIDATES = 50  # other rows that are looked at for an answer that plainly differs
+MAX_WORDS = 4  # in a longer text one other word may leave the answer correct
+OTHER_WORDS = ("banana", "window")
+VERIFIERS_OF_NUMBERS = ("integer_answer", "numeric")
+FOR_ALL_KINDS = ("another row's", "empty")
+TOLERANCES = ("rel_tol", "abs_tol", "decimals")
 
 _NUMBER = re.compile(r"[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?%?")
 _LATEX_SPELLING = re.compile(r"\\(?:left|right)(?![a-z])|\\[!,;:]|\\[dt](?=frac)|[\s{}$,\\]")
 _VARIABLE = re.compile(r"^[A-Za-z]=")  # x=5 is 5
+_TUPLE = re.compile(r"\(([^()\[\]{},]+(?:,[^()\[\]{},]+)+)\)")
+_LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_PARTS = re.compile(r"([A-Za-z0-9]+)([^A-Za-z0-9\s]+)([A-Za-z0-9]+)|(\d+)(\s?x\s?|\s)(\d+)")
+_TOKENS = re.compile(r"([A-Z][a-z]*|[a-z]+|\d+)([A-Z][a-z]*|[a-z]+|\d+)")
+_MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+_MONTH = re.compile("|".join(f"{name}|{name[:3]}" for name in _MONTHS), re.IGNORECASE)
 
 
 def number(text: str) -> Fraction | None:
@@ -32,21 +60,272 @@ def _plain(text: str) -> str:
 
 
 def another(golds: Sequence[str], index: int) -> str | None:
-    """The next gold answer that differs from the one at ``index``; ``None`` if all are the same."""
+    """The next gold answer that plainly differs from the one at ``index``, else the next one with another text.
+
+    ``None`` if all are the same.
+    """
     order = (golds[(index + step) % len(golds)] for step in range(1, len(golds)))
-    return next((gold for gold in order if differs(gold, golds[index])), None)
+    first = None
+    for count, gold in enumerate(gold for gold in order if differs(gold, golds[index])):
+        first = first or gold
+        if _plainly_differs(gold, golds[index]):
+            return gold
+        if count == MAX_CANDIDATES:
+            break
+    return first
 
 
-def perturbations(golds: Sequence[str], index: int) -> Iterator[tuple[str, str]]:
-    """Name and text of each wrong version of the gold answer at ``index``."""
+def _plainly_differs(a: str, b: str) -> bool:
+    """Whether two answers with different texts cannot be the same answer: 1/2 and 0.5, or two forms of a date, can."""
+    from grpo_env.verifiers.answers.kinds import kind_of
+
+    values = number(a), number(b)
+    if values[0] is not None and values[1] is not None:
+        return abs(values[0]) * 100 != abs(values[1]) and abs(values[1]) * 100 != abs(values[0])
+    kind = kind_of(a)
+    if kind != kind_of(b):
+        return False
+    if kind == "date":
+        years = [re.findall(r"\d{4}", text) for text in (a, b)]
+        return years[0] != years[1] and all(years)
+    return kind in ("words", "choice", "code", "json")
+
+
+def tolerances(verifier: Verifier) -> frozenset[str]:
+    """What a verifier and its parts accept besides the exact answer, by the name of the option.
+
+    ``zeros`` stands for verifiers of numbers, for which 007 is 7.
+    """
+    parts = list(verifier.walk())
+    options = {
+        option
+        for part in parts
+        for option in (*TOLERANCES, "unevaluated")
+        if getattr(part, option, None) not in (None, "wrong", 0)
+    }
+    numbers = any(getattr(part, "kind", None) == "number" or _name(part) in VERIFIERS_OF_NUMBERS for part in parts)
+    return frozenset(options | ({"zeros"} if numbers else set()))
+
+
+def _name(verifier: Verifier) -> str:
+    """The name of a bundled verifier: ``IntegerAnswer`` is ``integer_answer``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(verifier).__name__).lower()
+
+
+def perturbations(
+    golds: Sequence[str], index: int, accepted: Collection[str] = (), tolerates: Set[str] = frozenset()
+) -> Iterator[tuple[str, str]]:
+    """Name and text of each wrong version of the gold answer at ``index``.
+
+    ``accepted`` are further correct answers, ``tolerates`` what the verifier accepts (see ``tolerances``).
+    """
     gold = golds[index]
-    digits = re.search(r"\d{1,400}", gold)
-    if digits:
-        yield "a number changed", f"{gold[: digits.start()]}{int(digits[0]) + 1}{gold[digits.end() :]}"
-    value = number(gold)
-    if value:
-        yield "the sign changed", gold.lstrip("-") if value < 0 else f"-{gold.lstrip('+')}"
+    for name, text in changes(gold, tolerates):
+        if all(differs(text, answer) for answer in accepted):
+            yield name, text
     other = another(golds, index)
-    if other is not None:
-        yield "another row's", other
-    yield "empty", ""
+    if other is not None and all(differs(other, answer) for answer in accepted):
+        yield FOR_ALL_KINDS[0], other
+    yield FOR_ALL_KINDS[1], ""
+
+
+def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Name and text of each change of a gold answer alone, by its kind."""
+    from grpo_env.verifiers.answers.kinds import kind_of
+
+    gold = gold.strip()
+    previous = set()
+    for name, change in CHANGES[kind_of(gold)]:
+        text = change(gold)
+        if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
+            continue
+        if change is _zeros_removed and "zeros" in tolerates:
+            continue
+        if change is _number_changed and not tolerates.isdisjoint(TOLERANCES):
+            text = _first_digit_changed(gold)
+        previous.add(text)
+        yield name, text
+
+
+def _number_changed(gold: str) -> str | None:
+    digits = re.search(r"\d{1,400}", gold)
+    return f"{gold[: digits.start()]}{int(digits[0]) + 1}{gold[digits.end() :]}" if digits else None
+
+
+def _first_digit_changed(gold: str) -> str:
+    """The first digit other than 0 changed, which a tolerance cannot cover: 2018 becomes 3018."""
+    return re.sub(r"[1-9]|0(?!.*[1-9])", lambda digit: str(int(digit[0]) % 9 + 1), gold, count=1)
+
+
+def _sign_changed(gold: str) -> str | None:
+    value = number(gold)
+    if not value:
+        return None
+    return gold.lstrip("-") if value < 0 else f"-{gold.lstrip('+')}"
+
+
+def _order_reversed(gold: str) -> str | None:
+    """``(3, 4)`` becomes ``(4, 3)``."""
+    match = _TUPLE.fullmatch(gold)
+    return f"({', '.join(part.strip() for part in reversed(match[1].split(',')))})" if match else None
+
+
+def _word_changed(gold: str) -> str | None:
+    """The longest word of a short answer of several words replaced by one that no answer has."""
+    words = gold.split()
+    if not 1 < len(words) <= MAX_WORDS or "\\" in gold:
+        return None
+    longest = max(_LONG_WORD.findall(gold), key=len, default=None)
+    other = next(word for word in OTHER_WORDS if word not in gold.casefold())
+    return gold.replace(longest, other, 1) if longest else None
+
+
+def _letter_changed(gold: str) -> str | None:
+    """The letter of a choice replaced by its neighbor."""
+    match = _LETTER.search(gold)
+    if match is None:
+        return None
+    letter = chr(ord(match[0]) + (1 if match[0] in "Aa" else -1))
+    return gold[: match.start()] + letter + gold[match.end() :]
+
+
+def _another_year(gold: str) -> str | None:
+    """The year, four digits or the last number after slashes, increased by one."""
+    years = list(re.finditer(r"(?<!\d)\d{4}(?!\d)", gold)) or list(re.finditer(r"(?<=[/.-])\d{2}$", gold))
+    return _replaced(gold, years[-1], _increased(years[-1][0])) if years else None
+
+
+def _increased(digits: str) -> str:
+    return str((int(digits) + 1) % 10 ** len(digits)).zfill(len(digits))
+
+
+def _replaced(text: str, match: re.Match[str], replacement: str) -> str:
+    return text[: match.start()] + replacement + text[match.end() :]
+
+
+def _day_and_month_swapped(gold: str) -> str | None:
+    """``12/6/2020`` becomes ``6/12/2020``, ``May 1`` ``January 5``; only if both are at most 12."""
+    days = list(re.finditer(r"(?<!\d)(?:1[0-2]|0?[1-9])(?!\d)", gold))
+    if len(days) >= 2 and not _MONTH.search(gold):
+        first, second = days[-2:] if re.match(r"\D*\d{4}", gold) else days[:2]
+        return gold[: first.start()] + second[0] + gold[first.end() : second.start()] + first[0] + gold[second.end() :]
+    month = _MONTH.search(gold)
+    if month is None or len(days) != 1 or gold[days[0].end() : days[0].end() + 2].isalpha():  # 1st
+        return None
+    index = next(index for index, name in enumerate(_MONTHS) if name[:3] == month[0][:3].capitalize())
+    name = _MONTHS[int(days[0][0]) - 1]
+    new = name if month[0].capitalize() in _MONTHS else name[:3]
+    pieces = sorted([(month.start(), month.end(), new), (days[0].start(), days[0].end(), str(index + 1))], reverse=True)
+    for start, end, text in pieces:
+        gold = gold[:start] + text + gold[end:]
+    return gold
+
+
+def _another_day(gold: str) -> str | None:
+    """The day, a number that no month can be, reduced by one."""
+    day = re.search(r"(?<!\d)(?:1[3-9]|2\d|3[01])(?![\dsnrt]|$)", gold)
+    return _replaced(gold, day, str(int(day[0]) - 1) if day[0] != "13" else "14") if day else None
+
+
+def _halves_swapped(gold: str) -> str | None:
+    """``3:30 pm`` becomes ``3:30 am``."""
+    half = re.search(r"(?<![A-Za-z])[apAP](?=\.?\s?[mM]\.?(?![A-Za-z]))", gold)
+    return _replaced(gold, half, half[0].translate(str.maketrans("apAP", "paPA"))) if half else None
+
+
+def _digit_changed(gold: str) -> str | None:
+    """The last digit increased by one, 9 to 0."""
+    digit = re.search(r"\d(?=\D*$)", gold)
+    return _replaced(gold, digit, str((int(digit[0]) + 1) % 10)) if digit else None
+
+
+def _parts_swapped(gold: str) -> str | None:
+    """Two neighboring parts swapped: ``192.168.0.1`` becomes ``168.192.0.1``, ``3-1`` becomes ``1-3``."""
+    if "\\" in gold:
+        return None
+    for match in _PARTS.finditer(gold):
+        first, between, second = (part for part in match.groups() if part is not None)
+        if first.casefold() != second.casefold():
+            return _replaced(gold, match, second + between + first)
+    return None
+
+
+def _letters_reordered(gold: str) -> str | None:
+    """Letters and numbers that follow each other swapped, as a product could be: ``H2O`` becomes ``2HO``."""
+    match = None if "\\" in gold else _TOKENS.search(gold)
+    return _replaced(gold, match, match[2] + match[1]) if match else None
+
+
+def _last_sign_changed(gold: str) -> str | None:
+    """``A+`` becomes ``A-``."""
+    match = re.search(r"(?<=\w)[+-]$", gold)
+    return gold[:-1] + ("-" if match[0] == "+" else "+") if match else None
+
+
+def _zeros_removed(gold: str) -> str | None:
+    """``007`` becomes ``7``."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", gold, count=1) if re.fullmatch(r"-?0\d+", gold) else None
+
+
+def _value_changed(gold: str) -> str | None:
+    """The first number, text or truth value in JSON changed."""
+    value = _json(gold)
+    return None if value is None else json.dumps(_with_another_leaf(value)[0], ensure_ascii=False)
+
+
+def _with_another_leaf(value: Any) -> tuple[Any, bool]:
+    """A JSON value with its first leaf changed, and whether it has one."""
+    if isinstance(value, dict | list):
+        items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+        for key, inner in items:
+            changed, is_changed = _with_another_leaf(inner)
+            if is_changed:
+                changed_items = [(name, changed if name == key else other) for name, other in items]
+                return (dict(changed_items) if isinstance(value, dict) else [x for _, x in changed_items]), True
+        return value, False
+    if isinstance(value, bool) or value is None:
+        return not value, True
+    return (f"{value} banana" if isinstance(value, str) else value + 1), True
+
+
+def _key_dropped(gold: str) -> str | None:
+    """The last key of a JSON object, or the last element of an array, removed."""
+    value = _json(gold)
+    if not value:
+        return None
+    shorter = value[:-1] if isinstance(value, list) else {key: value[key] for key in list(value)[:-1]}
+    return json.dumps(shorter, ensure_ascii=False)
+
+
+def _json(gold: str) -> dict[str, Any] | list[Any] | None:
+    try:
+        value = json.loads(gold)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+_MATHEMATICS = (("a number changed", _number_changed), ("the sign changed", _sign_changed))
+CHANGES: dict[Kind, tuple[tuple[str, Change], ...]] = {
+    "number": _MATHEMATICS,
+    "formula": _MATHEMATICS,
+    "set": _MATHEMATICS,
+    "tuple": (*_MATHEMATICS, ("the order reversed", _order_reversed)),
+    "words": (("a number changed", _number_changed), ("a word changed", _word_changed)),
+    "choice": (("another letter", _letter_changed),),
+    "date": (
+        ("another year", _another_year),
+        ("day and month swapped", _day_and_month_swapped),
+        ("another day", _another_day),
+    ),
+    "time": (("a digit changed", _digit_changed), ("am and pm swapped", _halves_swapped)),
+    "code": (
+        ("a digit changed", _digit_changed),
+        ("parts swapped", _parts_swapped),
+        ("letters reordered", _letters_reordered),
+        ("the last sign changed", _last_sign_changed),
+        ("leading zeros removed", _zeros_removed),
+    ),
+    "json": (("a value changed", _value_changed), ("a key dropped", _key_dropped)),
+}
+"""The changes of each kind of gold answer: a name, which reports and hacks use, and what makes the text."""

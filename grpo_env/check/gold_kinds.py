@@ -1,0 +1,188 @@
+"""What the gold answers are, which of them look out of place, and the verifier that suits them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import yaml
+
+from grpo_env.core import Example
+from grpo_env.taskfile.gold_kinds import MATHEMATICS, NAMES, PLURALS, counted, main_kind, odd_kinds
+from grpo_env.taskfile.schema import VerifierSpec
+from grpo_env.taskfile.task import Task
+
+from .findings import Finding, warning
+
+_LETTER = re.compile(r"\s*[a-j]\s*")
+LETTERS = 10  # options of a question at most
+EXAMPLES = 3  # of each kind
+LISTED = 5  # rows in a finding
+LENGTH = 40  # characters of an example
+MOST = 0.9  # the fraction of the gold answers that one kind has to be to fix it
+FREE_TEXT = 8  # words in the median answer, from which on answers are not compared word by word
+
+SUITED: dict[str, tuple[str, ...]] = {
+    "accuracy": tuple(NAMES),
+    "exact_text": ("words", "code", "choice"),
+    "text_similarity": ("words",),
+    "choice": ("choice",),
+    "numeric": ("number",),
+    "json_answer": ("json",),
+}
+"""The kinds that a verifier of answers compares as they should be. Of other verifiers nothing is known."""
+COMPARED = {
+    "words": "words as text, ignoring case and outer punctuation",
+    "choice": "letters of options",
+    "date": "dates as dates",
+    "time": "times as times of day",
+    "code": "codes as text",
+    "json": "JSON by value",
+}
+"""How ``accuracy`` compares gold answers that are no mathematics."""
+EXACT_TEXT = "if case and punctuation count"
+ALTERNATIVES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "code": (EXACT_TEXT, "exact_text", {}),
+    "words": (EXACT_TEXT, "exact_text", {}),
+}
+"""When another verifier than ``accuracy`` suits a kind better, its name and its options."""
+
+
+@dataclass(frozen=True)
+class _Golds:
+    """Gold answers and the indices of those of each kind, the most frequent kind first."""
+
+    texts: Sequence[str]
+    indices: Mapping[str, Sequence[int]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many gold answers are of each kind."""
+        return {kind: len(rows) for kind, rows in self.indices.items()}
+
+    @property
+    def odd_kinds(self) -> list[str]:
+        """The kinds that look out of place, the rarest first."""
+        return sorted(odd_kinds(self.counts), key=self.counts.__getitem__)
+
+    @property
+    def odd(self) -> list[int]:
+        """The indices of gold answers that look out of place."""
+        return [row for kind in self.odd_kinds for row in self.indices[kind]]
+
+    def described(self) -> str:
+        """A line for each kind: its count and examples."""
+        lines = []
+        for kind, rows in self.indices.items():
+            texts = list(dict.fromkeys(_short(self.texts[row]) for row in rows))[:EXAMPLES]
+            lines.append(f"{counted(kind, len(rows))}: {' | '.join(texts)}")
+        return "\n".join(lines)
+
+    def are_padded(self) -> bool:
+        """Whether the gold answers that look out of place are all whole numbers with leading zeros."""
+        return all(self.texts[row].strip().removeprefix("-").isdecimal() for row in self.odd)
+
+
+def gold_kinds(
+    task: Task, examples: Sequence[Example], texts: Sequence[str], unreadable: int = 0
+) -> tuple[dict[str, str], list[Finding]]:
+    """The kinds of gold answers and the verifier to take, as facts; and a finding if some look out of place.
+
+    ``unreadable`` is the number of rows without a usable gold answer, which are not among the examples.
+    """
+    from grpo_env.verifiers.answers.kinds import kind_of
+
+    indices: dict[str, list[int]] = defaultdict(list)
+    for index, text in enumerate(texts):
+        indices[kind_of(text)].append(index)
+    golds = _Golds(texts, dict(sorted(indices.items(), key=lambda item: -len(item[1]))))
+    name, spec = _metric(task.spec.verifiers, task.metric)
+    used = spec.use or name
+    facts = {"kinds": golds.described() + (f"\n{unreadable:,} of no kind (see data)" if unreadable else "")}
+    if advice := _advice(used, name, spec, golds):
+        facts["advice"] = advice
+    decided = used != "accuracy" or _option(spec, "kind") is not None
+    return facts, [] if decided or not golds.odd else [_out_of_place(golds, examples)]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LENGTH else f"{text[:LENGTH]}…"
+
+
+def _out_of_place(golds: _Golds, examples: Sequence[Example]) -> Finding:
+    rows, main = golds.odd, main_kind(golds.counts)
+    listed = ", ".join(f"{_short(golds.texts[row])!r} ({examples[row].id})" for row in rows[:LISTED])
+    more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+    counts = ", ".join(counted(kind, len(golds.indices[kind])) for kind in golds.odd_kinds)
+    others = PLURALS[main or "formula"]
+    if golds.are_padded():
+        number = golds.texts[rows[0]].strip().lstrip("-0") or "0"
+        fix = f"a leading zero makes a code, for which {number} is wrong; see the advice"
+    else:
+        fix = f"they are not compared as {others}; fix those that should be"
+    return warning("kinds", "gold answers", f"{counts} among {others}: {listed}{more}", fix)
+
+
+def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
+    """What to write in the task file, ``None`` if it is right as it is or nothing is known of the verifier."""
+    main, counts = main_kind(golds.counts), golds.counts
+    if main is None or used not in SUITED or _option(spec, "kind") is not None:
+        return None
+    if used != "accuracy":
+        if main in SUITED[used]:
+            return None
+        options = {"weight": _weight(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
+        return (
+            f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {_line('accuracy', options)}"
+        )
+    if main == "number" and golds.odd and golds.are_padded():
+        return f"kind: number compares all of them by value:\n  {_line(name, _options(spec) | {'kind': main})}"
+    if main == "formula" and all(map(_LETTER.fullmatch, golds.texts)) and len(set(golds.texts)) <= LETTERS:
+        return f"if the letters are options and no variables:\n  {_line(name, _options(spec) | {'kind': 'choice'})}"
+    if main in MATHEMATICS or counts[main] < MOST * len(golds.texts):
+        return None
+    if main == "words" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
+        return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
+    advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n"
+    advice += f"  {_line(name, _options(spec) | {'kind': main})}"
+    return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
+
+
+def _alternative(kind: str, spec: VerifierSpec) -> str:
+    """Another verifier for the same gold answers, and when to take it."""
+    when, name, options = ALTERNATIVES[kind]
+    return f"{when}, with metric: {name}:\n  {_line(name, {'weight': _weight(spec)} | options)}"
+
+
+def _metric(parts: Mapping[str, VerifierSpec], metric: str) -> tuple[str, VerifierSpec]:
+    """The entry of the metric, at any depth."""
+    for name, spec in parts.items():
+        if name == metric:
+            return name, spec
+        if spec.of and (match := _metric(spec.of, metric)):
+            return match
+    raise KeyError(metric)
+
+
+def _option(spec: VerifierSpec, name: str) -> Any:
+    return (spec.model_extra or {}).get(name)
+
+
+def _options(spec: VerifierSpec) -> dict[str, Any]:
+    """The entry as it is written in the task file."""
+    return {"weight": _weight(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _weight(spec: VerifierSpec) -> Any:
+    return spec.model_dump(mode="json", by_alias=True)["weight"] or 1.0
+
+
+def _line(name: str, options: Mapping[str, Any]) -> str:
+    """An entry of ``verifiers`` on one line of YAML."""
+    text: str = yaml.safe_dump({name: dict(options)}, default_flow_style=True, sort_keys=False, width=10**6)
+    return text.strip().removeprefix("{").removesuffix("}")

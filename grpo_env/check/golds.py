@@ -1,0 +1,148 @@
+"""Checks that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from grpo_env.core import Example, Group, Score, Verifier, score_groups, score_one
+from grpo_env.taskfile.task import Task
+
+from .findings import Finding, error, short, warning
+from .gold_completion import CompletionTemplate, accepted_answers, gold_reasoning
+from .perturbations import FOR_ALL_KINDS, perturbations, tolerances
+
+BATCH = 256  # examples that are scored at once, for verifiers that work in batches
+SHOWN = 60  # characters of an answer in a finding
+
+
+def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
+    """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
+    check = _Check(task, examples, golds)
+    check.run()
+    return check.fact, [*check.findings, *check.partial_credit()]
+
+
+@dataclass
+class _Perturbed:
+    """The perturbed answers of one name: how many there are, and the values between 0 and 1 that some get."""
+
+    count: int = 0
+    with_credit: int = 0
+    partial: list[float] = field(default_factory=list)
+    example: str = ""
+
+
+@dataclass
+class _Check:
+    """A check of gold answers, and what it has found so far."""
+
+    task: Task
+    examples: Sequence[Example]
+    golds: Sequence[str]
+    findings: list[Finding] = field(default_factory=list)
+    totals: set[float] = field(default_factory=set)
+    without_credit: int = 0
+    perturbed: dict[str, _Perturbed] = field(default_factory=lambda: defaultdict(_Perturbed))
+    ignores_golds: bool = False
+
+    @property
+    def fact(self) -> str:
+        """How many answers were scored, and how many of them as they should not be."""
+        spread = f"{min(self.totals):g}" if self.totals else "none"
+        if len(self.totals) > 1:
+            spread += f" to {max(self.totals):g}"
+        golds = f"{len(self.golds):,} answers in the task's format: {self.without_credit:,} without full credit from "
+        golds += f"{self.task.metric}; total {spread}\n"
+        if self.ignores_golds:
+            return f"{golds}perturbed answers: not scored, as {self.task.metric} does not compare with the gold answer"
+        count = sum(answers.count for answers in self.perturbed.values())
+        with_credit = sum(answers.with_credit for answers in self.perturbed.values())
+        names = sorted(self.perturbed, key=FOR_ALL_KINDS.count)  # these last
+        return f"{golds}{count:,} perturbed answers ({', '.join(names)}): {with_credit:,} with credit"
+
+    def run(self) -> None:
+        """Score all answers."""
+        self.ignores_golds = self._ignores_golds()
+        for start in range(0, len(self.examples), BATCH):
+            indices = range(start, min(start + BATCH, len(self.examples)))
+            self._score_golds(indices)
+            if not self.ignores_golds:
+                self._score_perturbed(indices)
+
+    def partial_credit(self) -> Iterator[Finding]:
+        """A warning for each kind of perturbed answers that get part of the credit."""
+        for name, answers in self.perturbed.items():
+            if answers.partial:
+                low, high = min(answers.partial), max(answers.partial)
+                what = (
+                    f"{len(answers.partial):,} of {answers.count:,} wrong answers ({name}) get {low:.2g} to {high:.2g}"
+                )
+                fix = f"fine if {self.task.metric} is meant to give partial credit"
+                yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
+
+    @property
+    def _metric(self) -> Verifier:
+        return part_verifier(self.task.verifier, self.task.metric) or self.task.verifier
+
+    def _ignores_golds(self) -> bool:
+        """Whether a completion gets full credit from the metric though the example has no gold answer."""
+        template, example = CompletionTemplate(self.task.format), replace(self.examples[0], answer=None)
+        text = template.text(gold_reasoning(self.task, self.examples[0], self.golds[0]), self.golds[0])
+        return score_one(self._metric, example, template.completion(text)).value == 1
+
+    def _score_golds(self, indices: range) -> None:
+        template = CompletionTemplate(self.task.format)
+        groups = []
+        for index in indices:
+            text = template.text(gold_reasoning(self.task, self.examples[index], self.golds[index]), self.golds[index])
+            groups.append(Group(self.examples[index], [template.completion(text)]))
+        for index, (score,) in zip(indices, score_groups(self.task.verifier, groups), strict=True):
+            if score.value is not None:
+                self.totals.add(round(score.value, 6))
+            part = score.part(self.task.metric)
+            if part.value is None or part.value < 1:
+                self.without_credit += 1
+                what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
+                what += f"[{part.status}]" + (f": {part.explanation}" if part.explanation else "")
+                fix = "fix dataset.answer or the verifier"
+                self.findings.append(error("gold", self.examples[index].id, what, fix))
+
+    def _score_perturbed(self, indices: range) -> None:
+        template, metric = CompletionTemplate(self.task.format), self._metric
+        tolerates = tolerances(metric)
+        cases = [
+            (index, name, text)
+            for index in indices
+            for name, text in perturbations(
+                self.golds, index, accepted_answers(self.task, self.examples[index]), tolerates
+            )
+        ]
+        groups = [
+            Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases
+        ]
+        for (index, name, text), (score,) in zip(cases, score_groups(metric, groups), strict=True):
+            self.perturbed[name].count += 1
+            if score.value is None or score.value > 0:
+                self._add_credit(index, name, text, score)
+
+    def _add_credit(self, index: int, name: str, text: str, score: Score) -> None:
+        answers = self.perturbed[name]
+        answers.with_credit += 1
+        example = f"{short(text, SHOWN)!r} for {short(self.golds[index], SHOWN)!r}"
+        if score.value is not None and score.value < 1:
+            answers.partial.append(score.value)
+            answers.example = answers.example or f"{example} ({self.examples[index].id})"
+        else:
+            what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
+            self.findings.append(error("gold", self.examples[index].id, what, "fix the verifier"))
+
+
+def part_verifier(verifier: Verifier, name: str) -> Verifier | None:
+    """The verifier of the part called ``name``, at any depth."""
+    for part in getattr(verifier, "parts", ()):
+        match = part.verifier if part.name == name else part_verifier(part.verifier, name)
+        if match is not None:
+            return match
+    return None

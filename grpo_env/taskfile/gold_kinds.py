@@ -1,0 +1,66 @@
+"""The kinds of gold answers (numbers, dates, codes, ...) that a data set has, and those that look out of place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MATHEMATICS = ("number", "formula", "set", "tuple")
+ALWAYS_ODD = ("code", "date", "json")
+USUAL_BESIDE = {
+    "formula": ("words", "choice", "time"),
+    "choice": ("set",),
+    "words": ("number", "choice", "date", "time", "code", "json"),
+}
+"""Kinds that data sets have beside their main kind."""
+USUAL = 0.2  # if other kinds are this fraction of the rows or more, they are taken to be meant
+STRAY = 0.05  # the same for formulas among words
+FORMULAS = 0.02  # with a smaller fraction of other mathematics, a data set is one of numbers
+
+NAMES: dict[str, tuple[str, str]] = {
+    "number": ("number", "numbers"),
+    "formula": ("formula", "formulas"),
+    "set": ("set or interval", "sets or intervals"),
+    "tuple": ("tuple", "tuples"),
+    "words": ("answer in words", "answers in words"),
+    "choice": ("choice letter", "choice letters"),
+    "date": ("date", "dates"),
+    "time": ("time", "times"),
+    "code": ("code", "codes"),
+    "json": ("JSON value", "JSON values"),
+}
+PLURALS = {kind: plural for kind, (_, plural) in NAMES.items()} | {"formula": "mathematics"}
+
+
+def counted(kind: str, count: int) -> str:
+    """``1 date``, ``58 dates``."""
+    return f"{count:,} {NAMES[kind][count != 1]}"
+
+
+def main_kind(counts: Mapping[str, int]) -> str | None:
+    """The kind of at least half of the gold answers, ``None`` if there is none; mathematics counts as one kind.
+
+    For mathematics it is ``number`` if nearly all of it are numbers, else ``formula``.
+    """
+    total = sum(counts.values())
+    mathematics = sum(counts.get(kind, 0) for kind in MATHEMATICS)
+    if total and 2 * mathematics >= total:
+        return "number" if mathematics - counts.get("number", 0) < FORMULAS * total else "formula"
+    return next((kind for kind, count in counts.items() if 2 * count >= total > 0 and kind not in MATHEMATICS), None)
+
+
+def odd_kinds(counts: Mapping[str, int]) -> list[str]:
+    """The kinds that are too rare, or too different from the main kind, to be taken as meant.
+
+    Codes, dates and JSON always are, except among words: a number with a leading zero is a code, and 7 is wrong for 007.
+    Without a main kind there are none.
+    """
+    main, total = main_kind(counts), sum(counts.values())
+    if main is None:
+        return []
+    usual = {main, *(MATHEMATICS if main in MATHEMATICS else ()), *USUAL_BESIDE.get(main, ())}
+    others = [kind for kind, count in counts.items() if count and kind not in usual]
+    rare = [kind for kind in others if kind not in ALWAYS_ODD]
+    limit = STRAY if main == "words" else USUAL
+    if sum(counts[kind] for kind in rare) >= limit * total:
+        rare = []
+    return [kind for kind in others if kind in ALWAYS_ODD or kind in rare]
