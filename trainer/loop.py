@@ -44,6 +44,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
     run = Run.load(mixture, config)
     run.create_folder(Path(run_dir) if run_dir else None)
+    run.warn_about_golds()
     return learn(run, start=0)
 
 

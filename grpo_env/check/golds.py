@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from grpo_env.core import Example, Group, Score, Verifier, score_groups, score_one
+from grpo_env.core import Example, Group, Score, score_groups, score_one
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
@@ -82,15 +82,11 @@ class _Check:
                 fix = f"fine if {self.task.metric} is meant to give partial credit"
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
 
-    @property
-    def _metric(self) -> Verifier:
-        return part_verifier(self.task.verifier, self.task.metric) or self.task.verifier
-
     def _ignores_golds(self) -> bool:
         """Whether a completion gets full credit from the metric though the example has no gold answer."""
         template, example = CompletionTemplate(self.task.format), replace(self.examples[0], answer=None)
         text = template.text(gold_reasoning(self.task, self.examples[0], self.golds[0]), self.golds[0])
-        return score_one(self._metric, example, template.completion(text)).value == 1
+        return score_one(self.task.metric_verifier, example, template.completion(text)).value == 1
 
     def _score_golds(self, indices: range) -> None:
         template = CompletionTemplate(self.task.format)
@@ -110,7 +106,7 @@ class _Check:
                 self.findings.append(error("gold", self.examples[index].id, what, fix))
 
     def _score_perturbed(self, indices: range) -> None:
-        template, metric = CompletionTemplate(self.task.format), self._metric
+        template, metric = CompletionTemplate(self.task.format), self.task.metric_verifier
         tolerates = tolerances(metric)
         cases = [
             (index, name, text)
@@ -137,12 +133,3 @@ class _Check:
         else:
             what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
             self.findings.append(error("gold", self.examples[index].id, what, "fix the verifier"))
-
-
-def part_verifier(verifier: Verifier, name: str) -> Verifier | None:
-    """The verifier of the part called ``name``, at any depth."""
-    for part in getattr(verifier, "parts", ()):
-        match = part.verifier if part.name == name else part_verifier(part.verifier, name)
-        if match is not None:
-            return match
-    return None

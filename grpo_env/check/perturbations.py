@@ -59,29 +59,31 @@ def _plain(text: str) -> str:
     return _VARIABLE.sub("", _LATEX_SPELLING.sub("", text)).casefold()
 
 
-def another(golds: Sequence[str], index: int) -> str | None:
+def another(golds: Sequence[str], index: int, tolerates: Set[str] = frozenset()) -> str | None:
     """The next gold answer that plainly differs from the one at ``index``, else the next one with another text.
 
-    ``None`` if all are the same.
+    ``None`` if all are the same; or, for a verifier with a tolerance, if none plainly differs.
     """
+    is_tolerant = not tolerates.isdisjoint(TOLERANCES)
     order = (golds[(index + step) % len(golds)] for step in range(1, len(golds)))
     first = None
     for count, gold in enumerate(gold for gold in order if differs(gold, golds[index])):
         first = first or gold
-        if _plainly_differs(gold, golds[index]):
+        if _plainly_differs(gold, golds[index], is_tolerant):
             return gold
         if count == MAX_CANDIDATES:
             break
-    return first
+    return None if is_tolerant else first
 
 
-def _plainly_differs(a: str, b: str) -> bool:
+def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     """Whether two answers with different texts cannot be the same answer: 1/2 and 0.5, or two forms of a date, can."""
     from grpo_env.verifiers.answers.kinds import kind_of
 
     values = number(a), number(b)
     if values[0] is not None and values[1] is not None:
-        return abs(values[0]) * 100 != abs(values[1]) and abs(values[1]) * 100 != abs(values[0])
+        low, high = sorted(map(abs, values))
+        return low * 100 != high and (not is_tolerant or 2 * low < high)
     kind = kind_of(a)
     if kind != kind_of(b):
         return False
@@ -94,7 +96,8 @@ def _plainly_differs(a: str, b: str) -> bool:
 def tolerances(verifier: Verifier) -> frozenset[str]:
     """What a verifier and its parts accept besides the exact answer, by the name of the option.
 
-    ``zeros`` stands for verifiers of numbers, for which 007 is 7.
+    ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for verifiers of choice letters, for which
+    the text after the letter does not count.
     """
     parts = list(verifier.walk())
     options = {
@@ -104,7 +107,8 @@ def tolerances(verifier: Verifier) -> frozenset[str]:
         if getattr(part, option, None) not in (None, "wrong", 0)
     }
     numbers = any(getattr(part, "kind", None) == "number" or _name(part) in VERIFIERS_OF_NUMBERS for part in parts)
-    return frozenset(options | ({"zeros"} if numbers else set()))
+    letters = any(_name(part) == "choice" for part in parts)
+    return frozenset(options | ({"zeros"} if numbers else set()) | ({"text"} if letters else set()))
 
 
 def _name(verifier: Verifier) -> str:
@@ -123,7 +127,7 @@ def perturbations(
     for name, text in changes(gold, tolerates):
         if all(differs(text, answer) for answer in accepted):
             yield name, text
-    other = another(golds, index)
+    other = None if "text" in tolerates else another(golds, index, tolerates)
     if other is not None and all(differs(other, answer) for answer in accepted):
         yield FOR_ALL_KINDS[0], other
     yield FOR_ALL_KINDS[1], ""
@@ -135,13 +139,15 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
 
     gold = gold.strip()
     previous = set()
-    for name, change in CHANGES[kind_of(gold)]:
+    for name, change in CHANGES["choice" if "text" in tolerates else kind_of(gold)]:
         text = change(gold)
         if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
             continue
         if change is _zeros_removed and "zeros" in tolerates:
             continue
         if change is _number_changed and not tolerates.isdisjoint(TOLERANCES):
+            if number(gold) is None:
+                continue  # how far the value of a formula moves is not known
             text = _first_digit_changed(gold)
         previous.add(text)
         yield name, text

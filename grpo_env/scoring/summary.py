@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from grpo_env.core import Score
+
 from .scorer import RowResult
 
 
@@ -30,6 +32,14 @@ class ScoreSummary:
     """Completions with a known verdict and a scored metric."""
     disagreements: Counter[tuple[bool, bool]] = field(default_factory=Counter)
     """How often the metric disagrees, by (known verdict, verdict of the metric)."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """How many rows have a gold answer of each kind, for a metric that compares by kind."""
+    first_of_kind: dict[str, str] = field(default_factory=dict)
+    """The first gold answer of each kind, with its line."""
+    bad_golds: int = 0
+    """Rows whose gold answer the metric cannot read."""
+    first_bad_gold: str = ""
+    """The line of the first of these, and the reason."""
     scoring_seconds: float = 0.0
     """Processor time of the verifiers."""
     seconds: float = 0.0
@@ -39,6 +49,8 @@ class ScoreSummary:
         """Add one row."""
         self.rows += 1
         self.bad_rows += bool(result.problem)
+        if result.scores:
+            self._add_gold(result.scores[0].part(metric), result.line)
         for score, label in zip(result.scores, result.labels, strict=False):
             self.completions += 1
             for part in score.walk():
@@ -52,12 +64,24 @@ class ScoreSummary:
                 if (value >= 1) != label:
                     self.disagreements[(label, value >= 1)] += 1
 
+    def _add_gold(self, score: Score, line: int) -> None:
+        if score.kind is not None:
+            self.kinds[score.kind] += 1
+            self.first_of_kind.setdefault(score.kind, f"{score.gold!r:.60} (line {line:,})")
+        elif score.status == "bad_gold":
+            self.bad_golds += 1
+            self.first_bad_gold = self.first_bad_gold or f"line {line:,}: {score.explanation}"
+
     def merge(self, other: ScoreSummary) -> None:
         """Add the sums over other rows."""
         for name, value in vars(other).items():
             if name == "statuses":
                 for part, counts in value.items():
                     self.statuses.setdefault(part, Counter()).update(counts)
+            elif name == "first_of_kind":
+                self.first_of_kind = value | self.first_of_kind
+            elif name == "first_bad_gold":
+                self.first_bad_gold = self.first_bad_gold or value
             elif isinstance(value, Counter):
                 getattr(self, name).update(value)
             else:
@@ -80,6 +104,7 @@ class ScoreSummary:
                 "statuses": {part: Counter(counts) for part, counts in data["statuses"].items()},
                 "sums": Counter(data["sums"]),
                 "scored": Counter(data["scored"]),
+                "kinds": Counter(data.get("kinds", {})),
                 "disagreements": Counter({(label, verdict): n for label, verdict, n in data["disagreements"]}),
             }
         )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from grpo_env.core import Completion, Example, score_one
+
+from .task import Task
 
 MATHEMATICS = ("number", "formula", "set", "tuple")
 ALWAYS_ODD = ("code", "date", "json")
@@ -28,7 +33,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "code": ("code", "codes"),
     "json": ("JSON value", "JSON values"),
 }
-PLURALS = {kind: plural for kind, (_, plural) in NAMES.items()} | {"formula": "mathematics"}
+PLURALS = {kind: plural for kind, (_, plural) in NAMES.items()} | {"formula": "mathematics", "words": "words"}
 
 
 def counted(kind: str, count: int) -> str:
@@ -51,8 +56,8 @@ def main_kind(counts: Mapping[str, int]) -> str | None:
 def odd_kinds(counts: Mapping[str, int]) -> list[str]:
     """The kinds that are too rare, or too different from the main kind, to be taken as meant.
 
-    Codes, dates and JSON always are, except among words: a number with a leading zero is a code, and 7 is wrong for 007.
-    Without a main kind there are none.
+    Codes, dates and JSON always are, except among words: 007 among numbers is a code, for which 7 is wrong. Without a
+    main kind there are none.
     """
     main, total = main_kind(counts), sum(counts.values())
     if main is None:
@@ -64,3 +69,28 @@ def odd_kinds(counts: Mapping[str, int]) -> list[str]:
     if sum(counts[kind] for kind in rare) >= limit * total:
         rare = []
     return [kind for kind in others if kind in ALWAYS_ODD or kind in rare]
+
+
+def gold_warning(task: Task, examples: Iterable[Example]) -> str | None:
+    """A line about gold answers that look out of place, for a metric that compares each by its kind."""
+    verifier = task.metric_verifier
+    if getattr(verifier, "kind", "") is not None:
+        return None
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for example in examples:
+        score = score_one(verifier, example, Completion(""))
+        if score.kind is not None:
+            counts[score.kind] += 1
+            first.setdefault(score.kind, f"{score.gold!r:.60} ({example.id})")
+    return odd_golds(counts, first)
+
+
+def odd_golds(counts: Mapping[str, int], first: Mapping[str, str]) -> str | None:
+    """A line about kinds of gold answers that look out of place; ``first`` describes one of each kind."""
+    odd = odd_kinds(counts)
+    if not odd:
+        return None
+    others = PLURALS[main_kind(counts) or "formula"]
+    listed = ", ".join(f"{counted(kind, counts[kind])} such as {first[kind]}" for kind in odd)
+    return f"gold answers: among {others} there are {listed}; grpo_env check says how they are compared"

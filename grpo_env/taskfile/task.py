@@ -71,6 +71,11 @@ class Task:
         return self.spec.metric
 
     @property
+    def metric_verifier(self) -> Verifier:
+        """The verifier of the part that evaluation reports."""
+        return _part_verifier(self.verifier, self.metric) or self.verifier
+
+    @property
     def defaults(self) -> Mapping[str, Any]:
         """Recommended settings for training (the ``train`` section)."""
         return self.spec.train
@@ -124,6 +129,15 @@ class Task:
         if path is not None and is_local(path, self.folder):
             data["dataset"]["path"] = str((self.folder / path).absolute())
         return data
+
+
+def _part_verifier(verifier: Verifier, name: str) -> Verifier | None:
+    """The verifier of the part called ``name``, at any depth."""
+    for part in getattr(verifier, "parts", ()):
+        match = part.verifier if part.name == name else _part_verifier(part.verifier, name)
+        if match is not None:
+            return match
+    return None
 
 
 def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Task:

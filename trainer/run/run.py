@@ -13,6 +13,7 @@ from torch import Tensor
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.gold_kinds import gold_warning
 from grpo_env.taskfile.mixture import Mixture
 
 from ..batch import Batch
@@ -77,6 +78,12 @@ class Run:
             [task.examples("eval", config.eval.examples) for task in mixture.tasks],
             RunConsole(config.steps, silent=not policy.accelerator.is_main_process),
         )
+
+    def warn_about_golds(self) -> None:
+        """Print a line for each task with gold answers that look out of place."""
+        for sampler in self.samplers:
+            if line := gold_warning(sampler.task, sampler.examples):
+                self.console.print(f"{sampler.task.name}: {line}", "yellow")
 
     def create_folder(self, path: Path | None) -> None:
         """Create the run folder, in the first process, and tell the other processes its path."""
