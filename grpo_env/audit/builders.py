@@ -12,7 +12,7 @@ from fractions import Fraction
 from string import Template
 
 from grpo_env.check.gold_completion import NEUTRAL_REASONING
-from grpo_env.check.perturbations import number
+from grpo_env.check.perturbations import changes, number
 from grpo_env.core import Completion
 
 from .hack import Build, Target
@@ -85,6 +85,16 @@ def from_value(make: Callable[[Fraction], str], when: Condition = is_number) -> 
     def build(target: Target) -> str | None:
         value = number(target.gold)
         return target.answered(_filled(make(value), target)) if value is not None and when(target) else None
+
+    return build
+
+
+def changed(name: str) -> Build:
+    """An answer that is a changed gold answer; ``name`` is that of the change in ``grpo_env.check.perturbations``."""
+
+    def build(target: Target) -> str | None:
+        text = dict(changes(target.gold, target.tolerates)).get(name)
+        return None if text is None else target.answered(text)
 
     return build
 

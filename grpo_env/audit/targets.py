@@ -12,7 +12,7 @@ from grpo_env.check.gold_completion import (
     gold_reasoning,
     prompt_text,
 )
-from grpo_env.check.perturbations import differs, number
+from grpo_env.check.perturbations import differs, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import is_local
@@ -86,12 +86,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     template = CompletionTemplate(task.format)
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
-    tolerates = frozenset(
-        option
-        for verifier in task.verifier.walk()
-        for option in ("rel_tol", "decimals", "unevaluated")
-        if getattr(verifier, option, None) not in (None, "wrong")
-    )
+    tolerates = tolerances(task.verifier)
     for index, (example, gold) in enumerate(answered):
         start = index % len(golds)
         prompt = prompt_text(example)

@@ -65,6 +65,10 @@ class _Check:
     def run(self) -> None:
         """Score all answers."""
         self.ignores_golds = self._ignores_golds()
+        if self.ignores_golds:
+            what = f"{self.task.metric} gives full credit without a gold answer, so to wrong answers as well"
+            fix = "choose a metric that compares, unless there are no wrong answers"
+            self.findings.append(warning("gold", "metric", what, fix))
         for start in range(0, len(self.examples), BATCH):
             indices = range(start, min(start + BATCH, len(self.examples)))
             self._score_golds(indices)

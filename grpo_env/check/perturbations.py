@@ -23,7 +23,7 @@ Change = Callable[[str], str | None]
 MAX_CANDIDATES = 50  # other rows that are looked at for an answer that plainly differs
 MAX_WORDS = 4  # in a longer text one other word may leave the answer correct
 OTHER_WORDS = ("banana", "window")
-VERIFIERS_OF_NUMBERS = ("integer_answer", "numeric")
+VERIFIERS_OF_NUMBERS = ("numeric",)
 FOR_ALL_KINDS = ("another row's", "empty")
 TOLERANCES = ("rel_tol", "abs_tol", "decimals")
 
@@ -34,7 +34,8 @@ _TUPLE = re.compile(r"\(([^()\[\]{},]+(?:,[^()\[\]{},]+)+)\)")
 _LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _PARTS = re.compile(r"([A-Za-z0-9]+)([^A-Za-z0-9\s]+)([A-Za-z0-9]+)|(\d+)(\s?x\s?|\s)(\d+)")
-_TOKENS = re.compile(r"([A-Z][a-z]*|[a-z]+|\d+)([A-Z][a-z]*|[a-z]+|\d+)")
+_TOKEN = r"([A-Z][a-z]*(?![a-z])|[a-z]+(?![a-z])|\d+(?!\d))"
+_TOKENS = re.compile(rf"{_TOKEN}{_TOKEN}")
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _MONTH = re.compile("|".join(f"{name}|{name[:3]}" for name in _MONTHS), re.IGNORECASE)
 
@@ -80,9 +81,9 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     """Whether two answers with different texts cannot be the same answer: 1/2 and 0.5, or two forms of a date, can."""
     from grpo_env.verifiers.answers.kinds import kind_of
 
-    values = number(a), number(b)
-    if values[0] is not None and values[1] is not None:
-        low, high = sorted(map(abs, values))
+    value, other = number(a), number(b)
+    if value is not None and other is not None:
+        low, high = sorted((abs(value), abs(other)))
         return low * 100 != high and (not is_tolerant or 2 * low < high)
     kind = kind_of(a)
     if kind != kind_of(b):
@@ -96,7 +97,7 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
 def tolerances(verifier: Verifier) -> frozenset[str]:
     """What a verifier and its parts accept besides the exact answer, by the name of the option.
 
-    ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for verifiers of choice letters, for which
+    ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for those of choice letters, for which
     the text after the letter does not count.
     """
     parts = list(verifier.walk())
@@ -112,7 +113,7 @@ def tolerances(verifier: Verifier) -> frozenset[str]:
 
 
 def _name(verifier: Verifier) -> str:
-    """The name of a bundled verifier: ``IntegerAnswer`` is ``integer_answer``."""
+    """The name of a bundled verifier: ``ExactText`` is ``exact_text``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(verifier).__name__).lower()
 
 
@@ -214,11 +215,15 @@ def _day_and_month_swapped(gold: str) -> str | None:
     days = list(re.finditer(r"(?<!\d)(?:1[0-2]|0?[1-9])(?!\d)", gold))
     if len(days) >= 2 and not _MONTH.search(gold):
         first, second = days[-2:] if re.match(r"\D*\d{4}", gold) else days[:2]
+        if int(first[0]) == int(second[0]):
+            return None
         return gold[: first.start()] + second[0] + gold[first.end() : second.start()] + first[0] + gold[second.end() :]
     month = _MONTH.search(gold)
     if month is None or len(days) != 1 or gold[days[0].end() : days[0].end() + 2].isalpha():  # 1st
         return None
     index = next(index for index, name in enumerate(_MONTHS) if name[:3] == month[0][:3].capitalize())
+    if int(days[0][0]) == index + 1:
+        return None
     name = _MONTHS[int(days[0][0]) - 1]
     new = name if month[0].capitalize() in _MONTHS else name[:3]
     pieces = sorted([(month.start(), month.end(), new), (days[0].start(), days[0].end(), str(index + 1))], reverse=True)
@@ -228,9 +233,11 @@ def _day_and_month_swapped(gold: str) -> str | None:
 
 
 def _another_day(gold: str) -> str | None:
-    """The day, a number that no month can be, reduced by one."""
-    day = re.search(r"(?<!\d)(?:1[3-9]|2\d|3[01])(?![\dsnrt]|$)", gold)
-    return _replaced(gold, day, str(int(day[0]) - 1) if day[0] != "13" else "14") if day else None
+    """The day, a number that neither a month nor a year of two digits can be, changed by one."""
+    day = re.search(r"(?<!\d)(?:1[3-9]|2\d|3[01])(?![\dsnrt])", gold)
+    if day is None or (day.end() == len(gold) and not _MONTH.search(gold) and not re.match(r"\d{4}", gold)):
+        return None
+    return _replaced(gold, day, "14" if day[0] == "13" else str(int(day[0]) - 1))
 
 
 def _halves_swapped(gold: str) -> str | None:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from grpo_env.core import Score
-
 from .scorer import RowResult
 
 
@@ -36,10 +34,6 @@ class ScoreSummary:
     """How many rows have a gold answer of each kind, for a metric that compares by kind."""
     first_of_kind: dict[str, str] = field(default_factory=dict)
     """The first gold answer of each kind, with its line."""
-    bad_golds: int = 0
-    """Rows whose gold answer the metric cannot read."""
-    first_bad_gold: str = ""
-    """The line of the first of these, and the reason."""
     scoring_seconds: float = 0.0
     """Processor time of the verifiers."""
     seconds: float = 0.0
@@ -49,8 +43,9 @@ class ScoreSummary:
         """Add one row."""
         self.rows += 1
         self.bad_rows += bool(result.problem)
-        if result.scores:
-            self._add_gold(result.scores[0].part(metric), result.line)
+        if result.scores and (kind := result.scores[0].part(metric).kind) is not None:
+            self.kinds[kind] += 1
+            self.first_of_kind.setdefault(kind, f"{result.scores[0].part(metric).gold!r:.60} (line {result.line:,})")
         for score, label in zip(result.scores, result.labels, strict=False):
             self.completions += 1
             for part in score.walk():
@@ -64,14 +59,6 @@ class ScoreSummary:
                 if (value >= 1) != label:
                     self.disagreements[(label, value >= 1)] += 1
 
-    def _add_gold(self, score: Score, line: int) -> None:
-        if score.kind is not None:
-            self.kinds[score.kind] += 1
-            self.first_of_kind.setdefault(score.kind, f"{score.gold!r:.60} (line {line:,})")
-        elif score.status == "bad_gold":
-            self.bad_golds += 1
-            self.first_bad_gold = self.first_bad_gold or f"line {line:,}: {score.explanation}"
-
     def merge(self, other: ScoreSummary) -> None:
         """Add the sums over other rows."""
         for name, value in vars(other).items():
@@ -80,8 +67,6 @@ class ScoreSummary:
                     self.statuses.setdefault(part, Counter()).update(counts)
             elif name == "first_of_kind":
                 self.first_of_kind = value | self.first_of_kind
-            elif name == "first_bad_gold":
-                self.first_bad_gold = self.first_bad_gold or value
             elif isinstance(value, Counter):
                 getattr(self, name).update(value)
             else:

@@ -74,8 +74,5 @@ def print_summary(
         )
     if summary.bad_rows:
         console.print(f"{summary.bad_rows:,} rows could not be scored", style="yellow")
-    if summary.bad_golds:
-        line = f"{summary.bad_golds:,} rows have a gold answer that cannot be read: {summary.first_bad_gold}"
-        console.print(line, markup=False, style="yellow", soft_wrap=True)
-    if getattr(task.metric_verifier, "kind", "") is None and (line := odd_golds(summary.kinds, summary.first_of_kind)):
+    if line := odd_golds(summary.kinds, summary.first_of_kind):
         console.print(line, markup=False, style="yellow", soft_wrap=True)

@@ -1,0 +1,301 @@
+"""``grpo_env check`` on gold answers that are no mathematics: their kinds, their changes and the verifier to take.
+
+The oracles are written by hand, or by ``datetime``, ``json`` and arithmetic; none is made by a verifier.
+"""
+
+import json
+from datetime import datetime, timedelta
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from grpo_env.check import check
+from grpo_env.check.perturbations import another, changes, perturbations
+from grpo_env.cli.app import app
+from grpo_env.taskfile.gold_kinds import odd_kinds
+from grpo_env.taskfile.task import load_task
+
+DAYS = [datetime(2023, 11, 3) + timedelta(days=37 * index) for index in range(60)]
+
+
+def make_task(folder, golds, verifiers=None, metric="accuracy"):
+    """Write a task with these gold answers, and plain ``accuracy`` if nothing else is said, and load it."""
+    rows = [{"question": f"Question number {index} of the survey?", "gold": gold} for index, gold in enumerate(golds)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = {
+        "version": 1,
+        "task": "survey",
+        "dataset": {"path": "rows.jsonl", "split": {"train": 1.0}, "answer": "{{ gold }}"},
+        "prompt": {"user": "{{ question }}"},
+        "verifiers": verifiers or {"accuracy": {"weight": 1.0}},
+        "metric": metric,
+    }
+    (folder / "survey.yaml").write_text(yaml.safe_dump(task))
+    return load_task(folder / "survey.yaml")
+
+
+def pasted(result):
+    """The entries of YAML in the advice, as they are read when pasted under ``verifiers``."""
+    lines = [line for line in result.facts["advice"].splitlines() if line.startswith("  ")]
+    return [yaml.safe_load(line) for line in lines]
+
+
+def kinds_findings(result):
+    return [finding for finding in result.findings if finding.check == "kinds"]
+
+
+def test_a_new_task_with_dates_is_right_without_options(tmp_path):
+    runner = CliRunner()
+    file = tmp_path / "holidays.yaml"
+    assert runner.invoke(app, ["tasks", "new", str(file)]).exit_code == 0
+    rows = [{"question": f"When is holiday {index}?", "answer": f"{day:%Y-%m-%d}"} for index, day in enumerate(DAYS)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    checked = runner.invoke(app, ["check", str(file)])
+    assert checked.exit_code == 0
+    assert "60 dates: 20" in checked.stdout
+    assert "another year, day and month swapped, another day, another row's, empty): 0 with credit" in checked.stdout
+    assert "accuracy: {weight: 1.0, kind: date}" in checked.stdout
+    assert "0 errors, 0 warnings" in checked.stdout
+
+    task = load_task(file)
+    for day in DAYS:
+        gold = f"{day:%Y-%m-%d}"
+        swapped = f"{day.year}-{day.day:02}-{day.month:02}"
+        for text, value in [
+            (gold, 1),
+            (f"{day:%B} {day.day}, {day.year}", 1),
+            (f"{day.day} {day:%b} {day.year}", 1),
+            (f"{day.year - day.month - day.day}", 0),  # what the gold answer is by algebra
+            (f"{day + timedelta(days=1):%Y-%m-%d}", 0),
+            (f"{day.replace(year=day.year + 1, day=min(day.day, 28)):%Y-%m-%d}", 0),
+            (str(day.year), 0),
+            (swapped, day.day == day.month),
+        ]:
+            score = task.score(f"<think>\nI look it up.\n</think>\n<answer>\n{text}\n</answer>", answer=gold)
+            assert score.part("accuracy").value == value, (gold, text)
+
+
+def test_rows_that_are_no_dates_are_named(tmp_path):
+    golds = [f"{day:%Y-%m-%d}" for day in DAYS[:58]] + ["unknown", "see the appendix"]
+    result = check(make_task(tmp_path, golds))
+    assert result.facts["kinds"].splitlines() == [
+        "58 dates: 2023-11-03 | 2023-12-10 | 2024-01-16",
+        "2 answers in words: unknown | see the appendix",
+    ]
+    (finding,) = kinds_findings(result)
+    assert finding.severity == "warning"
+    assert "2 answers in words among dates" in finding.what
+    assert "'unknown' (train/58), 'see the appendix' (train/59)" in finding.what
+    assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "date"}}]
+    assert result.ok
+
+
+def test_the_pasted_line_reports_rows_of_another_kind(tmp_path):
+    golds = [f"{day:%Y-%m-%d}" for day in DAYS[:58]] + ["unknown", "see the appendix"]
+    (line,) = pasted(check(make_task(tmp_path, golds)))
+    result = check(make_task(tmp_path, golds, line))
+    assert [(finding.check, finding.where) for finding in result.findings] == [
+        ("data", "train row 59"),
+        ("data", "train row 60"),
+    ]
+    assert result.facts["kinds"].splitlines()[-1] == "2 of no kind (see data)"
+    assert "advice" not in result.facts
+
+
+def test_numbers_with_leading_zeros_among_numbers_get_the_kind_number(tmp_path):
+    golds = [*map(str, range(100, 120)), "007", "042"]
+    result = check(make_task(tmp_path, golds))
+    (finding,) = kinds_findings(result)
+    assert "2 codes among numbers: '007' (train/20), '042' (train/21)" in finding.what
+    assert "for which 7 is wrong" in finding.fix
+    (line,) = pasted(result)
+    task = make_task(tmp_path, golds, line)
+    assert check(task).findings == []
+    assert task.score("<answer>7</answer>", answer="007").value == 1
+
+
+def test_codes_among_numbers_are_named(tmp_path):
+    result = check(make_task(tmp_path, [*map(str, range(30)), "3-1", "192.168.0.1"]))
+    (finding,) = kinds_findings(result)
+    assert "2 codes among numbers: '3-1' (train/30), '192.168.0.1' (train/31)" in finding.what
+    assert result.ok
+
+
+@pytest.mark.parametrize(
+    ("golds", "lines"),
+    [
+        (["TP53", "BRCA1", "EGFR2"], [{"accuracy": {"kind": "code"}}, {"exact_text": {}}]),
+        (["3:30 pm", "11:05 am", "6:45 pm"], [{"accuracy": {"kind": "time"}}]),
+        (["(A)", "(C)", "(B)"], [{"accuracy": {"kind": "choice"}}]),
+        (["a", "c", "b"], [{"accuracy": {"kind": "choice"}}]),
+        (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "words"}}, {"exact_text": {}}]),
+        (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "json"}}]),
+    ],
+)
+def test_the_advice_is_yaml_that_gives_gold_answers_full_credit(tmp_path, golds, lines):
+    result = check(make_task(tmp_path, golds))
+    assert result.findings == []
+    entries = pasted(result)
+    expected = [{name: {"weight": 1.0, **options} for name, options in line.items()} for line in lines]
+    assert entries[: len(expected)] == expected
+    for entry in entries:
+        (name,) = entry
+        assert check(make_task(tmp_path, golds, entry, metric=name)).findings == []
+
+
+def test_the_advice_keeps_the_other_options(tmp_path):
+    verifiers = {"right": {"use": "accuracy", "weight": 0.5, "sources": ["boxed", "answer_tag"]}}
+    result = check(make_task(tmp_path, ["2024-05-01", "2024-06-02"], verifiers, metric="right"))
+    assert pasted(result)[0] == {"right": {**verifiers["right"], "kind": "date"}}
+
+
+def test_a_verifier_that_does_not_suit_the_kind_is_replaced(tmp_path):
+    result = check(make_task(tmp_path, ["1/2", "3", "7.5"], {"exact_text": {"weight": 2.0}}, metric="exact_text"))
+    assert result.facts["advice"].startswith("exact_text is not made for numbers")
+    assert pasted(result) == [{"accuracy": {"weight": 2.0}}]
+    result = check(make_task(tmp_path, ["2024-05-01", "2024-06-02"], {"exact_text": {}}, metric="exact_text"))
+    assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "date"}}]
+
+
+def test_numbers_and_mathematics_need_no_advice(tmp_path):
+    assert "advice" not in check(make_task(tmp_path, ["1", "2", "3"])).facts
+    mixed = check(make_task(tmp_path, ["\\frac{1}{2}", "x^2+1", "(1,2)", "\\text{even}", "7", "9"]))
+    assert "advice" not in mixed.facts
+    assert mixed.findings == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "odd"),
+    [
+        ({"number": 100}, []),
+        ({"number": 97, "code": 3}, ["code"]),
+        ({"number": 70, "code": 30}, ["code"]),
+        ({"number": 95, "words": 5}, ["words"]),
+        ({"number": 75, "words": 25}, []),  # too many to be a mistake
+        ({"number": 80, "formula": 15, "words": 5}, []),  # as in MATH
+        ({"number": 80, "formula": 15, "date": 1}, ["date"]),
+        ({"date": 58, "words": 2}, ["words"]),
+        ({"date": 40, "words": 35, "number": 25}, []),  # no main kind
+        ({"words": 98, "formula": 2}, ["formula"]),
+        ({"words": 50, "number": 30, "code": 20}, []),
+        ({"choice": 90, "set": 10}, []),  # A, C
+        ({}, []),
+    ],
+)
+def test_which_kinds_are_out_of_place(counts, odd):
+    assert odd_kinds(counts) == odd
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        ("2024-05-01", {"another year": "2025-05-01", "day and month swapped": "2024-01-05"}),
+        ("12/6/2020", {"another year": "12/6/2021", "day and month swapped": "6/12/2020"}),
+        ("12/6/99", {"another year": "12/6/00", "day and month swapped": "6/12/99"}),
+        ("05/13/2021", {"another year": "05/13/2022", "another day": "05/14/2021"}),
+        ("May 1, 2024", {"another year": "May 1, 2025", "day and month swapped": "January 5, 2024"}),
+        ("3 Feb. 2021", {"another year": "3 Feb. 2022", "day and month swapped": "2 Mar. 2021"}),
+        ("5/5/2020", {"another year": "5/5/2021"}),
+        ("3:30 p.m.", {"a digit changed": "3:31 p.m.", "am and pm swapped": "3:30 a.m."}),
+        ("192.168.0.1", {"a digit changed": "192.168.0.2", "parts swapped": "168.192.0.1"}),
+        ("3-1", {"a digit changed": "3-2", "parts swapped": "1-3"}),
+        ("v1.10", {"a digit changed": "v1.11", "parts swapped": "10.v1", "letters reordered": "1v.10"}),
+        ("007", {"a digit changed": "008", "leading zeros removed": "7"}),
+        ("H2O", {"a digit changed": "H3O", "letters reordered": "2HO"}),
+        ("TP53", {"a digit changed": "TP54", "letters reordered": "PT53"}),
+        ("A+", {"the last sign changed": "A-"}),
+        ("1920x1080", {"a digit changed": "1920x1081", "parts swapped": "1080x1920", "letters reordered": "x19201080"}),
+        ("(3, 4)", {"a number changed": "(4, 4)", "the order reversed": "(4, 3)"}),
+        ("(2, 2)", {"a number changed": "(3, 2)"}),
+        ("B", {"another letter": "A"}),
+        ("(A)", {"another letter": "(B)"}),
+        ("New York", {"a word changed": "New banana"}),
+        ("Paris", {}),
+        ("a sentence of more than four words", {}),
+        ('{"a": {"b": 1}, "c": 2}', {"a value changed": '{"a": {"b": 2}, "c": 2}', "a key dropped": '{"a": {"b": 1}}'}),
+        ('["red", "blue"]', {"a value changed": '["red banana", "blue"]', "a key dropped": '["red"]'}),
+        ('{"done": true}', {"a value changed": '{"done": false}', "a key dropped": "{}"}),
+    ],
+)  # fmt: skip
+def test_changes_of_a_gold_answer(gold, expected):
+    assert dict(changes(gold)) == expected
+
+
+def read(text, form):
+    """The days that a date can be read as, in its form and with the full name of the month."""
+    for spelling in (form, form.replace("%b", "%B")):
+        try:
+            yield datetime.strptime(text, spelling)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%B %d, %Y", "%d %b %Y", "%d.%m.%Y"])
+def test_changed_dates_are_other_days_in_either_order_of_day_and_month(form):
+    """No reading of a changed date, day first or month first, is the gold answer's day read in its own form."""
+    for day in DAYS:
+        texts = dict(changes(day.strftime(form)))
+        assert "another year" in texts
+        assert len(texts) == (1 if day.day == day.month else 2)
+        for name, text in texts.items():
+            assert day not in read(text, form), (name, text)
+
+
+def test_changes_that_a_verifier_accepts_are_left_out():
+    assert "leading zeros removed" not in dict(changes("007", frozenset(["zeros"])))
+    assert dict(changes("2018", frozenset(["rel_tol"])))["a number changed"] == "3018"
+    assert "a number changed" not in dict(changes("\\sqrt{7}", frozenset(["rel_tol"])))
+    assert dict(changes("C. 42 cm", frozenset(["text"]))) == {"another letter": "B. 42 cm"}
+    assert dict(perturbations(["4", "9"], 0, accepted=["4", "5"])) == {
+        "the sign changed": "-4",
+        "another row's": "9",
+        "empty": "",
+    }
+
+
+def test_another_rows_answer_is_plainly_another_one():
+    assert another(["1/2", "0.5", "3", "0.7"], 1) == "3"
+    assert another(["50", "0.5", "0.7"], 1) == "0.7"  # 50 % is 0.5
+    assert another(["May 1, 2024", "2024-05-01", "2023-01-01"], 1) == "2023-01-01"
+    assert another(["2018", "2019", "5"], 0, frozenset(["rel_tol"])) == "5"
+    assert another(["2018", "2019"], 0, frozenset(["rel_tol"])) is None
+
+
+def test_tolerances_and_several_gold_answers_raise_no_alarm(tmp_path):
+    golds = ["2018", "1000", "0.98", "1", "\\sqrt{7}"]
+    assert check(make_task(tmp_path, golds, {"accuracy": {"rel_tol": 0.05}})).findings == []
+    several = ['["4", "5"]', '["6", "7", "8"]', '["9", "10"]']
+    assert check(make_task(tmp_path, several, {"accuracy": {"golds": "any"}})).findings == []
+
+
+def test_algebra_on_dates_and_codes_is_noticed(tmp_path):
+    """With ``kind: formula``, as before kinds were known, a date is a difference and a score one, too."""
+    golds = ["2024-05-01", "2023-06-02"]
+    result = check(make_task(tmp_path, golds, {"accuracy": {"kind": "formula"}}))
+    assert any("day and month swapped" in finding.what for finding in result.findings if finding.severity == "error")
+
+
+def test_a_metric_that_ignores_the_gold_answer_is_reported_once(tmp_path):
+    task = make_task(tmp_path, ["4", "5", "6"], {"soft_format": {}}, metric="soft_format")
+    result = check(task)
+    assert "does not compare with the gold answer" in result.facts["gold"]
+    assert [finding.check for finding in result.findings] == ["gold"]
+
+
+def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path):
+    make_task(tmp_path, ["1"])
+    golds = [*map(str, range(10, 30)), "3-1"]
+    rows = [{"answer": gold, "gold": gold, "completion": f"<answer>{gold}</answer>"} for gold in golds]
+    (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "scores.jsonl"
+    done = CliRunner().invoke(
+        app, ["score", str(tmp_path / "survey.yaml"), str(tmp_path / "completions.jsonl"), "--out", str(out)]
+    )
+    assert done.exit_code == 0
+    assert "gold answers: among numbers 1 code such as '3-1' (line 21)" in " ".join(done.output.split())
+    assert {json.loads(line)["parts"]["accuracy"]["kind"] for line in out.read_text().splitlines()} == {
+        "number",
+        "code",
+    }
