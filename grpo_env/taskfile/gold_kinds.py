@@ -93,4 +93,4 @@ def odd_golds(counts: Mapping[str, int], first: Mapping[str, str]) -> str | None
         return None
     others = PLURALS[main_kind(counts) or "formula"]
     listed = ", ".join(f"{counted(kind, counts[kind])} such as {first[kind]}" for kind in odd)
-    return f"gold answers: among {others} {listed}; grpo_env check says how they are compared"
+    return f"gold answers: {listed} among {others}; grpo_env check says how they are compared"

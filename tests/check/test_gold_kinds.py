@@ -294,7 +294,7 @@ def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path):
         app, ["score", str(tmp_path / "survey.yaml"), str(tmp_path / "completions.jsonl"), "--out", str(out)]
     )
     assert done.exit_code == 0
-    assert "gold answers: among numbers 1 code such as '3-1' (line 21)" in " ".join(done.output.split())
+    assert "gold answers: 1 code such as '3-1' (line 21) among numbers" in " ".join(done.output.split())
     assert {json.loads(line)["parts"]["accuracy"]["kind"] for line in out.read_text().splitlines()} == {
         "number",
         "code",
