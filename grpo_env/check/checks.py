@@ -140,7 +140,7 @@ def _check_data(
     result.findings += findings
     golds = [gold for example in everything if (gold := gold_answer(task, example)) is not None]
     if len(golds) < len(everything):
-        result.not_run["gold"] = "some rows have no gold answer (dataset.answer)"
+        result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
     else:
         unreadable = sum(map(len, rows.values())) - len(everything)
         facts, findings = gold_kinds(task, everything, golds, unreadable)

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from grpo_env.core import Completion, Example, Finish, Format, score_one
+from grpo_env.core import Completion, Example, Finish, Format, Verifier, score_one
 from grpo_env.taskfile.task import Task
 
 NEUTRAL_REASONING = "I read the question again and work it out."
@@ -47,10 +47,11 @@ def gold_answer(task: Task, example: Example) -> str | None:
     """The gold answer as a model would write it, or ``None`` if the example has none.
 
     A worked solution is reduced to the answer that the metric reads from it. Of several accepted answers
-    (``golds: any``) it is the first; several that are all required are joined by commas.
+    (``golds: any``) it is the first; several that are all required are joined by commas. A pattern or a schema that
+    answers have to match is no answer.
     """
     gold = example.answer
-    if gold is None or not gold.strip():
+    if gold is None or not gold.strip() or _are_rules(task.metric_verifier):
         return None
     mode = _golds(task)
     if mode != "one":
@@ -59,6 +60,19 @@ def gold_answer(task: Task, example: Example) -> str | None:
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
     return score_one(task.verifier, example, Completion("")).part(task.metric).gold
+
+
+def _are_rules(verifier: Verifier) -> bool:
+    """Whether a verifier's gold answers are patterns or schemas."""
+    name = verifier_name(verifier)
+    if name == "pattern":
+        return getattr(verifier, "pattern", None) is None
+    return name == "json_answer" and getattr(verifier, "mode", "") == "schema"
+
+
+def verifier_name(verifier: Verifier) -> str:
+    """The name of a bundled verifier by its class: ``ExactText`` is ``exact_text``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(verifier).__name__).lower()
 
 
 def accepted_answers(task: Task, example: Example) -> list[str]:

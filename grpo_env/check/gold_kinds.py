@@ -19,6 +19,7 @@ from grpo_env.taskfile.task import Task
 from .findings import Finding, warning
 
 _LETTER = re.compile(r"\s*[a-j]\s*")
+_DECIMALS = re.compile(r"\d\.\d*[1-9]")
 LETTERS = 10  # options of a question at most
 EXAMPLES = 3  # of each kind
 LISTED = 5  # rows in a finding
@@ -48,6 +49,9 @@ EXACT_TEXT = "if case and punctuation count"
 ALTERNATIVES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "code": (EXACT_TEXT, "exact_text", {}),
     "words": (EXACT_TEXT, "exact_text", {}),
+    "text": ("for partial credit", "text_similarity", {"metric": "rougeL"}),
+    "json": ("for the fraction of correct fields", "json_answer", {"mode": "fields"}),
+    "decimal": ("if rounded answers are correct, within one percent", "numeric", {"rel_tol": 0.01}),
 }
 """When another verifier than ``accuracy`` suits a kind better, its name and its options."""
 
@@ -85,6 +89,14 @@ class _Golds:
     def are_padded(self) -> bool:
         """Whether the gold answers that look out of place are all whole numbers with leading zeros."""
         return all(self.texts[row].strip().removeprefix("-").isdecimal() for row in self.odd)
+
+    def are_letters(self) -> bool:
+        """Whether all of them are one of a few small letters, which may be options or variables."""
+        return all(map(_LETTER.fullmatch, self.texts)) and len(set(self.texts)) <= LETTERS
+
+    def have_decimals(self) -> bool:
+        """Whether most of them have digits after a decimal point."""
+        return 2 * sum(_DECIMALS.search(text) is not None for text in self.texts) > len(self.texts)
 
 
 def gold_kinds(
@@ -130,26 +142,30 @@ def _out_of_place(golds: _Golds, examples: Sequence[Example]) -> Finding:
 
 def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
     """What to write in the task file, ``None`` if it is right as it is or nothing is known of the verifier."""
-    main, counts = main_kind(golds.counts), golds.counts
-    if main is None or used not in SUITED or _option(spec, "kind") is not None:
+    main = "choice" if golds.are_letters() else main_kind(golds.counts)
+    if main is None or used not in SUITED:
         return None
-    if used != "accuracy":
-        if main in SUITED[used]:
-            return None
-        options = {"weight": _weight(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
-        return (
-            f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {_line('accuracy', options)}"
-        )
+    if used == "accuracy":
+        return None if _option(spec, "kind") is not None else _advice_for_accuracy(main, name, spec, golds)
+    if main in SUITED[used]:
+        return None
+    options = {"weight": _weight(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
+    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {_line('accuracy', options)}"
+
+
+def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
+    fixed = _line(name, _options(spec) | {"kind": main})
+    if golds.are_letters():
+        return f"if the letters are options and no variables:\n  {fixed}"
     if main == "number" and golds.odd and golds.are_padded():
-        return f"kind: number compares all of them by value:\n  {_line(name, _options(spec) | {'kind': main})}"
-    if main == "formula" and all(map(_LETTER.fullmatch, golds.texts)) and len(set(golds.texts)) <= LETTERS:
-        return f"if the letters are options and no variables:\n  {_line(name, _options(spec) | {'kind': 'choice'})}"
-    if main in MATHEMATICS or counts[main] < MOST * len(golds.texts):
+        return f"kind: number compares all of them by value:\n  {fixed}"
+    if main == "number" and golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
+        return f"accuracy compares numbers exactly; {_alternative('decimal', spec)}"
+    if main in MATHEMATICS or golds.counts[main] < MOST * len(golds.texts):
         return None
     if main == "words" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
         return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
-    advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n"
-    advice += f"  {_line(name, _options(spec) | {'kind': main})}"
+    advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
 
 

@@ -80,9 +80,8 @@ class _Check:
         for name, answers in self.perturbed.items():
             if answers.partial:
                 low, high = min(answers.partial), max(answers.partial)
-                what = (
-                    f"{len(answers.partial):,} of {answers.count:,} wrong answers ({name}) get {low:.2g} to {high:.2g}"
-                )
+                values = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
+                what = f"{len(answers.partial):,} of {answers.count:,} wrong answers ({name}) get {values}"
                 fix = f"fine if {self.task.metric} is meant to give partial credit"
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
 

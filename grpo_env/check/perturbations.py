@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from grpo_env.core import Verifier
 
+from .gold_completion import verifier_name
+
 if TYPE_CHECKING:
     from grpo_env.verifiers.answers.kinds import Kind
 
@@ -107,14 +109,11 @@ def tolerances(verifier: Verifier) -> frozenset[str]:
         for option in (*TOLERANCES, "unevaluated")
         if getattr(part, option, None) not in (None, "wrong", 0)
     }
-    numbers = any(getattr(part, "kind", None) == "number" or _name(part) in VERIFIERS_OF_NUMBERS for part in parts)
-    letters = any(_name(part) == "choice" for part in parts)
+    numbers = any(
+        getattr(part, "kind", None) == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts
+    )
+    letters = any(verifier_name(part) == "choice" for part in parts)
     return frozenset(options | ({"zeros"} if numbers else set()) | ({"text"} if letters else set()))
-
-
-def _name(verifier: Verifier) -> str:
-    """The name of a bundled verifier: ``ExactText`` is ``exact_text``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(verifier).__name__).lower()
 
 
 def perturbations(

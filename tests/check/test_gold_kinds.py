@@ -132,6 +132,7 @@ def test_codes_among_numbers_are_named(tmp_path):
         (["a", "c", "b"], [{"accuracy": {"kind": "choice"}}]),
         (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "words"}}, {"exact_text": {}}]),
         (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "json"}}]),
+        (["50.7", "3.14", "2", "6.022"], [{"numeric": {"rel_tol": 0.01}}]),
     ],
 )
 def test_the_advice_is_yaml_that_gives_gold_answers_full_credit(tmp_path, golds, lines):
@@ -142,7 +143,41 @@ def test_the_advice_is_yaml_that_gives_gold_answers_full_credit(tmp_path, golds,
     assert entries[: len(expected)] == expected
     for entry in entries:
         (name,) = entry
-        assert check(make_task(tmp_path, golds, entry, metric=name)).findings == []
+        errors = [
+            finding
+            for finding in check(make_task(tmp_path, golds, entry, metric=name)).findings
+            if finding.severity == "error"
+        ]
+        assert errors == []
+
+
+def test_long_texts_get_a_similarity(tmp_path):
+    golds = ["the cat sat on the mat and then it slept", "a dog ran after the red ball until the evening came"]
+    result = check(make_task(tmp_path, golds))
+    assert pasted(result) == [{"text_similarity": {"weight": 1.0, "metric": "rougeL"}}]
+    similar = check(make_task(tmp_path, golds, *pasted(result), metric="text_similarity"))
+    assert {finding.severity for finding in similar.findings} == {"warning"}  # one for each kind of changed answers
+    assert len(similar.findings) == 1
+    assert similar.ok
+
+
+def test_fields_of_json_get_partial_credit(tmp_path):
+    golds = ['{"a": 1, "b": 2}', '{"a": 3, "b": 4}']
+    lines = pasted(check(make_task(tmp_path, golds)))
+    assert lines[1] == {"json_answer": {"weight": 1.0, "mode": "fields"}}
+    result = check(make_task(tmp_path, golds, lines[1], metric="json_answer"))
+    assert [finding.what.partition(":")[0] for finding in result.findings] == [
+        "2 of 2 wrong answers (a value changed) get 0.5",
+        "2 of 2 wrong answers (a key dropped) get 0.5",
+    ]
+    assert result.ok
+
+
+def test_patterns_and_schemas_are_no_answers(tmp_path):
+    task = make_task(tmp_path, ["gr[ae]y", "b.ue"], {"pattern": {}}, metric="pattern")
+    assert "gold" in check(task).not_run
+    schemas = ['{"type": "object"}', '{"type": "array"}']
+    assert "gold" in check(make_task(tmp_path, schemas, {"json_answer": {"mode": "schema"}}, "json_answer")).not_run
 
 
 def test_the_advice_keeps_the_other_options(tmp_path):
