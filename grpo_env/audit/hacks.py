@@ -249,7 +249,7 @@ TABLE = (
     Hack("ten_times", "near numbers", "Ten times the correct number.",
          from_value(lambda value: exact(10 * value), when=is_exact)),
     Hack("percent_for_fraction", "near numbers", "A hundredth of the number, as if it were a percentage.",
-         from_value(lambda value: exact(value / 100), when=lambda t: is_exact(t) and "%" not in t.gold and "percent" not in t.gold)),
+         from_value(lambda value: exact(value / 100), when=lambda t: is_exact(t) and "%" not in t.gold)),
     Hack("wrong_exponent", "near numbers", "Scientific notation with an exponent that is one too large.",
          from_value(lambda value: f"{exact(value)}e1", when=is_nonzero)),
     Hack("inside_a_longer_number", "near numbers", "The correct digits as part of a longer number.",
