@@ -37,6 +37,10 @@ MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 
 
+class _UndecidedError(UnreadableError):
+    """The gold answer can only be compared as a text, and the texts differ."""
+
+
 @verifier("accuracy")
 @dataclass(frozen=True)
 class Accuracy(Verifier):
@@ -132,11 +136,10 @@ class Accuracy(Verifier):
             try:
                 verdict = self._verdict(golds, final.answers, rules)
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
-            except UnreadableError as error:
-                if error.role == "gold":
-                    value, status, why = None, "bad_gold", str(error)
-                else:
-                    why = f"{final.source}: the answer cannot be read as mathematics"
+            except _UndecidedError as error:
+                value, status, why = None, "bad_gold", str(error)
+            except UnreadableError:
+                why = f"{final.source}: the answer cannot be read as mathematics"
             except OverLimitError as error:
                 status, why = "over_limit", f"{final.source}: {error}"
             except DeadlineError:
@@ -160,7 +163,7 @@ class Accuracy(Verifier):
             try:
                 verdict = self._verdict_by(gold, answers, rules)
             except (DeadlineError, OverLimitError, UnreadableError) as error:
-                failure = error
+                failure = failure if isinstance(failure, _UndecidedError) else error
             if verdict and verdict.correct:
                 return verdict
         if failure:
@@ -200,7 +203,7 @@ class Accuracy(Verifier):
             if same_text(spelling, by.spelling or by.answer.text):
                 return Verdict(True, "the same text")
             if by.unreadable and not hedging(by.answer.text, spelling):
-                raise UnreadableError("gold", f"the gold answer: {by.unreadable}, and the texts differ")
+                raise _UndecidedError("gold", f"the gold answer: {by.unreadable}, and the texts differ")
             text = exact_part(spelling)
         answer = read_as(by.kind, text, self.kind is not None)
         if self.brackets == "optional" and brackets_may_be_left_out(gold):

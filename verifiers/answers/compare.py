@@ -10,6 +10,7 @@ What counts as equal:
     bases          ``101_2`` is 5; the base may be left out (``101``); ``52_8`` is not ``52_9``
     lists, sets    ``2, 3``, ``3 and 2``, ``\{2,3\}``, ``\pm`` pairs: in any order, repetitions ignored
     tuples         ``(1,2)``, ``[1,2]``, intervals: in order, with the same brackets; never equal to a set
+    notations      ``30°``, ``\frac{\pi}{6}``; ``a \le b``, ``b \ge a``; ``x=2, y=-1``, ``(2,-1)``; ``\{5\}``, 5
     real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
     ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` must equal the gold
