@@ -10,12 +10,13 @@ A correction needs a correcting word before the value, so "We check: 2*9 = 18." 
 from __future__ import annotations
 
 import re
+from collections import deque
 from itertools import islice
 from typing import NamedTuple
 
 from ..normal import normal
 from ..number import OverLimitError, read_number
-from .extracted import is_answer
+from .extracted import is_answer, is_value
 from .statements import statement
 
 NOTHING = re.compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
@@ -76,12 +77,17 @@ _RESULT = re.compile(
     r"(?:(?:it|that|this"
     r"|the (?:correct |right |real |true |final |actual )?(?:result|value|total|number|sum|solution|one))"
     r"(?:\s(?:is|should be|must be|has to be|would be|will be|equals|becomes|should have been)|['\u2019]s)"
-    r"|(?:we|i) (?:get|have|obtain|find))"
+    r"|(?:so|thus|hence|therefore),? (?:we|i) (?:get|have|obtain|find))"
     r"\s(?:actually\s|really\s|indeed\s|in fact\s|now\s|instead\s|therefore\s)?(?=[-+$€£\\\d(\[])"
     r"|应该?(?:是|为)\s?(?=\S)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"(?<!\\)[A-Za-z]{2}")
+# "Wait, it is Rome.": for an answer in words
+_NAME = re.compile(
+    r"\W{0,9}(?:[Ii]t|[Tt]hat)(?:['\u2019]s| is| should be| must be)\s("
+    r"[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})\s?(?:[.!\n]|\Z)"
+)
 _DECIMALS = re.compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
 
@@ -111,9 +117,14 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     words = list(islice(_CORRECTING.finditer(text, end), _MOST))
     if words:
         starts = [match.end() for word in words if (match := _VALUE.match(text, word.end()))]
-        starts += [match.end() for match in islice(_RESULT.finditer(text, words[0].end()), _MOST)]
+        starts += [match.end() for match in deque(_RESULT.finditer(text, words[0].end()), maxlen=1)]
         further += [value for start in starts if (value := _value(text, start, answers))]
+        further += [name[1] for word in words if (name := _NAME.match(text, word.end())) and _are_words(answers)]
     return Corrections(further, False)
+
+
+def _are_words(answers: tuple[str, ...]) -> bool:
+    return not any(map(is_value, answers))
 
 
 def _before(text: str, end: int, answer: str) -> str:

@@ -30,6 +30,7 @@ _NUMBER_WORD = re.compile(
     r"|seventeen|eighteen|nineteen|twenty)",
     re.IGNORECASE,
 )
+_TRUTH = re.compile(r"yes|no|true|false", re.IGNORECASE)
 _TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
 _RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
 
@@ -83,11 +84,11 @@ def is_answer(later: str, answers: tuple[str, ...]) -> bool:
     """Whether what follows the ``answers`` is one as well, and not a remark on them.
 
     Numbers, formulas and tuples are, and named values (``x=6``), but no other equations. Of words only those of the
-    same kind are (number words, choice letters), and those in ``\\text{…}``.
+    same kind are (number words, choice letters, yes and no), and those in ``\\text{…}``.
     """
     if len(later) >= MAX_LENGTH:
         return False
-    for kind in (_LETTER, _NUMBER_WORD):
+    for kind in (_LETTER, _NUMBER_WORD, _TRUTH):
         if kind.fullmatch(normal(later)) and all(kind.fullmatch(normal(answer)) for answer in answers):
             return True
     try:

@@ -15,7 +15,10 @@ from .statements import value_of
 
 _LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
 _STARTS_LIKE_NUMBER = re.compile(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac")
-_HEADING = re.compile(r"\*{0,2}\d{1,2}(?:\.\d{1,2})?[.):]\s{1,3}\*{0,2}[A-Za-z]")  # "#### 2. Sell the eggs"
+# "#### 2. Sell the eggs", "#### 2 Sell the eggs"
+_HEADING = re.compile(
+    r"\*{0,2}\d{1,2}(?:\.\d{1,2})?(?:[.):]\s{1,3}\*{0,2}[A-Za-z]|\s{1,3}\*{0,2}[A-Z][a-z]+\s{1,3}[A-Za-z])"
+)
 _LAST_LINES = 3
 _LONGEST_LINE = 200
 _NUMBER = re.compile(

@@ -32,6 +32,17 @@ _NOT_BUT = re.compile(
     r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)|不[是为选][^\n]{1,60}?而[是为选]\s?(?=\S)",
     re.IGNORECASE,
 )
+# What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
+_NOT_STATED = re.compile(
+    r"\b(?:(?:if|suppose|assume|assuming|unless|whether)\b[^.!?\n,;:]{0,40}"
+    r"|(?:wrong|incorrect|tempting|initial|previous|earlier)\s)$",
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
+    r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$",
+    re.IGNORECASE,
+)
 _FORMULA = re.compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _MANY_WORDS = 7
@@ -48,9 +59,13 @@ def phrases(text: str) -> ExtractedAnswer | None:
     denied = False
     for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
         start = _start(text, word)
-        if start is None:
+        before = text[max(0, word.start() - 80) : word.start()]
+        if start is None or _NOT_STATED.search(before):
             continue
         answer, at = statement(text, start)
+        if _DOUBTED.search(before):
+            denied = True
+            continue
         if _NEGATION.match(answer):
             corrected = _NOT_BUT.match(text, start, at + 60)
             if corrected is None:

@@ -16,7 +16,9 @@ _NO_ABBREVIATION = (
 _SENTENCE_END = re.compile(
     r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
-    r"|,?\s+\(?(?=(?:because|since)\b)|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|and (?:so|thus))\b)",
+    r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
+    r"|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|while|although|though|whereas|and (?:so|thus))\b"
+    r"|(?-i:I)(?:['\u2019]m|\s[a-z]{2,}\b)|(?:we|you|it|he|she|they|this|that|there)\s[a-z])",
     re.IGNORECASE,
 )
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
