@@ -17,7 +17,7 @@ from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.extract import SOURCES, Source, final_answer
-from .answers.hedging import hedging, unevaluated
+from .answers.hedging import hedging, is_relative, unevaluated
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, read_as, read_gold
@@ -194,7 +194,8 @@ class Accuracy(Verifier):
         gold = by.answer
         if by.kind == "number" and self.kind is None and not by.spelling:
             answer = parse(text)
-            if isinstance(gold.content, Number) and isinstance(answer.content, Number):
+            both_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
+            if both_numbers and not is_relative(gold.text, answer.text):
                 return compare(gold, answer, rules)
         elif isinstance(gold.content, _AS_TEXT):
             return compare(gold, ParsedAnswer(text, Words(text)), rules)
@@ -210,6 +211,8 @@ class Accuracy(Verifier):
             answer = as_tuple(answer) or answer
         if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):
             answer = parse_list(text)
+        if is_relative(gold.text, answer.text):
+            return Verdict(False, "a range")
         try:
             verdict = compare(gold, answer, rules)
         except UnreadableError:

@@ -27,6 +27,7 @@ _HEDGE = re.compile(
     r"(?![A-Za-z])|\\(?:approx|sim|simeq)(?![a-z])|\?"
 )
 _RANGE = re.compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
+_RELATIVE = re.compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
 _DENIAL = re.compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
 _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "hedged"), (_RANGE, "a range"))
 
@@ -53,6 +54,11 @@ def hedging(gold: str, answer: str) -> Reason | None:
         if pattern.search(answer) and not pattern.search(gold):
             return reason
     return None
+
+
+def is_relative(gold: str, answer: str) -> bool:
+    """Whether an answer compares with something else, and the gold answer does not: ``18 more than the eggs``."""
+    return "than" in answer and _RELATIVE.search(answer) is not None and "than" not in gold
 
 
 def _results(answer: ParsedAnswer) -> list[Formula]:

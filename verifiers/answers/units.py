@@ -65,8 +65,6 @@ _UNITS = frozenset(("unit", "units"))
 _ACRONYM = re.compile(r"[A-Z]{2,}s")  # 12 CDs
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
-_COMPARED = frozenset(("more", "less", "fewer"))
-
 
 def same_unit(first: Unit, second: Unit) -> bool:
     """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
@@ -210,7 +208,7 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
         if word.power is None and _is_filler(word, following, bool(unit), expected):
             continue
         expected = word.plain in _BEFORE
-        if _are_variables(previous, word) or (word.plain == "than" and not unit.keys() - _COMPARED):  # 18 more than Tom
+        if _are_variables(previous, word):
             return None
         if not _in_unit(word, following, description, bool(unit), word.spaced or sign < 0):
             return None
