@@ -127,7 +127,7 @@ def read_number(text: str, description: bool = False) -> Number | None:
     unit = read_unit(text, at, description)
     if unit is None:
         return _in_two_units(sign, value, currency, text, at)
-    bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, value.denominator == 1)
+    bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
     unit = joined(currency, unit)
     return Number(sign * value, unit, None if numeral is None else sign * numeral, _dozens(sign * value, unit), bare)
 

@@ -7,6 +7,7 @@ times hours to the power of minus one. Units are never converted.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from .unit_names import (
@@ -112,13 +113,17 @@ def joined(sign: str, unit: Unit) -> Unit:
     return tuple(sorted({**dict(unit), sign: 1}.items())) if sign else unit
 
 
-def may_be_variable(text: str, at: int, whole: bool) -> bool:
+def may_be_variable(text: str, at: int, value: Fraction) -> bool:
     """Whether the unit that the rest of a text is may also be a variable, so that it cannot be left out.
 
-    That is a letter with an exponent, and one right after a whole number if it is no usual unit: ``3a^2``, ``3m``.
+    That is a letter with an exponent (``3a^2``), one right after a whole number if it is no usual unit (``3m``), and
+    one after a negative whole number if its unit measures what is not negative (``-3 m``).
     """
     match = _LONE_LETTER.fullmatch(text, at)
-    return match is not None and (match[3] is not None or (not match[1] and whole and match[2] not in "NJWVL"))
+    if match is None or match[3] is not None:
+        return match is not None
+    glued = not match[1] and match[2] not in "NJWVL"
+    return value.denominator == 1 and (glued or (value < 0 and match[2] in "mgshL"))
 
 
 def variable(unit: Unit, formula: str) -> str:
