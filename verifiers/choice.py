@@ -13,6 +13,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.extract import SOURCES, Source, answer_in, final_answer
+from .answers.extract.corrections import corrections
 from .answers.normal import normal
 
 MAX_ANSWER = 1000  # characters: enough for the text of an option
@@ -97,12 +98,19 @@ class Choice(Verifier):
         first = head.match(text)
         if first is None:
             return set()
+        name = next(filter(None, first.groups()))
+        taken_back = corrections(text, first.end(), (name.upper(),))
         rest = text[first.end() :]
+        if (
+            taken_back.rejected and first[0] == name and rest[:1].isspace()
+        ):  # not "A) No, it is not", which is an option
+            return set()
         others = label.findall(rest)
+        others += [match[0] for text in taken_back.answers if (match := letter.match(text.strip("()")))]
         words = [word for word in re.findall(r"\w+", rest) if word.casefold() not in _CONNECTED]
         if all(letter.fullmatch(word) for word in words):
             others += words
-        return {spellings[name] for name in (next(filter(None, first.groups())), *others)}
+        return {spellings[name] for name in (name, *others)}
 
 
 @lru_cache(maxsize=16)
