@@ -23,6 +23,7 @@ from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
 from grpo_env.verifiers.answers.extract import answer_in
 from grpo_env.verifiers.answers.formulas import decide
+from grpo_env.verifiers.answers.kinds import kind_of
 from grpo_env.verifiers.answers.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
@@ -169,6 +170,12 @@ def readable(gold: str) -> bool:
     return plain(gold) and ACCURACY.problem(Example("x", answer=gold)) is None
 
 
+def kind_of_text(gold: str) -> str:
+    """The kind of a gold answer that is not compared as mathematics, else nothing."""
+    kind = kind_of(gold)
+    return kind if kind in ("code", "date", "time", "json", "words") else ""
+
+
 def spaced(text: str) -> str:
     """The text with spaces inside of all braces, the escaped ones excepted."""
     braces = {"{": "{ ", "}": " }"}
@@ -203,7 +210,8 @@ def pair(first: str, second: str) -> None:
             raise FindingError(
                 f"respelled: {name}", f"{forward.explanation}; then {score.explanation}", first=first, second=second
             )
-    if readable(second):
+    # The gold answer decides how both are compared: 7 accepts 007, but not the other way around.
+    if readable(second) and kind_of_text(first) == kind_of_text(second):
         backward = scored("accuracy", ACCURACY, second, boxed(first))
         # What cannot be read as mathematics is equal to the same text; as a gold it does not decide about others.
         only_texts = "bad_gold" in (forward.status, backward.status)

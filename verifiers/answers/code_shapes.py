@@ -69,7 +69,12 @@ def is_code(text: str) -> bool:
     """Whether a text in the spelling of ``plain`` is a code."""
     if len(text) > MAX_LENGTH or "\\" in text:
         return False
-    return any(shape.fullmatch(text) for shape in _NAMED) or _is_formula_of_chemistry(text) or _is_identifier(text)
+    return (
+        any(shape.fullmatch(text) for shape in _NAMED)
+        or _is_formula_of_chemistry(text)
+        or is_name(text)
+        or _is_identifier(text)
+    )
 
 
 def is_name(text: str) -> bool:

@@ -45,6 +45,8 @@ _PAIRS = (
     ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"),
     ("(", ")"), ("{", "}"),
 )  # fmt: skip
+_SIGN_PAIRS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"))
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = re.compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
 _ARTICLE = re.compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
@@ -107,10 +109,8 @@ def plain(text: str) -> str:
         text = _SUPERSCRIPT.sub(lambda match: "^" + match.group(), text)
         text = _SUBSCRIPT.sub(lambda match: "_" + match.group(), text)
         text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
-    if fenced := _FENCE.fullmatch(text.strip()):
-        text = fenced[1]
-    if text.isascii() and not any(character.isalnum() for character in text):
-        return " ".join(text.split()).strip("`")
+    if wrapped := _FENCE.fullmatch(text.strip()) or _BOXED.fullmatch(text.strip()):
+        text = wrapped[1]
     text = _unwrapped(" ".join(text.split()))
     if "\\" in text:
         for pattern, replacement in _COMMANDS:
@@ -129,17 +129,21 @@ def _without_braces(match: re.Match[str]) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """The text without punctuation at its end, and quotes, dollars or brackets around all of it."""
+    """The text without punctuation at its end, and quotes, dollars or brackets around all of it.
+
+    Of signs without any letter or digit only dollars and code ticks are removed.
+    """
     text = text.strip()
+    are_signs = not any(character.isalnum() for character in text)
     for _ in range(8):
         before = text
-        for opening, closing in _PAIRS:
+        for opening, closing in _SIGN_PAIRS if are_signs else _PAIRS:
             inner = text[len(opening) : -len(closing)]
             wrapped = text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing)
             is_data = opening == "{" and ("'" in inner or '"' in inner)
             if wrapped and opening not in inner and closing not in inner and not inner.endswith("\\") and not is_data:
                 text = inner.strip()
-        if shorter := text.rstrip(".,;:。 "):
+        if not are_signs and (shorter := text.rstrip(".,;:。 ")):
             text = shorter
         if text == before:
             break

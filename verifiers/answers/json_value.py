@@ -10,6 +10,7 @@ from typing import NoReturn
 MAX_LENGTH = 100_000  # characters
 MAX_DEPTH = 100  # arrays and objects inside of each other
 
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCED = re.compile(r"\s*```[a-z]{0,9}\s(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
@@ -59,6 +60,8 @@ def answered_json(text: str) -> Json:
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1]
     text = text.strip("`$ \n")
+    if boxed := _BOXED.fullmatch(text):
+        text = boxed[1].strip("`$ \n")
     try:
         return parse_json(text)
     except JsonError:

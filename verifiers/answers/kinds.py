@@ -124,6 +124,8 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     answer = parse(text)
     if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
+    if kind == "words" and isinstance(answer.content, Formula) and answer.text.isalpha():
+        return ParsedAnswer(answer.text, Words(answer.text))  # "bad" is a product elsewhere
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
         return replace(answer, content=Formula(*split_unit(answer.text)))
     if is_fixed and kind == "set" and not isinstance(answer.content, Group):
