@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
 
 from .parsed import Words
@@ -26,8 +27,9 @@ _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for"
 _CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
-_ARTICLE = re.compile(r"(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
-_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}")
+_ARTICLE = re.compile(r"\A(?:on|in|at)\s(?=\S\S)|\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=\s)")
+_ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -65,6 +67,10 @@ def same_words(
     first, second = (_cased(words, ignore_case) for words in (one, other))
     if first.text == second.text or _listed(first.text, ignore_articles) == _listed(second.text, ignore_articles):
         return "the same words"
+    if first.text.isascii() != second.text.isascii():  # accents may be left out, but not changed
+        first, second = (_without_accents(words) for words in (first, second))
+        if _listed(first.text, ignore_articles) == _listed(second.text, ignore_articles):
+            return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
     else:
@@ -79,10 +85,16 @@ def _listed(text: str, without_articles: bool) -> list[str]:
 
 
 def _spelled(text: str) -> str:
-    """The text without hyphens and the periods of abbreviations: ``well-known``, ``U.S.A.``"""
+    """The text without hyphens and the periods of abbreviations: ``well-known``, ``U.S.A.``, ``Dr. Smith``."""
     if "." in text:
         text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), text + ".")
     return text.replace("-", " ").strip(_OUTER)
+
+
+def _without_accents(words: Words) -> Words:
+    """The words without the accents of Latin letters: ``cafe`` for ``café``."""
+    text = _ACCENT.sub("", unicodedata.normalize("NFD", words.text))
+    return Words(unicodedata.normalize("NFC", text), words.choice, words.rest)
 
 
 def _cased(words: Words, ignore_case: bool) -> Words:
