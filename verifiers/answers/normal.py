@@ -153,7 +153,8 @@ def _without_dollars(text: str) -> str:
         inner = text[opening.end() : closing.start()]
         after = text[closing.end() : closing.end() + 1]
         joined = _JOINED.match(inner)
-        is_currency = after.isdecimal() or inner.rstrip()[-1:] in ",;-" or (joined and joined.group().strip())
+        cut = inner.rstrip()[-1:] in ",;-" and "\\" not in inner
+        is_currency = after.isdecimal() or cut or (joined and joined.group().strip())
         if opening.group() != closing.group() or is_currency:
             return text
         between = text[at : opening.start()]
