@@ -31,6 +31,49 @@ def wilson(successes: float, count: int, confidence: float = 0.95) -> Interval:
     return max(0.0, center - half), min(1.0, center + half)
 
 
+def clopper_pearson(successes: float, count: float, confidence: float = 0.95) -> Interval:
+    """The exact interval for a proportion (Clopper and Pearson 1934): it never covers less often than it says.
+
+    ``count`` may be an effective sample size, which is not a whole number (Korn and Graubard 1998).
+    """
+    tail = (1 - confidence) / 2
+    failures = count - successes
+    low = _beta_quantile(tail, successes, failures + 1) if successes > 0 else 0.0
+    high = _beta_quantile(1 - tail, successes + 1, failures) if failures > 0 else 1.0
+    return low, high
+
+
+def _beta_quantile(probability: float, a: float, b: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _beta_cdf(x: float, a: float, b: float) -> float:
+    """The regularized incomplete beta function: Abramowitz and Stegun 26.5.8, by Lentz's method."""
+    if x > (a + 1) / (a + b + 2):  # the continued fraction converges fast on the other side only
+        return 1.0 - _beta_cdf(1 - x, b, a)
+    if x <= 0:
+        return 0.0
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / (1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 5000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        before = value
+        for term in (even, odd):
+            d = 1 / (1 + term * d or tiny)
+            c = 1 + term / c or tiny
+            value *= c * d
+        if abs(value - before) < 1e-14 * value:
+            break
+    log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(log) * value / a
+
+
 def bootstrap(values: Sequence[float], seed: int = 0, confidence: float = 0.95, resamples: int = 2000) -> Interval:
     """Percentile bootstrap interval for the mean of ``values``, one value per problem (Efron 1979)."""
     generator = random.Random(seed)

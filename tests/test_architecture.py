@@ -101,7 +101,7 @@ LAYERS = [
     ["trainer"],
     ["trainer.run"],
     ["trainer.loop"],
-    ["check", "integrations", "docgen", "tasks"],
+    ["check", "calibrate", "integrations", "docgen", "tasks"],
     ["audit", "serving"],
     ["cli"],
 ]

@@ -10,6 +10,7 @@ import typer
 from grpo_env import __version__
 from grpo_env.errors import GrpoEnvError
 
+from .calibrate import calibrate
 from .options import console
 from .runs import plot, watch
 from .scores import compare, export, report, score
@@ -36,6 +37,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(check)
 app.command()(audit)
+app.command()(calibrate)
 app.command()(watch)
 app.command()(plot)
 app.command()(train)

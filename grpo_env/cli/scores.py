@@ -55,7 +55,7 @@ def score(
     from grpo_env.scoring import Fields, Options, score_files
     from grpo_env.taskfile.task import load_task
 
-    paths, overrides = _split_files(files)
+    paths, overrides = split_files(files)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
     loaded = load_task(task, task_keys(overrides))
@@ -64,7 +64,7 @@ def score(
         raise typer.Exit(1)
 
 
-def _split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
+def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
     """Files and ``KEY=VALUE`` arguments; an existing file may have ``=`` in its name."""
     overrides = [argument for argument in arguments if "=" in argument and not Path(argument).exists()]
     paths = [Path(argument) for argument in arguments if argument not in overrides]

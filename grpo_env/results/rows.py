@@ -30,6 +30,12 @@ def read_scores(path: Path) -> Iterator[ScoreRow]:
         yield row
 
 
+def is_scores_file(path: Path) -> bool:
+    """Whether the first row of a file is a score row. Raises ``UsageError`` if the file cannot be read."""
+    row = next((record.row for record in read_records(path) if record.row is not None), None)
+    return row is not None and set(REQUIRED) <= row.keys()
+
+
 def location(row: ScoreRow) -> str:
     """The row, for messages."""
     return f"row {row['id']!r}, completion {row['completion']}"

@@ -1,0 +1,128 @@
+"""Files of rows to be labeled: reads them, and appends the labels that are given in a terminal.
+
+A label that is given in a terminal is a short row at the end of the file, which applies to the row above with the same
+id, completion and file. So nothing that is in the file is ever changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.files.jsonl import dump_line
+from grpo_env.files.reader import read_records
+
+from .rates import UNSURE
+from .sample import LabelRow
+
+KEYS: dict[str, bool | str] = {"y": True, "n": False, "s": UNSURE}
+UNDO, QUIT = "u", "q"
+HELP = "y: the answer is correct   n: it is wrong   s: cannot tell   u: undo   q: quit"
+_INTERRUPTS = ("\x03", "\x04")  # Ctrl-C and Ctrl-D, where a terminal passes them on as characters
+
+
+def is_label_file(path: Path) -> bool:
+    """Whether the first row of a file is one to be labeled. Raises ``UsageError`` if the file cannot be read."""
+    row = next((record.row for record in read_records(path) if record.row is not None), None)
+    return row is not None and {"stratum_size", "verdict", "label"} <= row.keys()
+
+
+def read_labels(path: Path) -> list[LabelRow]:
+    """The rows of a file of labels, in order, each with its last label. Raises ``UsageError`` with the line."""
+    rows: dict[tuple[Any, ...], LabelRow] = {}
+    for record in read_records(path):
+        row = record.row
+        if row is None:
+            raise UsageError(f"{path}, line {record.line}: {record.problem}")
+        if "id" not in row or "completion" not in row or (_key(row) not in rows and "stratum_size" not in row):
+            raise UsageError(f"{path}, line {record.line}: is neither a row to be labeled nor a label of one above")
+        if "stratum_size" in row and _key(row) in rows:
+            raise UsageError(f"{path}, line {record.line}: the same completion as above")
+        rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), f"{path}, line {record.line}")
+    return list(rows.values())
+
+
+def _key(row: LabelRow) -> tuple[Any, ...]:
+    return row.get("file"), row["id"], row["completion"]
+
+
+def _label(value: Any, where: str) -> bool | str | None:
+    if value is None or value in (True, False):
+        return None if value is None else bool(value)
+    if value == UNSURE:
+        return UNSURE
+    raise UsageError(f'{where}: "label" must be true (the answer is correct), false, "?" (cannot tell) or null')
+
+
+def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool:
+    """Ask for the labels that are missing, one key for each, and append each to the file at once.
+
+    Returns whether all are labeled: False after ``q``, Ctrl-C or the end of the input. The verdict is not shown,
+    because it would influence the label. Raises ``UsageError`` as ``read_labels`` does, and ``RunError`` if the
+    file cannot be written.
+    """
+    rows = read_labels(path)
+    missing = [row for row in rows if row["label"] is None]
+    at = 0
+    while at < len(missing):
+        show(_question(missing[at], len(rows) - len(missing) + at + 1, len(rows)))
+        pressed = _press(key, at)
+        if pressed == QUIT:
+            return False
+        at += -1 if pressed == UNDO else 0
+        label = None if pressed == UNDO else KEYS[pressed]
+        _append(path, missing[at], label)
+        at += pressed != UNDO
+    return True
+
+
+def _press(key: Callable[[], str], answered: int) -> str:
+    """The next key that means something; the end of the input means ``q``."""
+    known = {*KEYS, QUIT, *((UNDO,) if answered else ())}
+    while True:
+        try:
+            pressed = key().lower()
+        except (KeyboardInterrupt, EOFError):
+            return QUIT
+        if pressed in _INTERRUPTS or not pressed:
+            return QUIT
+        if pressed in known:
+            return pressed
+
+
+def _append(path: Path, row: LabelRow, label: bool | str | None) -> None:
+    names = ("id", "completion", "file")
+    line = dump_line({name: row[name] for name in names if name in row} | {"label": label}).encode()
+    try:
+        with path.open("r+b") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _question(row: LabelRow, number: int, count: int) -> str:
+    fields = [
+        ("problem", row["problem"]),
+        ("completion", row["text"]),
+        ("answer", row["answer"]),
+        ("gold", row["gold"]),
+    ]
+    lines = [f"{'─' * 20} {number:,} of {count:,}"]
+    lines += [f"{name}\n{_indented(text)}" for name, text in fields if text is not None and text != ""]
+    return "\n".join([*lines, HELP])
+
+
+def _indented(text: Any) -> str:
+    """Text for a terminal, on as many lines as it has: other control characters are escaped."""
+    lines = str(text).splitlines() or [""]
+    return "\n".join(
+        "    " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line) for line in lines
+    )

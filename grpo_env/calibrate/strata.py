@@ -1,0 +1,69 @@
+"""The strata of a file of scores: completions alike in verdict, status, kind, source, and agreement in their group."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from grpo_env.results.compare.comparison import CORRECT
+from grpo_env.results.parts import PartScore, part_score
+from grpo_env.results.rows import ScoreRow, group_of, metric_of
+
+ACCEPTED, REJECTED = "accepted", "rejected"
+OTHERS = "others"
+_SOURCE = re.compile(r"([a-z][a-z_]{0,29}): ")
+
+
+class Verdict(NamedTuple):
+    """A row with its metric's score, and its stratum; the stratum of an unscored row is empty."""
+
+    row: ScoreRow
+    score: PartScore
+    stratum: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the metric says correct."""
+        return is_accepted(self.stratum)
+
+
+def verdicts(rows: Iterable[ScoreRow]) -> Iterator[Verdict]:
+    """Each row with its stratum, in order. Raises ``UsageError`` for rows without a metric."""
+    for _, group in groupby(rows, key=lambda row: (row.get("file"), group_of(row))):
+        scored = [(row, part_score(row, metric_of(row))) for row in group]
+        values = [score.value >= CORRECT for _, score in scored if score.value is not None]
+        agreement = "" if len(values) < 2 else "uniform group" if len(set(values)) == 1 else "mixed group"
+        for row, score in scored:
+            yield Verdict(row, score, "" if score.value is None else _name(score, agreement))
+
+
+def _name(score: PartScore, agreement: str) -> str:
+    assert score.value is not None
+    status = score.status if score.status != "scored" else ""
+    # Answer verifiers and composites put where the verdict comes from first: "boxed: a different number".
+    source = _SOURCE.match(score.explanation)
+    details = filter(None, (status, score.kind, source and source[1], agreement))
+    return ": ".join(filter(None, (ACCEPTED if score.value >= CORRECT else REJECTED, ", ".join(details))))
+
+
+def is_accepted(stratum: str) -> bool:
+    """Whether the metric accepts the completions of a stratum."""
+    return stratum.partition(":")[0] == ACCEPTED
+
+
+def merged(sizes: Mapping[str, int], most: int) -> dict[str, str]:
+    """The stratum that each stratum becomes: itself for the largest ``most``, for others one of all with its verdict.
+
+    Strata of different verdicts are never merged, so there can be two more than ``most``.
+    """
+    ranked = sorted(sizes, key=lambda name: (-sizes[name], name))
+    small = ranked[most:]
+    verdicts = Counter(map(is_accepted, small))
+    names = {name: name for name in ranked}
+    for name in small:
+        if verdicts[is_accepted(name)] > 1:
+            names[name] = f"{name.partition(':')[0]}: {OTHERS}"
+    return names

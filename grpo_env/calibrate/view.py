@@ -1,0 +1,84 @@
+"""A sample and a calibration as text for a terminal. Texts from the files are escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from grpo_env.results.compare.view import visible
+from grpo_env.results.rows import location
+
+from .rates import Calibration, Rate
+from .sample import LabelRow
+
+MAX_LENGTH = 160  # characters of the end of a completion
+NAME_WIDTH = 44
+
+
+def sample_lines(rows: Sequence[LabelRow]) -> Iterator[str]:
+    """What was drawn: labels to give and completions, by stratum."""
+    counts = Counter(row["stratum"] for row in rows)
+    sizes = {row["stratum"]: row["stratum_size"] for row in rows}
+    yield f"{'stratum':{NAME_WIDTH}}{'completions':>12}{'to label':>10}"
+    for name in sorted(sizes):
+        yield f"{visible(name):{NAME_WIDTH}}{sizes[name]:>12,}{counts[name]:>10,}"
+    yield f"{'':{NAME_WIDTH}}{sum(sizes.values()):>12,}{len(rows):>10,}"
+
+
+def summary_lines(result: Calibration) -> Iterator[str]:
+    """The rates, overall and by stratum."""
+    names = f"{visible(result.task)}: {visible(result.metric)}"
+    yield f"{names} on {result.completions:,} completions, {result.labeled:,} labeled"
+    if result.unsure:
+        yield f"{result.unsure:,} could not be decided and are left out"
+    if result.uncovered:
+        yield f"{result.uncovered:,} completions are in strata without a label, which are left out"
+    yield ""
+    yield f"  {'':17}{'rate':>8}  {'95% interval':18}labeled"
+    yield _rate("false negatives", result.false_negative, "correct completions rejected")
+    yield _rate("false positives", result.false_positive, "wrong completions accepted")
+    yield _rate("rejected", result.rejected, "rejected completions correct")
+    yield _rate("accepted", result.accepted, "accepted completions wrong")
+    negative, positive = result.design_effect
+    if max(negative, positive) >= 1.05:
+        yield (
+            "  the intervals allow for completions of one prompt being alike: design effects "
+            f"{negative:.1f} (false negatives) and {positive:.1f} (false positives)"
+        )
+    yield ""
+    yield f"{'stratum':{NAME_WIDTH}}{'completions':>12}{'labeled':>9}{'wrong':>7}{'rate':>8}  95% interval"
+    for stratum in sorted(result.strata, key=lambda stratum: -(stratum.rate.value or 0.0) * stratum.size):
+        rate = stratum.rate
+        yield (
+            f"{visible(stratum.name):{NAME_WIDTH}}{stratum.size:>12,}{rate.count:>9,}{rate.errors:>7,}"
+            f"{_percent(rate.value):>8}  {_interval(rate)}"
+        )
+
+
+def _rate(name: str, rate: Rate, what: str) -> str:
+    seen = f"{rate.errors:,} of {rate.count:,} {what}"
+    return f"  {name:17}{_percent(rate.value):>8}  {_interval(rate):18}{seen}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _interval(rate: Rate) -> str:
+    return f"{rate.interval[0]:.1%} to {rate.interval[1]:.1%}"
+
+
+def error_lines(row: LabelRow) -> Iterator[str]:
+    """A row with a wrong verdict."""
+    verdict = "accepted, but labeled wrong" if row["verdict"] else "rejected, but labeled correct"
+    yield f"{visible(location(row))}: {verdict}"
+    yield f"  {visible(row['explanation'])}"
+    if row["answer"] is not None or row["gold"] is not None:
+        kind = f" ({visible(row['kind'])})" if row["kind"] else ""
+        yield f"  answer {_quoted(row['answer'])}, gold {_quoted(row['gold'])}{kind}"
+    if text := row["text"]:
+        yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
+
+
+def _quoted(text: str | None) -> str:
+    return "none" if text is None else f"'{visible(text)}'"

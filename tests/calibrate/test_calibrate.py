@@ -1,0 +1,111 @@
+"""The command: draws a sample, labels it, reports; takes labels from a column and scores from a file."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from ..cli.test_cli import grpo_env
+
+CORRECT = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
+TEXTS = [CORRECT, "<answer>6</answer>", "<answer>five</answer>", "I say five.", "no idea"]
+LABELS = [True, False, True, True, False]  # accuracy rejects the fourth, which names no answer
+
+
+@pytest.fixture
+def completions(tmp_path: Path) -> Path:
+    path = tmp_path / "completions.jsonl"
+    rows = [
+        {"id": str(number), "completions": TEXTS, "answer": "5", "equations": ["2+3=5"], "ok": LABELS}
+        for number in range(4)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def run(*arguments: object, cwd: Path, keys: str = "", code: int = 0):
+    with mock.patch("sys.stdin", io.StringIO(keys)):
+        done = grpo_env("calibrate", "arithmetic", *arguments, cwd=cwd)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_a_column_of_labels(completions: Path, tmp_path: Path) -> None:
+    done = run(completions, "metric=accuracy", "--label", "ok", "--show", 1, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "arithmetic: accuracy on 20 completions, 20 labeled"
+    negatives = next(line for line in lines if "false negatives" in line)
+    assert "33.3%" in negatives
+    assert negatives.endswith("4 of 12 correct completions rejected")
+    assert "row '0', completion 3: rejected, but labeled correct" in lines
+    assert lines[-1] == "3 more wrong verdicts; --json prints all of them"
+
+
+def test_json(completions: Path, tmp_path: Path) -> None:
+    result = json.loads(run(completions, "metric=accuracy", "--label", "ok", "--json", cwd=tmp_path).stdout)
+    assert result["false_negative"]["value"] == pytest.approx(1 / 3)
+    assert result["false_positive"]["value"] == 0
+    assert [(row["id"], row["completion"]) for row in result["errors"]] == [(str(number), 3) for number in range(4)]
+    assert result["unscored"] == 0
+
+
+def test_a_sample_is_drawn_labeled_in_the_terminal_and_reported_on(completions: Path, tmp_path: Path) -> None:
+    done = run(completions, "metric=accuracy", "--out", "labels.jsonl", cwd=tmp_path)
+    assert done.stdout.splitlines()[-1].split() == ["20", "20"]
+    assert "Wrote labels.jsonl." in done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
+    keys = "".join("ny"[LABELS[row["completion"]]] for row in rows)
+    first = run("labels.jsonl", "--ask", cwd=tmp_path, keys=keys[:7])
+    assert "the same command asks for the others" in first.stderr
+    assert "7 labeled" in first.stdout
+    second = run("labels.jsonl", "--ask", cwd=tmp_path, keys=keys[7:])
+    assert "4 of 12 correct completions rejected" in second.stdout
+    assert run("labels.jsonl", cwd=tmp_path).stdout == second.stdout
+
+
+def test_drawing_and_labeling_in_one_command_which_resumes(completions: Path, tmp_path: Path) -> None:
+    command = (completions, "--out", "labels.jsonl", "--ask", "--size", 10)
+    done = run(*command, cwd=tmp_path, keys="")
+    assert done.stdout == ""
+    assert "of 10" in done.stderr
+    sample = (tmp_path / "labels.jsonl").read_bytes()
+    done = run(*command, cwd=tmp_path, keys="yyyyyyyyyy")
+    assert "10 labeled" in done.stdout
+    assert (tmp_path / "labels.jsonl").read_bytes().startswith(sample)
+
+
+def test_scores_are_not_scored_again(completions: Path, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.jsonl"
+    assert (
+        grpo_env("score", "arithmetic", completions, "metric=accuracy", "--label", "ok", "-o", scores).returncode == 0
+    )
+    expected = run(completions, "metric=accuracy", "--label", "ok", cwd=tmp_path).stdout
+    done = run(scores, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (expected, "")
+    run(scores, "--out", "labels.jsonl", cwd=tmp_path)
+    assert (tmp_path / "labels.jsonl").exists()
+
+
+def test_wrong_usage(completions: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken.jsonl").write_text("mine\n")
+    scores, other = tmp_path / "scores.jsonl", tmp_path / "other.jsonl"
+    grpo_env("score", "arithmetic", completions, "--label", "ok", "-o", scores)
+    grpo_env("score", "arithmetic", completions, "task=sums", "--label", "ok", "-o", other)
+    run(scores, "--out", "labels.jsonl", cwd=tmp_path)
+    for arguments, message in (
+        ((completions,), "there are no labels: name their column with --label, or draw a sample with --out"),
+        ((completions, "--ask"), "--ask: give the file for the labels with --out"),
+        ((completions, "--out", "taken.jsonl"), "taken.jsonl: already exists"),
+        ((completions, "--out", "a.jsonl", "--label", "ok"), "leave out --out"),
+        ((scores, "--label", "ok"), "its labels come from grpo_env score --label"),
+        (("labels.jsonl",), 'no row has a label; set "label" to true or false'),
+        (("labels.jsonl", "--out", "b.jsonl"), "is a file of labels; leave out --out"),
+        ((other,), "these completions were scored by the task sums, not arithmetic"),
+        (("missing.jsonl",), "missing.jsonl: no such file"),
+    ):
+        assert message in run(*arguments, cwd=tmp_path, code=2).stderr
+    assert (tmp_path / "taken.jsonl").read_text() == "mine\n"
