@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs test-integrations pictures dist clean
+.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks test-integrations pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -43,6 +43,10 @@ docs: shipped $(VENV)/docs
 # Every command in the pages, including training runs; takes some minutes. `make tests` runs the fast ones.
 test-docs: $(VENV)/ready
 	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
+
+# Every attack on the sandbox, in each mode and as each kind of user; writes the table of docs/sandbox.md.
+attacks: $(VENV)/ready
+	$(BIN)/python tests/sandbox/table.py
 
 # The adapters, called by the packages they are for.
 test-integrations: .venv-integrations/ready

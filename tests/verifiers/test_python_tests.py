@@ -1,4 +1,4 @@
-"""python_tests: what passes, what fails, what cheats; and programs that try to escape, in both kinds of sandbox."""
+"""python_tests: what passes, what fails, what cheats; and hostile programs, in both kinds of sandbox."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -107,47 +106,6 @@ def attempts(statements: list[str], mode: Any) -> dict[str, str]:
     return {statement: ran.output.strip() or str(ran) for statement, ran in zip(statements, runs, strict=True)}
 
 
-# Each is harmless even if the sandbox does not stop it: no signal but 0, no process but the sandbox's own, files only
-# opened, or truncated to the length they have.
-FORBIDDEN = [
-    "import os; os.fork()",
-    "import subprocess; subprocess.run(['true'])",
-    "import os; os.execv('/bin/sh', ['sh', '-c', 'echo done'])",
-    "import os; os.posix_spawn('/bin/true', ['true'], {})",
-    "import multiprocessing as m; p = m.get_context('fork').Process(target=print); p.start()",
-    "import os; os.kill(os.getppid(), 0)",
-    "import os; os.kill(-1, 0)",
-    "import os; os.kill(0, 0)",
-    "import os; os.killpg(os.getpgrp(), 0)",
-    "import os, signal; os.pidfd_open(os.getppid())",
-    "import os; os.setsid()",
-    "import os; os.setpgid(0, 0)",
-    "import os; os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
-    "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0))",
-    "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))",
-    "import socket; socket.socket()",
-    "import socket; socket.socket(socket.AF_UNIX)",
-    "import socket; socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
-    "import os; os.memfd_create('x')",
-    "import os; os.chmod('.', 0)",
-    "import os; os.mknod('x', 0o600 | 0o060000)",
-    "import fcntl, os; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
-    "open(f'/proc/{__import__(\"os\").getppid()}/environ').read()",
-    "open(f'/proc/{__import__(\"os\").getppid()}/mem', 'r+b')",
-    "open('/etc/passwd').read()",
-    "open('/dev/shm/x', 'a')",
-    "open('../x', 'a')",
-    "open('/tmp/forbidden.txt', 'a')",
-    "import os; os.listdir('/root'); os.listdir('/home')",
-    "import os; os.symlink('/etc/passwd', 'p'); open('p').read()",
-    "import os; path = '/usr/lib/os-release'; os.truncate(path, os.path.getsize(path))",
-    "import os; os.rename('.', '../../x')",
-    "import ctypes, os\nif ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0): raise OSError",
-    "import ctypes\nif ctypes.CDLL(None, use_errno=True).prctl(1, 0, 0, 0, 0): raise OSError",
-    "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise OSError",
-    "import ctypes\nif ctypes.CDLL(None).syscall(425, 8, bytes(200)) < 0: raise OSError",
-    "import ctypes\nif ctypes.CDLL(None).shmget(0, 4096, 0o1600) < 0: raise OSError",
-]
 ALLOWED = [
     "import threading; t = threading.Thread(target=int); t.start(); t.join()",
     "import tempfile, shutil; d = tempfile.mkdtemp(); open(d + '/x', 'w'); shutil.rmtree(d)",
@@ -155,51 +113,15 @@ ALLOWED = [
     "import asyncio; asyncio.run(asyncio.sleep(0))",
     "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); signal.setitimer(0, 0.01); time.sleep(0.1)",
     "import random, uuid, hashlib, decimal, sqlite3, zoneinfo; random.random(); uuid.uuid4()",
+    "import os, signal; signal.signal(signal.SIGUSR1, print); os.kill(os.getpid(), signal.SIGUSR1)",
+    "import sys, os; sys.stdout.isatty(); os.closerange(10, 20); os.cpu_count(); os.times(); os.getpgid(0)",
+    "import mmap; f = open('m', 'w+b'); f.truncate(9); mmap.mmap(f.fileno(), 9)[0] = 1",
     "import concurrent.futures as c; assert list(c.ThreadPoolExecutor(2).map(abs, [-1])) == [1]",
 ]
 
 
-@LINUX
-def test_what_is_forbidden_fails(mode: Any) -> None:
-    outcomes = attempts(FORBIDDEN, mode)
-    refusals = (
-        "PermissionError",
-        "FileNotFoundError",
-        "OSError",
-        "ValueError",
-        "ProcessLookupError",
-        "BlockingIOError",
-    )
-    assert {statement: outcome for statement, outcome in outcomes.items() if outcome not in refusals} == {}
-
-
 def test_what_is_allowed_works(mode: Any) -> None:
     assert {statement: outcome for statement, outcome in attempts(ALLOWED, mode).items() if outcome != "done"} == {}
-
-
-@LINUX
-def test_no_network(mode: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0)
-        port = server.getsockname()[1]
-        statement = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)"
-        assert attempts([statement], mode)[statement] == "PermissionError"
-        with pytest.raises(BlockingIOError):
-            server.accept()
-
-
-@LINUX
-def test_files_of_the_caller_are_out_of_reach(mode: Any, tmp_path: Path) -> None:
-    secret = tmp_path / "id_rsa"
-    secret.write_text("done")
-    statements = [
-        f"open({str(secret)!r}).read()",
-        f"open({str(secret)!r}, 'w')",
-        f"import os; os.unlink({str(secret)!r})",
-        f"import shutil; shutil.rmtree({str(tmp_path)!r})",
-    ]
-    assert set(attempts(statements, mode).values()) <= {"FileNotFoundError", "PermissionError", "OSError"}
-    assert secret.read_text() == "done"
 
 
 def test_no_environment_and_no_descriptors_leak(mode: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

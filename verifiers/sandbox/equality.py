@@ -18,6 +18,7 @@ def equality() -> Callable[[object, object], Any]:
     """
     encode, hashed, not_plain = to_json, digest, NotPlainError
     plain_containers = (list, tuple, dict, set, frozenset)
+    flags = type.__dict__["__flags__"].__get__
 
     def same(one: object, other: object) -> Any:
         try:
@@ -42,6 +43,6 @@ def equality() -> Callable[[object, object], Any]:
         return all(any(same(item, match) for match in items(other)) for item in items(one))
 
     def made_in_python(kind: type) -> bool:
-        return bool(type.__flags__.__get__(kind) & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE)
+        return bool(flags(kind) & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE)
 
     return same

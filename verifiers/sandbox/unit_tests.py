@@ -156,7 +156,7 @@ def _one_from_code(text: Any, entry_point: str | None) -> list[UnitTest]:
 
 def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
     before: list[ast.stmt] = []
-    calls: list[tuple[str, str]] = []  # with the name of the function or method
+    calls: list[tuple[str, str]] = []  # with the name of the method
     rest = False  # whether statements that test something follow the last assert
     has_assert = False
     for node in _parse(text):
@@ -176,8 +176,8 @@ def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
     if rest:
         calls = [call for call in calls if call[1] != "check"]
         yield _block(before, entry_point)
-    for call, name in calls:
-        yield replace(_block([*before, *_parse(call)], entry_point, name), text=call)
+    for call, method in calls:
+        yield replace(_block([*before, *_parse(call)], entry_point, method), text=call)
     if not (has_assert or rest or calls):
         raise ValueError("the code has no assert and calls no test")
 
@@ -220,10 +220,11 @@ def _with_literal(left: ast.expr, right: ast.expr, context: Iterable[ast.stmt]) 
     return None
 
 
-def _block(nodes: list[ast.stmt], entry_point: str | None, called: str = "") -> UnitTest:
-    """Statements that run beside the program. ``called`` is the function among them, or method, that the last calls."""
+def _block(nodes: list[ast.stmt], entry_point: str | None, method: str = "") -> UnitTest:
+    """Statements that run beside the program. ``method`` is that of a class among them which the last one calls."""
     tree = ast.parse(_unparse(nodes))
-    reports = _Reports(tree, called)
+    calls = [node.value.func for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    reports = _Reports(tree, {method, *(function.id for function in calls if isinstance(function, ast.Name))})
     reports.replace(tree.body, certain=True)
     tree = _Equality().visit(tree)
     run = Run("block", code=_unparse(tree.body), entry_point=entry_point)
@@ -237,7 +238,7 @@ class _Reports:
     in tests that catch exceptions, whose way may depend on a comparison.
     """
 
-    def __init__(self, tree: ast.Module, called: str) -> None:
+    def __init__(self, tree: ast.Module, called: set[str]) -> None:
         self.values: list[Any] = []
         self.required: set[int] = set()
         self._tree = tree
@@ -255,7 +256,7 @@ class _Reports:
             if pair := self._compared(node):
                 body[index] = self._report(*pair, certain)
             elif isinstance(node, ast.FunctionDef):
-                self.replace(node.body, node.name == self._called and not _may_leave(node))
+                self.replace(node.body, node.name in self._called and not _may_leave(node))
             elif isinstance(node, ast.ClassDef):
                 self.replace(node.body, certain=False)
             elif isinstance(node, ast.If | ast.For | ast.While):

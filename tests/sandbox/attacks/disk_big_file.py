@@ -1,0 +1,3 @@
+"""disk: writes a file of 20 MiB."""
+
+open('x', 'wb').write(bytes(20 << 20))

@@ -1,0 +1,3 @@
+"""disk: opens 200 files."""
+
+keep = [open('/dev/null') for i in range(200)]

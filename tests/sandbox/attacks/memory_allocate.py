@@ -1,0 +1,3 @@
+"""memory: allocates 2 GiB."""
+
+x = bytearray(2 << 30)

@@ -1,0 +1,5 @@
+"""memory: makes a deeply nested value."""
+
+x = ()
+for i in range(10**7): x = (x,)
+x == x

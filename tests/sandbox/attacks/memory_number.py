@@ -1,0 +1,3 @@
+"""memory: makes a number of 1 GiB."""
+
+x = 1 << (8 << 30)

@@ -1,0 +1,4 @@
+"""network: makes a pipe with a name."""
+
+import os
+os.mkfifo('x')

@@ -1,0 +1,4 @@
+"""processes: becomes another program."""
+
+import os
+os.execv('/bin/true', ['true'])

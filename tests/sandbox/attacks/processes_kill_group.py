@@ -1,0 +1,4 @@
+"""processes: sends a signal to its group."""
+
+import os
+os.kill(0, 0)

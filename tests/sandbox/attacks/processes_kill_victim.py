@@ -1,0 +1,4 @@
+"""processes: ends a process of the user."""
+
+import os
+os.kill(T['pid'], 9)

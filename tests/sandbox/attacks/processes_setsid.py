@@ -1,0 +1,4 @@
+"""processes: leaves its session."""
+
+import os
+os.setsid()

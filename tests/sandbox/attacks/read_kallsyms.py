@@ -1,0 +1,3 @@
+"""read: reads addresses of the kernel."""
+
+open('/proc/kallsyms').read(99)

@@ -1,0 +1,4 @@
+"""read: lists the root's home."""
+
+import os
+os.listdir('/root')

@@ -1,0 +1,3 @@
+"""read: reads /etc/passwd."""
+
+open('/etc/passwd').read()

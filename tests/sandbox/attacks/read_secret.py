@@ -1,0 +1,3 @@
+"""read: reads a file of the user."""
+
+open(T['secret']).read()

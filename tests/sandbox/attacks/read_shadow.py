@@ -1,0 +1,3 @@
+"""read: reads the passwords of the system."""
+
+open('/etc/shadow').read()

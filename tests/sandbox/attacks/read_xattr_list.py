@@ -1,0 +1,4 @@
+"""read: lists the attributes of a file of the user."""
+
+import os
+os.listxattr(T['secret'])

@@ -1,0 +1,4 @@
+"""report: returns broken characters."""
+# test: "assert f() == 'x'"
+
+f = lambda: '\ud800' * 1000

@@ -1,0 +1,6 @@
+"""time: waits for itself."""
+
+import threading
+lock = threading.Lock()
+lock.acquire()
+lock.acquire()

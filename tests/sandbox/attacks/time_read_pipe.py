@@ -1,0 +1,5 @@
+"""time: waits for a pipe."""
+
+import os
+r, w = os.pipe()
+os.read(r, 1)

@@ -1,0 +1,4 @@
+"""time: sleeps past its limit."""
+
+import time
+time.sleep(30)

@@ -1,0 +1,5 @@
+"""verdict: prints and never ends."""
+# test: {"input": "", "output": "5"}
+
+print(5, flush=True)
+while True: pass

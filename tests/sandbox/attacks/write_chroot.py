@@ -1,0 +1,4 @@
+"""write: changes its root."""
+
+import os
+os.chroot('.')

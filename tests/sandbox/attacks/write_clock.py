@@ -1,0 +1,4 @@
+"""write: sets the clock."""
+
+import time
+time.clock_settime(time.CLOCK_REALTIME, time.time())

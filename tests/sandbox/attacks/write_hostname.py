@@ -1,0 +1,4 @@
+"""write: renames the machine."""
+
+import socket
+socket.sethostname('x')

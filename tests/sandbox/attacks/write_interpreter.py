@@ -1,0 +1,4 @@
+"""write: changes the interpreter's own library."""
+
+import os
+open(os.__file__, 'r+')

@@ -1,0 +1,4 @@
+"""write: makes memory that no file system counts."""
+
+import os
+os.memfd_create('x')

@@ -1,0 +1,4 @@
+"""write: moves its own folder away."""
+
+import os
+os.rename(os.getcwd(), os.path.dirname(T['secret']) + '/moved')

@@ -1,0 +1,3 @@
+"""write: writes to the folder above its own."""
+
+open('../x', 'w')

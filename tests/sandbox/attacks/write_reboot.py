@@ -1,0 +1,5 @@
+"""write: restarts the machine."""
+
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.reboot(0) == 0

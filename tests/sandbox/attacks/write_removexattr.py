@@ -1,0 +1,4 @@
+"""write: removes an attribute of a file of the user."""
+
+import os
+os.removexattr(T['secret'], 'user.x')

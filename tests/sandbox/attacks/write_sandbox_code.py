@@ -1,0 +1,4 @@
+"""write: changes the code of the sandbox."""
+
+import glob, sys
+open(T['code'], 'r+')

@@ -1,0 +1,4 @@
+"""write: joins other groups."""
+
+import os
+os.setgroups([0, 1, 2])

@@ -1,0 +1,3 @@
+"""write: writes to /dev/shm."""
+
+open('/dev/shm/grpo_env_attack', 'w')

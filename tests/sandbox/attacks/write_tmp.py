@@ -1,0 +1,3 @@
+"""write: writes to /tmp."""
+
+open('/tmp/grpo_env_attack', 'w')

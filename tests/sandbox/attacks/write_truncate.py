@@ -1,0 +1,4 @@
+"""write: truncates a file of the user."""
+
+import os
+os.truncate(T['secret'], 3)

@@ -1,0 +1,4 @@
+"""write: removes a file of the user."""
+
+import os
+os.unlink(T['secret'])

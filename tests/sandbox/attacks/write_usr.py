@@ -1,0 +1,3 @@
+"""write: writes to the system's programs."""
+
+open('/usr/bin/grpo_env_attack', 'w')
