@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -78,10 +78,8 @@ def targets() -> Iterator[tuple[dict[str, Any], list[socket.socket], subprocess.
         secret.write_text("a secret")
         (folder / "secret_module.py").write_text("")
         (folder / "secret.link").symlink_to("secret")
-        try:
+        with suppress(OSError):  # the file system may have no attributes
             os.setxattr(secret, "user.x", b"x")
-        except OSError:
-            pass
         inet, unix = socket.AF_INET, socket.AF_UNIX
         servers = [socket.socket(inet), socket.socket(inet, socket.SOCK_DGRAM), socket.socket(unix, socket.SOCK_DGRAM)]
         servers += [socket.socket(unix, socket.SOCK_DGRAM), socket.socket(unix)]

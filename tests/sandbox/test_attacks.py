@@ -87,12 +87,14 @@ CORRECT: dict[str, list[Any]] = {
     ],
     "def f(n): return [n, {'a': (1, None)}, {2.0, True}]": [
         "assert f(1) == [1, {'a': (1, None)}, {1, 2}]",
-        "def check(candidate):\n    for n in range(3):\n        assert candidate(n)[0] == n\n    assert candidate(5)[0] == 5",
+        "def check(candidate):\n    for n in range(3):\n        "
+        "assert candidate(n)[0] == n\n    assert candidate(5)[0] == 5",
         {"call": "f", "args": [0], "output": [0, {"a": [1, None]}, 0]},
     ],
     "def f(n):\n    if n < 0: raise ValueError('negative')\n    return n": [
         "try:\n    f(-1)\nexcept ValueError as error:\n    assert str(error) == 'negative'\nelse:\n    assert False",
-        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n        with self.assertRaises(ValueError):\n"
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        with self.assertRaises(ValueError):\n"
         "            f(-1)\n            self.assertEqual(f(1), 2)\n        self.assertEqual(f(1), 1)",
         "def test_f():\n    if f(1) == 2:\n        assert f(1) == 3\n    assert f(1) == 1",
     ],
