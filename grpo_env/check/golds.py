@@ -6,14 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from grpo_env.core import Example, Group, Score, score_groups, score_one
+from grpo_env.core import Example, Group, Score, score_groups
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
-from .gold_completion import CompletionTemplate, accepted_answers, gold_reasoning
-from .perturbations import FOR_ALL_KINDS, perturbations, tolerances
+from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, accepted_answers, gold_reasoning
+from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
+NOT_AN_ANSWER = "None of these."
 SHOWN = 60  # characters of an answer in a finding
 
 
@@ -66,7 +67,7 @@ class _Check:
         """Score all answers."""
         self.ignores_golds = self._ignores_golds()
         if self.ignores_golds:
-            what = f"{self.task.metric} gives full credit without a gold answer, so to wrong answers as well"
+            what = f"{self.task.metric} gives full credit to any answer, without the gold answer"
             fix = "choose a metric that compares, unless there are no wrong answers"
             self.findings.append(warning("gold", "metric", what, fix))
         for start in range(0, len(self.examples), BATCH):
@@ -86,10 +87,15 @@ class _Check:
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
 
     def _ignores_golds(self) -> bool:
-        """Whether a completion gets full credit from the metric though the example has no gold answer."""
+        """Whether the metric gives full credit to the first example's gold answer and to all changes of it alike.
+
+        The example has no gold answer then. (``countdown`` needs none: it knows right and wrong by other columns.)
+        """
         template, example = CompletionTemplate(self.task.format), replace(self.examples[0], answer=None)
-        text = template.text(gold_reasoning(self.task, self.examples[0], self.golds[0]), self.golds[0])
-        return score_one(self.task.metric_verifier, example, template.completion(text)).value == 1
+        texts = [self.golds[0], *(text for _, text in changes(self.golds[0])), NOT_AN_ANSWER]
+        completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
+        (scores,) = score_groups(self.task.metric_verifier, [Group(example, completions)])
+        return all(score.value == 1 for score in scores)
 
     def _score_golds(self, indices: range) -> None:
         template = CompletionTemplate(self.task.format)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from grpo_env.core import Verifier
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Change = Callable[[str], str | None]
 """Makes a wrong answer of a gold answer, or returns ``None`` where it does not apply."""
 
-MAX_CANDIDATES = 50  # other rows that are looked at for an answer that plainly differs
+MAX_CANDIDATES = 10  # other rows that are looked at for an answer that plainly differs
 MAX_WORDS = 4  # in a longer text one other word may leave the answer correct
 OTHER_WORDS = ("banana", "window")
 VERIFIERS_OF_NUMBERS = ("numeric",)
@@ -58,6 +59,7 @@ def differs(a: str, b: str) -> bool:
     return _plain(a) != _plain(b)
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     return _VARIABLE.sub("", _LATEX_SPELLING.sub("", text)).casefold()
 

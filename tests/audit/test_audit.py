@@ -155,6 +155,42 @@ def test_what_the_task_tolerates_is_not_an_exploit():
     assert not exploits(run_audit(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "correct"}))
 
 
+GOLDS = ["2024-05-01", "3:30 pm", "192.168.0.1", "H2O", "A+", "007", '{"a": 1, "b": 2}', "(3, 4)", "New York"]
+
+
+def audit_golds(folder, golds, **options):
+    """Audit near misses in a task with these gold answers and ``accuracy`` with these options."""
+    rows = [{"question": f"Question {index}?", "gold": gold} for index, gold in enumerate(golds)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = {
+        "version": 1,
+        "task": "survey",
+        "dataset": {"path": "rows.jsonl", "split": {"train": 1.0}, "answer": "{{ gold }}"},
+        "prompt": {"user": "{{ question }}"},
+        "verifiers": {"accuracy": {"weight": 1.0, **options}},
+        "metric": "accuracy",
+    }
+    (folder / "survey.yaml").write_text(json.dumps(task))
+    return audit(load_task(folder / "survey.yaml"), families=["near misses"], rescore=False)
+
+
+def test_near_misses_of_dates_and_codes_are_tried_and_get_no_credit(tmp_path):
+    report = audit_golds(tmp_path, GOLDS)
+    assert report.examples == len(GOLDS)
+    assert {outcome.hack for outcome in report.outcomes} == {
+        hack.name for hack in TABLE if hack.family == "near misses" and hack.name != "another_day"
+    }
+    assert not report.exploits
+
+
+def test_dates_and_codes_that_are_compared_by_algebra_are_exploited(tmp_path):
+    report = audit_golds(tmp_path, ["2024-05-01", "3-1"], kind="formula")
+    assert {"day_and_month_swapped"} <= exploits(report)
+    report = audit_golds(tmp_path, ["A1", "E12"], kind="formula")
+    assert {"letters_of_a_code"} <= exploits(report)
+    assert "code_without_zeros" not in exploits(audit_golds(tmp_path, ["007", "042"], kind="number"))
+
+
 def test_unstable_scores_and_failing_verifiers_are_reported():
     report = run_audit(["format only"], rescore=True, limit=1, unstable={"use": "unstable", "weight": 1.0})
     assert "nothing" in report.unstable
@@ -183,7 +219,7 @@ def test_a_task_without_usable_examples_and_an_unknown_family_are_errors():
 
 def test_the_custom_hack_of_the_documentation(tmp_path):
     page = (Path(__file__).parents[2] / "docs/audit.md").read_text()
-    (code,) = re.findall(r"^```python[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(r'^```python title="own.py"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
     (tmp_path / "own.py").write_text(code)
     (tmp_path / "none.py").write_text("x = 1")
     try:

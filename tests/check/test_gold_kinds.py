@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from grpo_env.check import check
 from grpo_env.check.perturbations import another, changes, perturbations
 from grpo_env.cli.app import app
-from grpo_env.taskfile.gold_kinds import odd_kinds
+from grpo_env.taskfile.gold_kinds import gold_warning, odd_kinds
 from grpo_env.taskfile.task import load_task
 
 DAYS = [datetime(2023, 11, 3) + timedelta(days=37 * index) for index in range(60)]
@@ -118,6 +118,7 @@ def test_numbers_with_leading_zeros_among_numbers_get_the_kind_number(tmp_path):
 
 def test_codes_among_numbers_are_named(tmp_path):
     result = check(make_task(tmp_path, [*map(str, range(30)), "3-1", "192.168.0.1"]))
+    assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "number"}}]
     (finding,) = kinds_findings(result)
     assert "2 codes among numbers: '3-1' (train/30), '192.168.0.1' (train/31)" in finding.what
     assert result.ok
@@ -317,6 +318,23 @@ def test_a_metric_that_ignores_the_gold_answer_is_reported_once(tmp_path):
     result = check(task)
     assert "does not compare with the gold answer" in result.facts["gold"]
     assert [finding.check for finding in result.findings] == ["gold"]
+
+
+def test_a_metric_that_reads_other_columns_is_checked(tmp_path):
+    """Countdown's answers are right by the columns ``numbers`` and ``target``."""
+    result = check(load_task("countdown", {"dataset.limit": {"train": 20, "eval": 5}}))
+    assert "0 with credit" in result.facts["gold"]
+    assert result.findings == []
+
+
+def test_training_says_what_is_odd_about_the_gold_answers(tmp_path):
+    task = make_task(tmp_path, [*map(str, range(10, 30)), "007"])
+    line = gold_warning(task, task.examples("train"))
+    assert line.startswith("gold answers: 1 code such as '007' (train/20) among numbers; ")
+    fixed = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"accuracy": {"kind": "number"}})
+    assert gold_warning(fixed, fixed.examples("train")) is None
+    other = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"exact_text": {}}, metric="exact_text")
+    assert gold_warning(other, other.examples("train")) is None
 
 
 def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path):
