@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def test_attacks_on_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert paid("process", attacks()).keys() == expected("process", scored=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reports_cost_the_scoring_process_nothing() -> None:
+    """Colliding numbers took it 95 s, past every deadline. Processor time, so that a busy machine changes nothing."""
+    if reason := unavailable("process"):
+        pytest.skip(reason)
+    start = time.process_time()
+    assert paid("process", [attack for attack in attacks() if attack.name.startswith("report_colliding")]) == {}
+    assert time.process_time() - start < 2
 
 
 def test_the_page_has_the_table_of_the_results() -> None:
