@@ -40,8 +40,8 @@ class PythonTests(Verifier):
     A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
     also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and
     content outside of its process, which never receives the expected values. All other test code (``<``, ``in``,
-    ``isclose``, a comparison with a computed value, any test with ``try``) runs in the program's own process and is no
-    protection against a program made to fool it: the program can read the test and change everything that it uses.
+    ``isclose``, a comparison with a computed value or in a loop, any test with ``try``) depends on the program's own
+    process and is no protection against a program made to fool it: it can read the test and change all that it uses.
     Only accidents are prevented there: exits, changed builtins, objects of a class that equals everything. Where that
     matters, give tests in the other forms. In test code a builtin name (``sum``) means the builtin, unless it is the
     ``entry_point``.
