@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from grpo_env.errors import UsageError
 
@@ -108,7 +109,14 @@ def _from_completions(
             scores = paths[0]
         else:
             scores = Path(folder) / "scores.jsonl"
-            score_files(task, paths, scores, options, workers=workers, console=console)
+            silent = Console(stderr=True, quiet=True)  # its messages name files in the temporary folder
+            summary = score_files(task, paths, scores, options, workers=workers, console=silent)
+            if summary.bad_rows:
+                console.print(
+                    f"{summary.bad_rows:,} rows could not be scored and are left out; grpo_env score says why",
+                    style="yellow",
+                    soft_wrap=True,
+                )
         if out is None:
             rows, unscored = labeled_rows(scores)
             if all(row["label"] is None for row in rows):

@@ -109,3 +109,11 @@ def test_wrong_usage(completions: Path, tmp_path: Path) -> None:
     ):
         assert message in run(*arguments, cwd=tmp_path, code=2).stderr
     assert (tmp_path / "taken.jsonl").read_text() == "mine\n"
+
+
+def test_rows_that_cannot_be_scored_are_counted(completions: Path, tmp_path: Path) -> None:
+    with completions.open("a") as file:
+        file.write('{"id": "x", "completions": []}\n')
+    done = run(completions, "metric=accuracy", "--label", "ok", cwd=tmp_path)
+    assert "1 rows could not be scored and are left out" in done.stderr
+    assert "20 completions, 20 labeled" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from grpo_env.trainer.engine.sampler import Rollout
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import check_task
 from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.run import Run
 
 FALSE_POSITIVE, FALSE_NEGATIVE = 0.1, 0.25
 RATES = [(FALSE_POSITIVE, FALSE_NEGATIVE), (0.0, 0.4), (0.3, 0.0), (0.45, 0.5)]
@@ -203,3 +205,8 @@ def test_a_run_with_the_correction(tmp_path) -> None:
     settings |= {"sampling": {"max_new_tokens": 8}, "advantage": config("forward").advantage.model_dump()}
     train("arithmetic", run_dir=tmp_path / "run", **settings)
     assert (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_rates_are_of_one_task() -> None:
+    with pytest.raises(UsageError, match="train on one task"):
+        Run.load(SimpleNamespace(tasks=[1, 2]), config())
