@@ -129,8 +129,18 @@ class _Check:
         ]
         for (index, name, text), (score,) in zip(cases, score_groups(metric, groups), strict=True):
             self.perturbed[name].count += 1
-            if score.value is None or score.value > 0:
+            if score.status == "bad_gold":
+                self._add_unreadable(index, score)
+            elif score.value is None or score.value > 0:
                 self._add_credit(index, name, text, score)
+
+    def _add_unreadable(self, index: int, score: Score) -> None:
+        """A gold answer with which only an answer of the same text can be compared."""
+        where = self.examples[index].id
+        if not self.findings or self.findings[-1].where != where:
+            what = f"wrong answers to it are unscored [bad_gold]: {score.explanation}"
+            fix = "write it in another way, or remove the row"
+            self.findings.append(warning("gold", where, f"{short(self.golds[index], SHOWN)!r}: {what}", fix))
 
     def _add_credit(self, index: int, name: str, text: str, score: Score) -> None:
         answers = self.perturbed[name]

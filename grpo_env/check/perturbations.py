@@ -61,7 +61,7 @@ def differs(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    return _VARIABLE.sub("", _LATEX_SPELLING.sub("", text)).casefold()
+    return _VARIABLE.sub("", _LATEX_SPELLING.sub("", text)).casefold().strip("().")
 
 
 def another(golds: Sequence[str], index: int, tolerates: Set[str] = frozenset()) -> str | None:
@@ -147,7 +147,7 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
             continue
         if change is _zeros_removed and "zeros" in tolerates:
             continue
-        if change is _number_changed and not tolerates.isdisjoint(TOLERANCES):
+        if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
             if number(gold) is None:
                 continue  # how far the value of a formula moves is not known
             text = _first_digit_changed(gold)
@@ -163,6 +163,12 @@ def _number_changed(gold: str) -> str | None:
 def _first_digit_changed(gold: str) -> str:
     """The first digit other than 0 changed, which a tolerance cannot cover: 2018 becomes 3018."""
     return re.sub(r"[1-9]|0(?!.*[1-9])", lambda digit: str(int(digit[0]) % 9 + 1), gold, count=1)
+
+
+def _element_changed(gold: str) -> str | None:
+    """As ``_number_changed``, unless the set stays the same: ``6, 6, 7`` is ``7, 6, 7``."""
+    text = _number_changed(gold)
+    return text if text and set(re.findall(r"\d+", text)) != set(re.findall(r"\d+", gold)) else None
 
 
 def _sign_changed(gold: str) -> str | None:
@@ -323,7 +329,7 @@ _MATHEMATICS = (("a number changed", _number_changed), ("the sign changed", _sig
 CHANGES: dict[Kind, tuple[tuple[str, Change], ...]] = {
     "number": _MATHEMATICS,
     "formula": _MATHEMATICS,
-    "set": _MATHEMATICS,
+    "set": (("a number changed", _element_changed),),
     "tuple": (*_MATHEMATICS, ("the order reversed", _order_reversed)),
     "words": (("a number changed", _number_changed), ("a word changed", _word_changed)),
     "choice": (("another letter", _letter_changed),),

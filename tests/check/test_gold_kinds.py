@@ -245,6 +245,8 @@ def test_which_kinds_are_out_of_place(counts, odd):
         ("1920x1080", {"a digit changed": "1920x1081", "parts swapped": "1080x1920", "letters reordered": "x19201080"}),
         ("(3, 4)", {"a number changed": "(4, 4)", "the order reversed": "(4, 3)"}),
         ("(2, 2)", {"a number changed": "(3, 2)"}),
+        ("6, 6, 7", {}),
+        ("6, 6, 8", {"a number changed": "7, 6, 8"}),
         ("B", {"another letter": "A"}),
         ("(A)", {"another letter": "(B)"}),
         ("New York", {"a word changed": "New banana"}),
@@ -295,6 +297,7 @@ def test_another_rows_answer_is_plainly_another_one():
     assert another(["1/2", "0.5", "3", "0.7"], 1) == "3"
     assert another(["50", "0.5", "0.7"], 1) == "0.7"  # 50 % is 0.5
     assert another(["May 1, 2024", "2024-05-01", "2023-01-01"], 1) == "2023-01-01"
+    assert another(["B", "(b)", "C"], 0) == "C"
     assert another(["2018", "2019", "5"], 0, frozenset(["rel_tol"])) == "5"
     assert another(["2018", "2019"], 0, frozenset(["rel_tol"])) is None
 
@@ -325,6 +328,14 @@ def test_a_metric_that_reads_other_columns_is_checked(tmp_path):
     result = check(load_task("countdown", {"dataset.limit": {"train": 20, "eval": 5}}))
     assert "0 with credit" in result.facts["gold"]
     assert result.findings == []
+
+
+def test_a_gold_answer_that_is_only_compared_as_text_is_one_warning(tmp_path):
+    result = check(make_task(tmp_path, ["5", "\\bigcup_{k=1}^\\infty(2k\\pi,(2k+1)\\pi)"]))
+    (finding,) = result.findings
+    assert (finding.severity, finding.where) == ("warning", "train/1")
+    assert "wrong answers to it are unscored [bad_gold]" in finding.what
+    assert result.ok
 
 
 def test_training_says_what_is_odd_about_the_gold_answers(tmp_path):
