@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import random
 import signal
 import subprocess
@@ -272,6 +273,22 @@ def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tm
     assert all(row["total"] == 1.0 for row in scores)
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
+
+
+@pytest.mark.parametrize("size", [10, 3 << 20])
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_file_replaced_by_another_of_the_same_size_and_time_is_another_input(task, tmp_path, size, place):
+    """Otherwise a resumed run would mix the gold answers of two files."""
+    path = tmp_path / "rows.jsonl"
+    identities = []
+    for digit in b"78":
+        content = bytearray(b"1" * size)
+        content[place] = digit
+        path.write_bytes(content)
+        os.utime(path, ns=(5, 5))
+        identities.append(InputFile(path, task, Fields()).identity())
+    assert identities[0] != identities[1]
+    assert {**identities[0], "content": ""} == {**identities[1], "content": ""}
 
 
 def test_the_size_of_a_file_is_known_before_it_is_read(task, tmp_path):
