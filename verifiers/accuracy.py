@@ -20,7 +20,7 @@ from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, is_relative, unevaluated
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
-from .answers.kinds import Kind, gold_answers, read_as, read_gold
+from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
 from .answers.normal import normal, same_text
 from .answers.notation import as_tuple, brackets_may_be_left_out, relations
 from .answers.number import Number, OverLimitError
@@ -281,6 +281,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
         chain = relations(formula.text)
         problems = [formula_problem(side, timeout) for side in (chain.sides if chain else [formula.text])]
         if problem := next(filter(None, problems), None):
+            if kind is None and is_text(answers[0]):
+                return Gold(*read_gold(answers[0], "code"))
             return _only_text(answers[0], problem)
     return Gold(gold, gold_kind, spelling)
 

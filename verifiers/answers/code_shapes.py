@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from .codes import CHESS, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
+from .codes import CHESS, COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
+from .elements import SYMBOLS
+from .labels import is_numbered
 
 FUNCTIONS = frozenset((
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "lg", "exp", "sqrt", "cbrt", "arcsin", "arccos", "arctan",
@@ -46,17 +48,23 @@ _SHAPES = tuple(
         r"[\[({](?:[^\\]*[:,])? ?['\"][^\\]*['\"][^\\]*[\])}]",  # ['a', 'b'], {1: 'a'}
         r"[35]'[ -]?[ACGTUN][ACGTUN -]*[35]'",  # 5'-ATG-3'
         r"\d+(?:,\d+)*-[a-z]*(?:meth|eth|prop|but|pent|hex|hept|oct|chloro|bromo|fluoro|nitro)[a-z0-9,-]*",  # 2-butanol
-        r"[A-Z][a-z]-\d{1,3}",  # He-4
+        r"[A-Z][a-z]-\d{1,3}|U-23[2-9]|I-1[23]\d|C-14|K-40|P-32",  # He-4
+        rf"(?i:{'|'.join(SYMBOLS)})-\d{{1,3}}",  # carbon-14
         r"(?:pp?|no|vol|ch|sec|fig|eq)\. ?\d[\d.-]*",  # p. 42
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
         r"[nN]/[aA]",
         r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
         r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
+        r"(?i:(?:the )?(?:first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter(?: of|,)? \d{4})",
+        r"\d{4}-\d\d-\d\d(?:T|,? )\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?",
         rf"\d+[A-Z]? (?:[A-Z][\w'.]*,? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
     )
 )
-_NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, *_SHAPES)
+_NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, COORDINATES, *_SHAPES)
+_PATH = re.compile(r"(?:[A-Za-z]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
+_CLASS = re.compile(r"\\[dwsDWSbB](?![A-Za-z])")  # of a regular expression
+_LATEX = re.compile(r"\\[A-Za-z]{2}")
 _JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
 _WORD = re.compile(r"\b[A-Za-z]?[a-z]{2,}\b")
@@ -74,7 +82,16 @@ def is_code(text: str) -> bool:
         or _is_formula_of_chemistry(text)
         or is_name(text)
         or _is_identifier(text)
+        or is_numbered(text)
     )
+
+
+def has_backslashes(text: str) -> bool:
+    r"""Whether a text is a path ``C:\Users\ana`` or a regular expression ``\d{3}-\d{4}``, and not LaTeX."""
+    if "\\" not in text or len(text) > MAX_LENGTH:
+        return False
+    text = text.strip("`$ ")
+    return _PATH.fullmatch(text) is not None or (_CLASS.search(text) is not None and not _LATEX.search(text))
 
 
 def is_name(text: str) -> bool:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import accumulate
 
+from .elements import SYMBOLS
+from .labels import labelled
 from .units import read_unit
 
 MAX_LENGTH = 300
@@ -33,7 +36,8 @@ _COMMANDS = (
     (re.compile(r"\\(?:times|ast)(?![A-Za-z])"), "x"),
     (re.compile(r"\\cdot(?![A-Za-z])"), "·"),
     (re.compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
-    (re.compile(r"\\sharp(?![A-Za-z])"), "#"),
+    (re.compile(r"\s?\\sharp(?![A-Za-z])"), "#"),
+    (re.compile(r"\s?\\flat(?![A-Za-z])"), "b"),
     (re.compile(r"\\([_#$%&{}^])"), r"\1"),
 )
 _WRAPPED = re.compile(
@@ -50,11 +54,6 @@ _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = re.compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
 _ARTICLE = re.compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
-_LABEL = re.compile(
-    r"^(?:the )?(?:ISBN(?:-1[03])?|IP(?: address)?|version|phone(?: number)?|tel|PIN|(?:zip|postal) code|code|score"
-    r"|flight)\.?:? (?=[\d(+])",
-    re.IGNORECASE,
-)
 _SPOKEN = tuple(
     (re.compile(rf"(?<=[A-Z0-9+#])(?: |-){word}(?![a-z])", re.IGNORECASE), sign)
     for word, sign in (("(?:plus|positive)", "+"), ("(?:minus|negative)", "-"), ("sharp", "#"), ("flat", "b"))
@@ -101,6 +100,28 @@ _ORDINALS = {
     "nineteenth": "19th", "twentieth": "20th", "twenty-first": "21st",
 }  # fmt: skip
 _HYPHEN = re.compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
+_PLATE_HYPHEN = re.compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
+_RAISED_ENDING = re.compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
+_DECADE = re.compile(r"(?:the )?'?(\d{2,4})'?s")
+_QUARTER = re.compile(
+    r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?: of |[ ,/-]{1,2})"
+    r"(?P<year>\d{4})|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
+    re.IGNORECASE,
+)
+_QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
+_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+_SETS = re.compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
+_ORBITALS = re.compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
+_SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
+_ISOTOPE = re.compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
+_COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
+COORDINATES = re.compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
+_PERIODS = re.compile(r"\b(?:[A-Za-z]\.){2,}")
+_STREETS = {
+    "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
+    "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
+}  # fmt: skip
+_STREET = re.compile(rf"(?<=[a-z] )({'|'.join(_STREETS)})\.?(?=,|$)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
@@ -121,6 +142,8 @@ def plain(text: str) -> str:
                 break
     if "{" in text:
         text = _SCRIPT.sub(_without_braces, text)
+    if "^" in text:
+        text = _RAISED_ENDING.sub("", text)
     return " ".join(_unwrapped(text).split())
 
 
@@ -156,6 +179,15 @@ def same_code(one: str, other: str, ignore_case: bool) -> bool:
         return True
     if max(len(one), len(other)) > MAX_LENGTH:
         return False
+    (label, code), (other_label, other_code) = labelled(one), labelled(other)
+    if label and other_label and label != other_label:
+        return False
+    if _same_by_keys(one, other, ignore_case):
+        return True
+    return bool(label or other_label) and (code == other_code or _same_by_keys(code, other_code, ignore_case))
+
+
+def _same_by_keys(one: str, other: str, ignore_case: bool) -> bool:
     for key in KEYS:
         first, second = key(one), key(other)
         if first is None or second is None:
@@ -202,8 +234,8 @@ def is_chemical(text: str) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    """Without spaces, except between two letters or two digits; without an article or a label in front."""
-    text = _LABEL.sub("", _ARTICLE.sub("", text, count=1), count=1) if " " in text else text
+    """Without spaces, except between two letters or two digits; without an article in front."""
+    text = _ARTICLE.sub("", text, count=1) if " " in text else text
     return _SPACE.sub(lambda match: "" if match[1] else " ", text)
 
 
@@ -266,8 +298,8 @@ def _without_zeros(text: str) -> str | None:
 
 
 def _without_hyphen(text: str) -> str | None:
-    """``LH-404``, ``LH 404`` and ``LH404``."""
-    return _HYPHEN.sub("", text)
+    """``LH-404``, ``LH 404`` and ``LH404``; ``AB-123-CD`` and ``AB 123 CD``."""
+    return (_PLATE_HYPHEN if text.isupper() else _HYPHEN).sub("", text)
 
 
 def _ordinal(text: str) -> str | None:
@@ -279,8 +311,78 @@ def _ordinal(text: str) -> str | None:
 
 def _unit(text: str) -> str | None:
     """``kg`` and ``kilograms``."""
-    unit = read_unit(text, 0) if text[:1].isalpha() and len(text) <= 40 else None
+    unit = read_unit(" " + text.replace("·", " "), 0) if text[:1].isalpha() and len(text) <= 40 else None
     return repr(unit) if unit else None
+
+
+def _decade(text: str) -> str | None:
+    """``1980s``, ``1980's`` and ``the 1980s``."""
+    match = _DECADE.fullmatch(text)
+    return match and match[1]
+
+
+def _quarter(text: str) -> str | None:
+    """``Q3 2021``, ``2021 Q3`` and ``third quarter of 2021``."""
+    match = _QUARTER.fullmatch(text)
+    if match is None:
+        return None
+    number = match["q"] or match["last"] or _QUARTERS.get(match["n"].lower(), match["n"][0])
+    return f"{match['year'] or match['first']} {number}"
+
+
+def _timestamp(text: str) -> str | None:
+    """``2024-05-01T10:00:00`` and ``2024-05-01 10:00:00``."""
+    match = _TIMESTAMP.fullmatch(text)
+    return match and f"{match[1]} {match[2]}"
+
+
+def _sets(text: str) -> str | None:
+    """``6-4, 7-5`` and ``6-4 7-5``."""
+    return " ".join(re.findall(r"[\d-]+", text)) if _SETS.fullmatch(text) else None
+
+
+def _orbitals(text: str) -> str | None:
+    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``1s2 2s1``."""
+    return re.sub(r"[\^ ]", "", text) if _ORBITALS.fullmatch(text) else None
+
+
+def _subscripted(text: str) -> str | None:
+    """``v_0`` and ``v0``."""
+    match = _SUBSCRIPTED.fullmatch(text)
+    return match and match[1] + match[2]
+
+
+def _isotope(text: str) -> str | None:
+    """``U-235``, ``uranium-235`` and ``^{235}U``."""
+    match = _ISOTOPE.fullmatch(text)
+    if match is None:
+        return None
+    element = match[2] or match[3]
+    symbol = SYMBOLS.get(element.lower()) or (element if element in SYMBOLS.values() else None)
+    return symbol and f"{symbol}-{match[1] or match[4]}"
+
+
+def _coordinates(text: str) -> str | None:
+    """``40.7128, -74.0060``, with or without brackets, degree signs and zeros at the end."""
+    match = COORDINATES.fullmatch(text)
+    return match and ", ".join(str(Decimal(part).normalize()) for part in match.groups())
+
+
+def _street(text: str) -> str | None:
+    """``221B Baker St.`` and ``221B Baker Street``."""
+    if not (text[:1].isdecimal() and " " in text):
+        return None
+    return _STREET.sub(lambda match: _STREETS[match[1].lower()], text).casefold()
+
+
+def _without_periods(text: str) -> str | None:
+    """``18 U.S.C.`` and ``18 USC``."""
+    return _PERIODS.sub(lambda match: match.group().replace(".", ""), text) if "." in text or " " in text else None
+
+
+def _over(text: str) -> str | None:
+    """``120/80`` and ``120 over 80``."""
+    return re.sub(r"\s?(?:/| over )\s?", "/", text) if re.fullmatch(r"\d+ ?(?:/|over) ?\d+(?: \w+)?", text) else None
 
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
@@ -297,5 +399,16 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_hyphen,
     _ordinal,
     _unit,
+    _decade,
+    _quarter,
+    _timestamp,
+    _sets,
+    _orbitals,
+    _subscripted,
+    _isotope,
+    _coordinates,
+    _street,
+    _without_periods,
+    _over,
 )
 """Two codes are the same if what one of these makes of them is equal."""

@@ -325,6 +325,8 @@ def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         reason = same_words(one, other, rules.ignore_case, rules.notation == "flexible")
         return Verdict(reason != "different words", reason)
     for words, rest in ((one, other), (other, one)):
+        if isinstance(words, Words) and isinstance(rest, Formula) and rest.text == f"\\{words.text}":
+            return Verdict(True, "the same words")  # alpha
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
             return _by_algebra(gold, answer, rules)  # the letter is a variable
     if same_names(gold.text, answer.text):

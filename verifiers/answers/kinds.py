@@ -16,13 +16,14 @@ from typing import Literal
 
 from .brackets import items
 from .clock import read_time
-from .code_shapes import FUNCTIONS, is_code, is_name
+from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
 from .codes import plain
 from .dates import Date, read_date
 from .extract import answer_in
 from .intervals import INFINITIES, real_set
 from .json_value import Json, JsonError, answered_json, parse_json
+from .labels import labelled
 from .normal import normal
 from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
@@ -38,12 +39,15 @@ _COMMAND = re.compile(
 )
 _OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
 _ODD = re.compile(r"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°€£¥₹¢]")
+_LETTERS = re.compile(r"[^\W\d_]")
 _CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
 _CLAUSE = re.compile(r"\b[A-Z]{4,}\b.*\b[A-Z]{4,}\b")  # SELECT * FROM t
 _PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
 _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
 _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
 _PLAIN_NUMBER = re.compile(r"-?\$?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
+_UNIT_FREE = re.compile(r"[\d/]+")
+_THOUSANDS = re.compile(r"(\d+\.\d+)k")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
@@ -67,10 +71,12 @@ def gold_answers(gold: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def kind_of_answer(text: str) -> Kind:
     """The kind of a text that is only an answer."""
-    if _PLAIN_NUMBER.fullmatch(text):
+    if _PLAIN_NUMBER.fullmatch(text) or (text.endswith("k") and _THOUSANDS.fullmatch(text)):
         return "number"
     if _is_json(text):
         return "json"
+    if has_backslashes(text):
+        return "code"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
         shown = plain(text)
         if read_date(shown):
@@ -115,7 +121,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
         return ParsedAnswer(text, read_date(plain(text)) or Words(text))
     if kind == "time":
         if time := read_time(plain(text)):
-            return ParsedAnswer(text, time if is_fixed else replace(time, ratio=_ratio(text)))
+            return ParsedAnswer(text, time)
         return ParsedAnswer(text, Words(text)) if is_fixed or ":" not in text else parse(text)
     if kind == "code":
         return ParsedAnswer(text, Code(plain(text)))
@@ -124,6 +130,11 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     answer = parse(text)
     if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
+    if not is_fixed and kind == "number" and isinstance(answer.content, Words | Formula):
+        if thousands := _THOUSANDS.fullmatch(answer.text):
+            return parse(f"{thousands[1]} thousand")
+        label, number = labelled(plain(text))
+        return parse(number) if label and _UNIT_FREE.fullmatch(number) else answer  # port 443
     if kind == "words" and isinstance(answer.content, Formula) and answer.text.isalpha():
         return ParsedAnswer(answer.text, Words(answer.text))  # "bad" is a product elsewhere
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
@@ -131,12 +142,6 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if is_fixed and kind == "set" and not isinstance(answer.content, Group):
         return as_set((answer,))
     return answer
-
-
-def _ratio(text: str) -> Content | None:
-    """The ratio that ``10:15`` may also be, and then equals 2:3."""
-    content = parse(text).content if text.count(":") == 1 and not re.search(r"(?:^|:)\s?0", text) else None
-    return content.ratio if isinstance(content, Clock) else None
 
 
 def _is_of(kind: Kind, content: Content) -> bool:
@@ -167,6 +172,11 @@ def is_mathematics(text: str) -> bool:
     if _OPERATOR.search(core):
         return all(len(word) < 4 or word.isupper() or _is_product(word) for word in words) and not _CLAUSE.search(core)
     return all(map(_is_product, words))
+
+
+def is_text(text: str) -> bool:
+    """Whether a text that computer algebra cannot read is not mathematics either, so that it is compared as text."""
+    return _COMMAND.search(text) is None and _LETTERS.search(text) is not None and not is_mathematics(normal(text))
 
 
 def _is_product(letters: str) -> bool:

@@ -82,6 +82,7 @@ _DOLLARS = re.compile(r"(?<!\\)\$\$?")
 _JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _BETWEEN = re.compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
+_ORDER = re.compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
 _SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
@@ -98,6 +99,8 @@ def normal(text: str) -> str:
         text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
         text = re.sub(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})", "°", text)
+        if "\\mathcal" in text:
+            text = _ORDER.sub("O", text)
         text = _TEXT.sub(_plain_text, text)
         text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text).replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")

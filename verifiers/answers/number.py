@@ -65,6 +65,7 @@ _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CN
 _PART = re.compile(
     r"(?:\s+and\s+|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)", re.IGNORECASE
 )
+_TEXT = re.compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
 _FIRST_UNIT = re.compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
 
 
@@ -148,6 +149,8 @@ def _dozens(value: Fraction, unit: Unit) -> tuple[Number, ...]:
 
 def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:
     """A quantity in several units, each a part of the one before: ``30° 15'``, ``5 ft 6 in``, ``2 h and 30 min``."""
+    if "\\text" in text:
+        text = text[:at] + _TEXT.sub(r" \1", text[at:])
     first = None if currency else _FIRST_UNIT.match(text, at)
     if not (currency or first):
         return None

@@ -207,7 +207,8 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
     sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
     expected = False  # whether the next word must be a unit
     for previous, word, following in zip([None, *words], words, [*words[1:], None], strict=False):
-        if word.power is None and _is_per(word, following, bool(unit)):
+        is_of_a = previous is not None and previous.plain == "of" and word.plain in ("a", "an")  # 3/4 of a cup
+        if word.power is None and not is_of_a and _is_per(word, following, bool(unit)):
             sign, expected = -1, True
             continue
         if word.power is None and _is_filler(word, following, bool(unit), expected):

@@ -1,0 +1,80 @@
+"""Labels of codes and numbers: ``Gate C4``, ``the BRCA1 gene``, ``1920x1080 pixels``.
+
+A label may be left out, as a unit may, but not be another one: ``C4`` is ``Gate C4``, and ``Room C4`` is not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .number_words import in_digits
+
+MAX_LENGTH = 80
+
+_BEFORE = re.compile(
+    r"(?:the |an? )?"
+    r"(?P<label>(?:zip|postal) code|zip|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code|version"
+    r"|port|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
+    r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate)"
+    r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"(?:the |an? )?(?P<code>(?=\S*\d)\S+) (?P<label>gene|protein|bus|flight|formation|time(?: signature)?|mm ?Hg)",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(
+    r"(?:the |an? )?(?P<code>\d+(?:\.\d+)?(?: ?(?:x|by|·) ?\d+(?:\.\d+)?)+)[ -](?P<label>[a-z]{2,}(?: [a-z]{2,})?)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
+    r"|track|channel|locker|aisle|lane|exit) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
+    re.IGNORECASE,
+)
+_NUMBERS = frozenset(("chapter", "section", "page"))  # also numbered in Roman numerals
+_ROMAN = re.compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
+_NAMES = {
+    "zip": "zip code", "postal code": "zip code", "phone": "telephone", "tel": "telephone", "ip address": "ip",
+    "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
+}  # fmt: skip
+
+
+class Labelled(NamedTuple):
+    """A code without its label, and the label in one spelling; ``""`` if it has none."""
+
+    label: str
+    code: str
+
+
+def labelled(text: str) -> Labelled:
+    """A text in the spelling of ``plain`` as a code and its label."""
+    if " " not in text and "-" not in text:
+        return Labelled("", text)
+    match = None
+    if len(text) <= MAX_LENGTH:
+        match = _BEFORE.fullmatch(text) or _BEHIND.fullmatch(text) or _SIZE.fullmatch(text)
+    if match is None:
+        return Labelled("", text)
+    label = match["label"].lower()
+    code = _in_digits(match["code"], label)
+    if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}", code)):
+        return Labelled("", text)
+    return Labelled(_NAMES.get(label, label), code)
+
+
+def is_numbered(text: str) -> bool:
+    """Whether a text is a label and a number: ``Room 204``, ``6/8 time``."""
+    return _NUMBERED.fullmatch(text) is not None or _SIZE.fullmatch(text) is not None
+
+
+def _in_digits(code: str, label: str) -> str:
+    """``three``, and ``III`` of a chapter, in digits."""
+    if label in _NUMBERS and _ROMAN.fullmatch(code):
+        values = [_VALUES[letter] for letter in code]
+        return str(sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True)))
+    spelled = in_digits(code) if code.isalpha() and code.islower() else None
+    return spelled or code
