@@ -25,6 +25,7 @@ from .console import RunConsole
 from .metrics import MetricsLogger
 from .setup import load_policy_and_optimizer
 from .trackers import check_tracker
+from .weight_check import check_weights, root_mean_square
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Run:
     """Tasks and settings with the policy, optimizer and examples that they name.
 
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
-    have one entry for each task. ``micro_batch_tokens`` is the setting, or less after memory ran out.
+    have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
+    ``micro_batch_tokens`` the setting, or less after memory ran out.
     """
 
     mixture: Mixture
@@ -54,9 +56,11 @@ class Run:
     console: RunConsole
     folder: RunFolder = field(init=False)
     metrics: MetricsLogger = field(init=False)
+    initial_rms: float = field(init=False)
     micro_batch_tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.initial_rms = root_mean_square(self.policy)
         self.micro_batch_tokens = self.config.engine.micro_batch_tokens
 
     @classmethod
@@ -125,6 +129,7 @@ class Run:
             self.save(step)
 
     def save(self, step: int) -> None:
-        """Checkpoint the state after ``step`` updates."""
+        """Checkpoint the state after ``step`` updates. Raises ``DivergedError`` if its weights are destroyed."""
+        check_weights(self.policy, self.initial_rms)
         keep = self.config.checkpoint.keep
         self.folder.save(self.policy, self.optimizer, self.updated_reference, step, keep, self.samplers)

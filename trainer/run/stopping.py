@@ -26,7 +26,10 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
 
 
 def finish(run: Run) -> Result:
-    """Save the model, the last checkpoint and the curves, and print where they are."""
+    """Save the model, the last checkpoint and the curves, and print where they are.
+
+    Raises ``DivergedError``, and saves nothing, if the weights are destroyed.
+    """
     run.console.close()
     run.save(run.config.steps)
     _plot(run)

@@ -17,14 +17,16 @@ from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
-from grpo_env.errors import InterruptedRunError, RunError, UsageError
+from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.curves import plot_curves
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.groups import RecordedRun
 from grpo_env.trainer.run.watch import watch
+from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
 stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
@@ -269,12 +271,35 @@ def test_resume_refuses_finished_runs_and_other_folders(make_task, tmp_path: Pat
         resume(run)
 
 
-def test_a_diverging_run_stops_and_keeps_its_checkpoints(make_task, tmp_path: Path) -> None:
+def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp_path: Path) -> None:
+    task = make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=4, checkpoint={"every": 0})
     with pytest.raises(RunError, match="not finite") as caught:
-        train(make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=4), run_dir=tmp_path / "run")
+        train(task, run_dir=tmp_path / "run")
     assert "\n" not in str(caught.value)
-    checkpoints = RunFolder(tmp_path / "run").checkpoints()
-    assert checkpoints == [] or all("step-00000" in path.name for path in checkpoints)
+    assert RunFolder(tmp_path / "run").checkpoints() == []
+
+
+@pytest.mark.parametrize("learning_rate", [1e30, 1e4])
+def test_destroyed_weights_are_not_saved(make_task, tmp_path: Path, learning_rate: float) -> None:
+    """The loss before the update was finite, and so are the weights: they are 1e30 or 1e4."""
+    task = make_task(optimizer={"learning_rate": learning_rate, "warmup_steps": 0}, steps=1)
+    with pytest.raises(RunError, match=r"weights have grown from 0\.\S+ to \S+ .*not saved.*learning_rate") as caught:
+        train(task, run_dir=tmp_path / "run")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run" / "model").exists()
+    assert RunFolder(tmp_path / "run").checkpoints() == []
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
+def test_the_weight_check_sees_a_single_weight(policy: Policy, value: float) -> None:
+    before = root_mean_square(policy)
+    weights = torch.cat([weight.flatten() for weight in policy.trained.values()])
+    assert before == pytest.approx(float(weights.detach().square().mean().sqrt()), rel=1e-5)
+    check_weights(policy, before)
+    with torch.no_grad():
+        next(iter(policy.trained.values()))[3, 4] = value
+    with pytest.raises(DivergedError, match="not saved"):
+        check_weights(policy, before)
 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
