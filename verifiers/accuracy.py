@@ -22,7 +22,7 @@ from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
 from .answers.normal import normal, same_text
-from .answers.notation import as_tuple, brackets_may_be_left_out, relations
+from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices, relations
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
@@ -213,6 +213,8 @@ class Accuracy(Verifier):
             answer = parse_list(text)
         if is_relative(gold.text, answer.text):
             return Verdict(False, "a range")
+        if is_one_of_choices(gold, answer):
+            return Verdict(False, "hedged")
         try:
             verdict = compare(gold, answer, rules)
         except UnreadableError:

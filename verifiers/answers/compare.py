@@ -39,16 +39,18 @@ from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
 from .normal import same_text, squeezed
 from .notation import as_coordinates, in_radians, relations, unpacked
-from .number import Number, OverLimitError
+from .number import Number, OverLimitError, read_number
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .spellings import is_ordinal_name, same_country
 from .units import same_names, same_unit, split_unit, variable
-from .wording import same_words
+from .wording import approximated, same_greek, same_words
 
 Notation: TypeAlias = Literal["flexible", "strict"]
 
 MAX_PAIRS = 2500  # of elements of two sets
 PERCENT = ("%", 1)
 
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
 _RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
 Reason: TypeAlias = Literal[
@@ -181,6 +183,8 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
         return _times(gold, answer, rules)
     if isinstance(one, Group) and isinstance(other, Group):
         return _groups(one, other, rules)
+    if isinstance(one, Words) != isinstance(other, Words) and _same_as_words(gold, answer, rules):
+        return Verdict(True, "the same words")
     if _lists_several(one, other):
         return Verdict(False, "one answer where several were expected")
     if _lists_several(other, one):
@@ -207,7 +211,16 @@ def _as_written(content: Code | JsonText | Date, text: str, rules: Rules) -> Ver
             return Verdict(False, "a different kind of answer")
         return Verdict(same, "the same JSON value" if same else "a different JSON value")
     same = same_code(content.text, plain(text), rules.ignore_case) or same_names(content.text, text)
+    same = same or same_country(content.text, plain(text)) or _same_ordinal(content.text, text, rules)
     return Verdict(same, "the same code" if same else "a different code")
+
+
+def _same_ordinal(code: str, text: str, rules: Rules) -> bool:
+    """Whether a code is an ordinal number of something, and the text is the same: ``4th Amendment``."""
+    if not is_ordinal_name(code):
+        return False
+    reason = same_words(Words(code), Words(plain(text)), rules.ignore_case, rules.notation == "flexible")
+    return reason == "the same words"
 
 
 def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
@@ -322,11 +335,18 @@ def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
 def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Words) and isinstance(other, Words):
+        numbers = _about(gold.text), _about(answer.text)
+        if numbers[0] and numbers[1]:
+            return _numbers(numbers[0], numbers[1], rules)
         reason = same_words(one, other, rules.ignore_case, rules.notation == "flexible")
         return Verdict(reason != "different words", reason)
+    if isinstance(one, Words) and (number := _about(gold.text)) and isinstance(other, Number):
+        return _numbers(number, other, rules)
     for words, rest in ((one, other), (other, one)):
-        if isinstance(words, Words) and isinstance(rest, Formula) and rest.text == f"\\{words.text}":
-            return Verdict(True, "the same words")  # alpha
+        if isinstance(words, Words) and isinstance(rest, Group) and rest.kind == "()":  # (True, False)
+            return _listed_words(words, rest, rules)
+        if isinstance(words, Words) and isinstance(rest, Formula) and same_greek(words.text, rest.text):
+            return Verdict(True, "the same words")
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
             return _by_algebra(gold, answer, rules)  # the letter is a variable
     if same_names(gold.text, answer.text):
@@ -334,6 +354,29 @@ def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     if isinstance(one, Words):
         return Verdict(False, "mathematics where words were expected")
     return Verdict(False, "words where mathematics was expected")
+
+
+def _same_as_words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> bool:
+    """Whether two texts are the same words, though one could be mathematics: ``101 Dalmatians``, ``21st century``."""
+    if not all(_WORD.search(text) for text in (gold.text, answer.text)):
+        return False
+    texts = (Words(gold.text.strip()), Words(answer.text.strip()))
+    return same_words(*texts, rules.ignore_case, rules.notation == "flexible") == "the same words"
+
+
+def _about(text: str) -> Number | None:
+    """The number 5 of ``about 5``."""
+    value = approximated(text)
+    return read_number(value) if value else None
+
+
+def _listed_words(words: Words, group: Group, rules: Rules) -> Verdict:
+    """The verdict on a list of words and one in brackets."""
+    if not all(isinstance(item.content, Words) for item in group.items):
+        return Verdict(False, "a different kind of answer")
+    inner = Words(", ".join(item.text for item in group.items))
+    reason = same_words(words, inner, rules.ignore_case, rules.notation == "flexible")
+    return Verdict(reason != "different words", reason)
 
 
 def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:

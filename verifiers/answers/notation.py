@@ -13,7 +13,8 @@ from typing import NamedTuple
 from .brackets import items
 from .intervals import real_set
 from .number import Number
-from .parsed import Formula, Group, ParsedAnswer
+from .parse import parse_list
+from .parsed import Formula, Group, ParsedAnswer, Words
 
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
@@ -152,12 +153,31 @@ def _value(item: ParsedAnswer) -> ParsedAnswer:
 def as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
     """A list without brackets as a tuple; ``None`` for anything else, and for alternatives (``2 or 3``)."""
     content = answer.content
+    if isinstance(content, Words) and "," in answer.text:
+        return _words_as_tuple(answer)
     is_list = isinstance(content, Group) and content.kind == "set" and not answer.text.startswith("\\{")
     if not (is_list and isinstance(content, Group)) or _ALTERNATIVES.search(answer.text) or answer.variable:
         return None
     if any(item.variable for item in content.items):
         return None
     return ParsedAnswer(answer.text, Group("()", content.items)) if len(content.items) > 1 else None
+
+
+def _words_as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``True, False`` as a tuple."""
+    if _ALTERNATIVES.search(answer.text):
+        return None
+    parts = parse_list(answer.text).content
+    return ParsedAnswer(answer.text, Group("()", parts.items)) if isinstance(parts, Group) else None
+
+
+def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
+    """Whether an answer leaves open which of several choices are right, ``A or C``, where the gold answer says all."""
+    content = gold.content
+    if not (isinstance(content, Group) and content.kind == "set" and _ALTERNATIVES.search(answer.text)):
+        return False
+    are_choices = all(isinstance(item.content, Words) and len(item.content.text) == 1 for item in content.items)
+    return are_choices and not _ALTERNATIVES.search(gold.text)
 
 
 def brackets_may_be_left_out(gold: ParsedAnswer) -> bool:

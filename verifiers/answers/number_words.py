@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (Chinese numerals)
 """Numbers in words: ``eighteen``, ``fifty-two dollars``, ``two thirds``."""
 
 from __future__ import annotations
@@ -13,6 +14,14 @@ _SMALL |= {word: 10 * value for value, word in enumerate(_FROM_20.split(), start
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}
 _DENOMINATORS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
                  "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
+_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
+_ORDINAL = {word: value for value, word in enumerate(_ORDINALS.split(), start=1)}
+_ORDINAL |= {f"{word[:-1]}ieth": 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
+_IN_ORDINAL_DIGITS = re.compile(r"(\d{1,9})(?:st|nd|rd|th)")
+_CHINESE_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+_CHINESE = re.compile("[零〇一二三四五六七八九两十百千万亿]{1,20}")
 _START = re.compile(
     rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half)|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
@@ -24,7 +33,7 @@ _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
 def in_digits(text: str) -> str | None:
     """A text that starts with a number in words, with that number in digits; ``None`` for other texts."""
     if not _START.match(text):
-        return None
+        return None if text.isascii() else _chinese(text)
     words, sign = [(match[1].lower(), match.end()) for match in _WORD.finditer(text[:200])], ""
     if words[0][0] in ("minus", "negative"):
         words, sign = words[1:], "-"
@@ -74,3 +83,44 @@ def _fraction(words: list[str], value: int) -> tuple[Fraction, int]:
     if len(words) > 2 and words[0] == "and" and words[1] in ("a", "one") and words[2] in _DENOMINATORS:
         return value + Fraction(1, _DENOMINATORS[words[2]]), 3
     return Fraction(value), 0
+
+
+def number_at(words: list[str]) -> tuple[str, int]:
+    """The number that some words in lower case start with, ``8`` or ``8th``, and of how many of them it is, or 0."""
+    if match := _IN_ORDINAL_DIGITS.fullmatch(words[0]):
+        return f"{int(match[1])}th", 1
+    if ordinal := _ORDINAL.get(words[0]):
+        return f"{ordinal}th", 1
+    if words[0] not in _SMALL and words[0] not in _SCALES and words[0] != "hundred":
+        return "", 0
+    value, count = _cardinal(words)
+    last = _ORDINAL.get(words[count]) if count < len(words) else None
+    if value and last and last < 10 and words[count - 1] in _FROM_20.split():  # twenty first
+        return f"{value + last}th", count + 1
+    return (str(value), count) if value is not None else ("", 0)
+
+
+def _chinese(text: str) -> str | None:
+    """``三十五`` in digits, and ``None`` for any other text."""
+    if not _CHINESE.fullmatch(text):
+        return None
+    if len(text) > 1 and all(character in _CHINESE_DIGITS for character in text):  # 二〇二四
+        return "".join(str(_CHINESE_DIGITS[character]) for character in text) if len(text) == 4 else None
+    total = section = digit = 0
+    scale, largest = 10**4, 10**9
+    for character in text:
+        if character in _CHINESE_DIGITS:
+            if digit:
+                return None
+            digit = _CHINESE_DIGITS[character]
+            continue
+        value = _CHINESE_SCALES[character]
+        if value < 10**4:
+            if value >= scale or not (digit or (value == 10 and not section)):
+                return None
+            section, digit, scale = section + digit * value if digit else value, 0, value
+        else:
+            if value >= largest or not section + digit:
+                return None
+            total, section, digit, scale, largest = total + (section + digit) * value, 0, 0, 10**4, value
+    return str(total + section + digit)

@@ -313,7 +313,7 @@ def _listed(text: str, depth: int) -> Group | None:
 
 
 def _is_mathematical(part: str) -> bool:
-    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"[A-Za-z]", part) is not None
+    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"[A-Za-z]|\([A-Za-z]\)", part) is not None
 
 
 def _expanded(parts: list[str], depth: int) -> Iterator[ParsedAnswer]:

@@ -7,9 +7,12 @@ import unicodedata
 from typing import Literal
 
 from .parsed import Words
+from .spellings import greek_in_words, same_country, same_spelling, spelled
 from .unit_names import PRODUCT
 
-_OUTER = " .,;:!?\"'«»„“”‘’"  # noqa: RUF001
+MAX_ITEMS = 50  # of lists whose items are compared with each other
+
+_OUTER = " .,;:!?\"'«»„“”‘’「」『』《》〈〉‹›"  # noqa: RUF001
 _WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,'\"()&%!?/-])*")
 _WORD = re.compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
 _SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
@@ -28,7 +31,7 @@ _CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
 _ARTICLE = re.compile(r"\A(?:on|in|at)\s(?=\S\S)|\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
-_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=\s)")
+_ABOUT = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
@@ -65,12 +68,14 @@ def same_words(
 ) -> Literal["the same words", "the same choice", "different words"]:
     """Whether two answers in words are equal. Lists of words may be in any order."""
     first, second = (_cased(words, ignore_case) for words in (one, other))
-    if first.text == second.text or _listed(first.text, ignore_articles) == _listed(second.text, ignore_articles):
+    if first.text == second.text or _same_list(first.text, second.text, ignore_articles):
         return "the same words"
     if first.text.isascii() != second.text.isascii():  # accents may be left out, but not changed
         first, second = (_without_accents(words) for words in (first, second))
-        if _listed(first.text, ignore_articles) == _listed(second.text, ignore_articles):
+        if _same_list(first.text, second.text, ignore_articles):
             return "the same words"
+    if same_country(one.text, other.text):
+        return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
     else:
@@ -78,17 +83,42 @@ def same_words(
     return "the same choice" if same else "different words"
 
 
+def same_greek(words: str, formula: str) -> bool:
+    r"""Whether a formula is Greek letters and the words are their names: ``theta_1`` for ``\theta_1``."""
+    names = greek_in_words(formula)
+    if names is None:
+        return False
+    return words == names or (names.islower() and words.casefold() == names)
+
+
+def approximated(text: str) -> str | None:
+    """``5`` of ``about 5``; ``None`` for other texts."""
+    match = _ABOUT.match(text)
+    return text[match.end() :] if match else None
+
+
+def _same_list(one: str, other: str, without_articles: bool) -> bool:
+    """Whether two lists have the same items, in any order unless it matters."""
+    first, second = (_listed(text, without_articles) for text in (one, other))
+    if first == second:
+        return True
+    if len(first) != len(second) or len(first) > MAX_ITEMS:
+        return False
+    if len(first) == 1 or any(word.casefold() in _TRUTH_VALUES for word in first):
+        return all(map(same_spelling, first, second))
+    for item in first:
+        match = next((word for word in second if word == item or same_spelling(item, word)), None)
+        if match is None:
+            return False
+        second.remove(match)
+    return True
+
+
 def _listed(text: str, without_articles: bool) -> list[str]:
     """The words of a list, sorted if its order does not matter."""
-    words = [_spelled(_ARTICLE.sub("", word) if without_articles else word) for word in _LIST.split(text)]
+    words = [word.strip(_OUTER) for word in _LIST.split(spelled(text))]
+    words = [_ARTICLE.sub("", word) for word in words] if without_articles else words
     return words if all(word.casefold() in _TRUTH_VALUES for word in words) else sorted(words)
-
-
-def _spelled(text: str) -> str:
-    """The text without hyphens and the periods of abbreviations: ``well-known``, ``U.S.A.``, ``Dr. Smith``."""
-    if "." in text:
-        text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), text + ".")
-    return text.replace("-", " ").strip(_OUTER)
 
 
 def _without_accents(words: Words) -> Words:

@@ -1,0 +1,186 @@
+# ruff: noqa: RUF001  (quotation marks and Cyrillic letters)
+"""Names and phrases that are written in several ways: ``World War II``, ``Mt. Everest``, ``Smith & Co.``, ``metres``.
+
+Two spellings are compared word by word, so that a Roman numeral is a number only where the other text has one.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from .number_words import number_at
+
+_QUOTES = re.compile('["«»„“”‟‹›「」『』《》〈〉]')
+_AND = re.compile(r"\s*&\s*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BEFORE_SUFFIX = re.compile(r",\s*(?=(?:jr|sr|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
+_INITIALS = re.compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
+_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
+_HYPHEN = re.compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
+_COMPASS = re.compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
+_BRITISH = re.compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
+_WORLD_WAR = re.compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
+_PUNCTUATION = re.compile(r"([,;:!?()])")
+_ROMAN = re.compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
+_ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+
+
+def _groups(table: str) -> dict[str, frozenset[str]]:
+    lines = [line.split() for line in table.strip().splitlines()]
+    return {line[0]: frozenset(line[1:]) for line in lines}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NUMBERED = _words("""
+    act amendment appendix article book chapter charles class grade hypothesis leo level louis part phase pius round
+    section stage table title type volume war
+    """)
+"""What X is the number ten after; elsewhere it is a letter (Malcolm X)."""
+_NAMESAKES = (
+    ("river", _words("danube elbe euphrates ganges loire nile rhine rhone seine thames tiber tigris volga")),
+    ("mount", _words("elbrus etna everest fuji kilimanjaro matterhorn rainier vesuvius")),
+)
+"""Names of rivers and mountains that are the name of nothing else. ``Colorado`` is not the Colorado River."""
+# One abbreviation a line, with the words that it may stand for.
+_SHORT = _groups("""
+    mt mount
+    st saint street
+    ste sainte
+    ft fort
+    dr doctor drive
+    prof professor
+    jr junior
+    sr senior
+    inc incorporated
+    ltd limited
+    corp corporation
+    co company
+    ave avenue
+    rd road
+    blvd boulevard
+    v vs versus
+    vs versus
+    jan january
+    feb february
+    mar march
+    apr april
+    jun june
+    jul july
+    aug august
+    sep september sept
+    sept september
+    oct october
+    nov november
+    dec december
+    mon monday
+    tue tuesday tues
+    tues tuesday
+    wed wednesday
+    thu thursday thur thurs
+    thur thursday thurs
+    thurs thursday
+    fri friday
+    sat saturday
+""")
+_COUNTRIES = (
+    re.compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
+    re.compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
+)
+_GREEK = re.compile(
+    r"\\(alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi"
+    r"|omega)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_BRACES = re.compile(r"\{(\w+)\}")
+_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)(?: [A-Za-z]+){1,6}")
+
+
+@lru_cache(maxsize=4096)
+def spelled(text: str) -> str:
+    """A text of several words in one spelling, as far as that does not depend on the other text."""
+    text = _AND.sub(" and ", _QUOTES.sub("", text)).replace("ё", "е").replace("Ё", "Е")
+    text = _BEFORE_SUFFIX.sub(" ", _THOUSANDS.sub("", text))
+    if "." in text:
+        text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), _INITIALS.sub(r"\1.", text) + ".")
+    text = _HYPHEN.sub(" ", _COMPASS.sub(r"\1", text))
+    if "re" in text or "mme" in text:
+        text = _BRITISH.sub(lambda match: "er" if match.group() == "re" else "", text)
+    words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())
+    text = " ".join(words)
+    return _WORLD_WAR.sub(lambda match: f"world war {match[1] or match[2]}", text) if "w" in text.lower() else text
+
+
+def _in_digits(words: list[str]) -> list[str]:
+    """The words with numbers in digits: 8 for eight, 8th for eighth and 8th. Of ``no one`` and ``the one`` nothing."""
+    result: list[str] = []
+    at = 0
+    while at < len(words):
+        number, count = number_at([word.lower() for word in words[at : at + 20]])
+        pronoun = number == "1" and result and result[-1].lower() in ("no", "any", "every", "some", "the", "which")
+        result.append(words[at] if pronoun or not count else number)
+        at += count or 1
+    return result
+
+
+def same_spelling(one: str, other: str) -> bool:
+    """Whether two texts in the spelling of ``spelled`` are the same words, some of them abbreviated or in numerals."""
+    first, second = _without_namesake(one.split()), _without_namesake(other.split())
+    if len(first) != len(second) or len(first) > 100:
+        return False
+    return all(map(_same_word, first, second, ("", *first[:-1])))
+
+
+def _same_word(one: str, other: str, before: str) -> bool:
+    if one == other or _is_short_for(one, other) or _is_short_for(other, one):
+        return True
+    return _same_numeral(one, other, before) or _same_numeral(other, one, before)
+
+
+def _without_namesake(words: list[str]) -> list[str]:
+    """``Nile`` of ``River Nile`` and ``Nile River``, ``Everest`` of ``Mount Everest``."""
+    if len(words) != 2:
+        return words
+    for noun, names in _NAMESAKES:
+        before, after = words[0].casefold(), words[1].casefold()
+        if before in (noun, "mt" if noun == "mount" else noun) and after in names:
+            return words[1:]
+        if noun == "river" and after == noun and before in names:
+            return words[:1]
+    return words
+
+
+def _is_short_for(short: str, word: str) -> bool:
+    return word.casefold() in _SHORT.get(short.casefold(), ())
+
+
+def _same_numeral(roman: str, number: str, before: str) -> bool:
+    """Whether a word is the Roman numeral of a number. One letter needs a word before it."""
+    if not number[:1].isdecimal():
+        return False
+    letter = roman.casefold()
+    is_letter = (letter in ("i", "v") and before) or (letter == "x" and before.casefold() in _NUMBERED)
+    if not (is_letter or _ROMAN.fullmatch(roman)):
+        return False
+    values = [_ROMAN_DIGITS[digit] for digit in letter]
+    value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    return number in (str(value), f"{value}th")
+
+
+def same_country(one: str, other: str) -> bool:
+    """Whether two whole answers are the same of very few countries: ``US``, ``U.S.``, ``the United States``."""
+    return any(name.fullmatch(one) and name.fullmatch(other) for name in _COUNTRIES)
+
+
+def greek_in_words(text: str) -> str | None:
+    r"""``theta_1`` for ``\theta_{1}``; ``None`` for texts without such letters."""
+    words, count = _GREEK.subn(r"\1", text)
+    return _BRACES.sub(r"\1", words).replace(" ", "") if count else None
+
+
+def is_ordinal_name(text: str) -> bool:
+    """Whether a text is an ordinal number of something: ``4th Amendment``."""
+    return _ORDINAL.fullmatch(text) is not None
