@@ -1,4 +1,4 @@
-"""Refuses to save weights that training has destroyed: not finite, or grown beyond what AdamW can do in an honest run."""
+"""Refuses to save weights that training has destroyed: not finite, or grown far beyond those of any useful model."""
 
 from __future__ import annotations
 
