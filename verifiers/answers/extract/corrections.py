@@ -47,7 +47,7 @@ _STATEMENT = re.compile(
 )
 _ALTERNATIVE = re.compile(
     rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
-    r"(?:\s(?:it (?:is|could be|might be|may be)))?[\s,$\\(]{0,3}(?=[\s$\\(]*\S)",
+    r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)",
     re.IGNORECASE,
 )
 _CORRECTING = re.compile(
@@ -85,9 +85,10 @@ _RESULT = re.compile(
 _WORD = re.compile(r"(?<!\\)[A-Za-z]{2}")
 # "Wait, it is Rome.": for an answer in words
 _NAME = re.compile(
-    r"\W{0,9}(?:[Ii]t|[Tt]hat)(?:['\u2019]s| is| should be| must be)\s("
+    r"(?:[^.!?\n]{0,80}?[^\w.!?\n])?\b(?:[Ii]t|[Tt]hat|[Tt]he answer)(?:['\u2019]s| is| should be| must be)\s("
     r"[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})\s?(?:[.!\n]|\Z)"
 )
+_FORM = re.compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
 _DECIMALS = re.compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
 
@@ -124,7 +125,7 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
 
 
 def _are_words(answers: tuple[str, ...]) -> bool:
-    return not any(map(is_value, answers))
+    return all(len(answer) == 1 or not is_value(answer) for answer in answers)
 
 
 def _before(text: str, end: int, answer: str) -> str:
@@ -144,7 +145,7 @@ def _value(text: str, start: int, answers: tuple[str, ...]) -> str:
 def _restates(value: str, answers: tuple[str, ...]) -> bool:
     """Whether an alternative may be the same answer in another unit or rounded: "90 minutes or 1.5 hours"."""
     try:
-        other = read_number(normal(value))
+        other = read_number(normal(_FORM.sub("", value)))
         numbers = [read_number(normal(answer)) for answer in answers]
     except OverLimitError:
         return False
@@ -156,7 +157,8 @@ def _restates(value: str, answers: tuple[str, ...]) -> bool:
     return any(
         number is not None
         and (
-            (number.unit and other.unit and number.unit != other.unit)
+            number.value == other.value
+            or (number.unit and other.unit and number.unit != other.unit)
             or (decimals and round(number.value, decimals) == other.value)
         )
         for number in numbers

@@ -13,7 +13,7 @@ from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_va
 from .phrases import phrases
 from .statements import value_of
 
-_LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[ \t]{0,9}(\S[^\n]*)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[^\S\n]{0,9}(\S[^\n]*)", re.MULTILINE)
 _STARTS_LIKE_NUMBER = re.compile(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac")
 # "#### 2. Sell the eggs", "#### 2 Sell the eggs"
 _HEADING = re.compile(
@@ -29,7 +29,7 @@ _FIRST_WORD = re.compile(r"\s[A-Za-z]+")
 # What makes the words after a number more than a remark: 18 or 20, 18 is wrong, 3 to 5, 2 hundred, 18 minus 3.
 _CHANGED = re.compile(
     r"\b(?:or|not|wrong|incorrect|maybe|perhaps|instead|if|half|hundred|thousand|million|billion|trillion|dozen|minus|plus"
-    r"|divided|multiplied|squared|cubed|point|less|(?:to|and|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d)\b|n['\u2019]t\b|\?",
+    r"|divided|multiplied|squared|cubed|point|less|(?:to|and|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d+)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
 

@@ -54,12 +54,12 @@ def statement(text: str, start: int) -> tuple[str, int]:
             if end > 0 and (opening != "$" or "\n" not in window[:end]):
                 end += len(closing)
                 tail = _SENTENCE_END.split(window[end:], maxsplit=1)[0]
-                return window[:end] + tail, start + end + len(tail)
+                return (window[:end] + tail).rstrip("*_"), start + end + len(tail)
     stop = _SENTENCE_END.search(window)
     if stop and stop.group() in "?\uff1f":
         return "", start
     stated = window[: stop.start() if stop else None]
-    return stated.strip().rstrip("*_"), start + len(stated)
+    return stated.strip().strip("*_"), start + len(stated)
 
 
 def value_of(sentence: str) -> str:
