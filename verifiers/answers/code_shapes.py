@@ -62,8 +62,8 @@ _SHAPES = tuple(
     )
 )
 _NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, COORDINATES, *_SHAPES)
-_PATH = re.compile(r"(?:[A-Za-z]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
-_CLASS = re.compile(r"\\[dwsDWSbB](?![A-Za-z])")  # of a regular expression
+_PATH = re.compile(r"(?:[A-Zcd]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
+_CLASS = re.compile(r"\\[dwsDWS](?:[+*?$\])\\-]|\{\d|$)")  # of a regular expression
 _LATEX = re.compile(r"\\[A-Za-z]{2}")
 _JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2

@@ -116,12 +116,12 @@ _SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = re.compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
 COORDINATES = re.compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
-_PERIODS = re.compile(r"\b(?:[A-Za-z]\.){2,}")
+_PERIODS = re.compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
 _STREETS = {
     "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
     "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
 }  # fmt: skip
-_STREET = re.compile(rf"(?<=[a-z] )({'|'.join(_STREETS)})\.?(?=,|$)", re.IGNORECASE)
+_STREET = re.compile(rf"(?<=[a-z] )({'|'.join((*_STREETS, *_STREETS.values()))})\.?(?=,|$)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
@@ -372,7 +372,7 @@ def _street(text: str) -> str | None:
     """``221B Baker St.`` and ``221B Baker Street``."""
     if not (text[:1].isdecimal() and " " in text):
         return None
-    return _STREET.sub(lambda match: _STREETS[match[1].lower()], text).casefold()
+    return _STREET.sub(lambda match: _STREETS.get(match[1].lower(), match[1].lower()), text)
 
 
 def _without_periods(text: str) -> str | None:

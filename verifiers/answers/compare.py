@@ -96,7 +96,7 @@ Reason: TypeAlias = Literal[
 Percent: TypeAlias = Literal["equal", "strict"]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, since one is made for each verdict
 class Rules:
     """What a task may set about comparing, see ``Accuracy``; and the time for the comparisons by these rules."""
 

@@ -16,21 +16,26 @@ _BEFORE = re.compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|zip|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code|version"
     r"|port|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
-    r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate)"
+    r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
+    r"|(?:status|area|exit|error) code|error|HTTP|cell|square(?= [a-h][1-8]$)|column|vitamin"
+    r"|blood (?:type|group)|grade|mutation)"
     r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
-    r"(?:the |an? )?(?P<code>(?=\S*\d)\S+) (?P<label>gene|protein|bus|flight|formation|time(?: signature)?|mm ?Hg)",
+    r"(?:the |an? )?(?P<code>(?=\S*\d)\S+)"
+    r" (?P<label>gene|protein|bus|flight|formation|error|mutation|time(?: signature)?|mm ?Hg)",
     re.IGNORECASE,
 )
 _SIZE = re.compile(
-    r"(?:the |an? )?(?P<code>\d+(?:\.\d+)?(?: ?(?:x|by|·) ?\d+(?:\.\d+)?)+)[ -](?P<label>[a-z]{2,}(?: [a-z]{2,})?)",
+    r"(?:the |an? )?(?P<code>\d+(?:\.\d+)?(?: ?(?:x|by|·) ?\d+(?:\.\d+)?)+)[ -]"
+    r"(?P<label>pixels?|px|resolution|screen|display|image|photo|print|matri(?:x|ces)|grid|table|array|board|chessboard"
+    r"|rectangle|box|inch(?:es)?|in|feet|ft|yards|cm|mm|m|met(?:er|re)s)",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
-    r"|track|channel|locker|aisle|lane|exit) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|track|channel|locker|aisle|lane|exit|error|status code|area code) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )
@@ -40,6 +45,7 @@ _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
     "zip": "zip code", "postal code": "zip code", "phone": "telephone", "tel": "telephone", "ip address": "ip",
     "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
+    "status code": "http", "error code": "error", "blood type": "blood group",
 }  # fmt: skip
 
 
@@ -61,7 +67,7 @@ def labelled(text: str) -> Labelled:
         return Labelled("", text)
     label = match["label"].lower()
     code = _in_digits(match["code"], label)
-    if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}", code)):
+    if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}[+-]?", code)):
         return Labelled("", text)
     return Labelled(_NAMES.get(label, label), code)
 
