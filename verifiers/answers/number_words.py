@@ -123,4 +123,6 @@ def _chinese(text: str) -> str | None:
             if value >= largest or not section + digit:
                 return None
             total, section, digit, scale, largest = total + (section + digit) * value, 0, 0, 10**4, value
+    if digit and len(text) > 1 and text[-2] in "百千万亿":  # 一百五 is 150 or 105
+        return None
     return str(total + section + digit)

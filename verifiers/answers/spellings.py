@@ -86,6 +86,7 @@ _SHORT = _groups("""
     fri friday
     sat saturday
 """)
+_TIMES = _words("jan feb mar apr jun jul aug sep oct nov dec mon tue wed thu fri sat")
 _COUNTRIES = (
     re.compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
     re.compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
@@ -108,7 +109,7 @@ def spelled(text: str) -> str:
         text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), _INITIALS.sub(r"\1.", text) + ".")
     text = _HYPHEN.sub(" ", _COMPASS.sub(r"\1", text))
     if "re" in text or "mme" in text:
-        text = _BRITISH.sub(lambda match: "er" if match.group() == "re" else "", text)
+        text = _BRITISH.sub(lambda match: "er" if match.group().lower() == "re" else "", text)
     words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())
     text = " ".join(words)
     return _WORLD_WAR.sub(lambda match: f"world war {match[1] or match[2]}", text) if "w" in text.lower() else text
@@ -131,10 +132,13 @@ def same_spelling(one: str, other: str) -> bool:
     first, second = _without_namesake(one.split()), _without_namesake(other.split())
     if len(first) != len(second) or len(first) > 100:
         return False
+    if len(first) == 1 and first[0][:3].casefold() not in _TIMES:  # Sr, alone, is strontium
+        return first == second
     return all(map(_same_word, first, second, ("", *first[:-1])))
 
 
 def _same_word(one: str, other: str, before: str) -> bool:
+    """Whether two words after a word are the same."""
     if one == other or _is_short_for(one, other) or _is_short_for(other, one):
         return True
     return _same_numeral(one, other, before) or _same_numeral(other, one, before)

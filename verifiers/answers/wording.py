@@ -30,7 +30,9 @@ _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for"
 _CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
-_ARTICLE = re.compile(r"\A(?:on|in|at)\s(?=\S\S)|\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
+_LABELLED = ("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team", "part")
+_NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A deficiency
+_ARTICLE = re.compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
@@ -100,7 +102,7 @@ def approximated(text: str) -> str | None:
 def _same_list(one: str, other: str, without_articles: bool) -> bool:
     """Whether two lists have the same items, in any order unless it matters."""
     first, second = (_listed(text, without_articles) for text in (one, other))
-    if first == second:
+    if first == second or (len(first) != len(second) and _without_commas(one) == _without_commas(other)):
         return True
     if len(first) != len(second) or len(first) > MAX_ITEMS:
         return False
@@ -112,6 +114,11 @@ def _same_list(one: str, other: str, without_articles: bool) -> bool:
             return False
         second.remove(match)
     return True
+
+
+def _without_commas(text: str) -> str:
+    """``Paris Texas`` for ``Paris, Texas``."""
+    return spelled(text).replace(" , ", " ")
 
 
 def _listed(text: str, without_articles: bool) -> list[str]:
