@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Literal
 
 from .parsed import Words
@@ -108,11 +109,12 @@ def _same_list(one: str, other: str, without_articles: bool) -> bool:
         return False
     if len(first) == 1 or any(word.casefold() in _TRUTH_VALUES for word in first):
         return all(map(same_spelling, first, second))
+    left = list(second)
     for item in first:
-        match = next((word for word in second if word == item or same_spelling(item, word)), None)
+        match = next((word for word in left if word == item or same_spelling(item, word)), None)
         if match is None:
             return False
-        second.remove(match)
+        left.remove(match)
     return True
 
 
@@ -121,11 +123,12 @@ def _without_commas(text: str) -> str:
     return spelled(text).replace(" , ", " ")
 
 
-def _listed(text: str, without_articles: bool) -> list[str]:
+@lru_cache(maxsize=4096)
+def _listed(text: str, without_articles: bool) -> tuple[str, ...]:
     """The words of a list, sorted if its order does not matter."""
     words = [word.strip(_OUTER) for word in _LIST.split(spelled(text))]
     words = [_ARTICLE.sub("", word) for word in words] if without_articles else words
-    return words if all(word.casefold() in _TRUTH_VALUES for word in words) else sorted(words)
+    return tuple(words if all(word.casefold() in _TRUTH_VALUES for word in words) else sorted(words))
 
 
 def _without_accents(words: Words) -> Words:
