@@ -131,7 +131,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
     if kind == "number" and isinstance(answer.content, Words | Formula):
-        if thousands := _THOUSANDS.fullmatch(answer.text):
+        if thousands := _THOUSANDS.fullmatch(plain(answer.text)):
             return parse(f"{thousands[1]} thousand")
         label, number = labelled(plain(text))
         return parse(number) if label and _UNIT_FREE.fullmatch(number) else answer  # port 443
