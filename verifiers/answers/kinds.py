@@ -47,7 +47,7 @@ _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", 
 _HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
 _PLAIN_NUMBER = re.compile(r"-?\$?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
 _UNIT_FREE = re.compile(r"[\d/]+")
-_THOUSANDS = re.compile(r"(\d+\.\d+)k")
+_THOUSANDS = re.compile(r"(\d+\.\d+) ?k")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
@@ -131,7 +131,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
     if kind == "number" and isinstance(answer.content, Words | Formula):
-        if thousands := _THOUSANDS.fullmatch(plain(answer.text)):
+        if thousands := _THOUSANDS.fullmatch(answer.text):
             return parse(f"{thousands[1]} thousand")
         label, number = labelled(plain(text))
         return parse(number) if label and _UNIT_FREE.fullmatch(number) else answer  # port 443
