@@ -8,10 +8,13 @@ from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
 
-# "Sept. 5", "Mt. Everest" and "p. 42" are not the end of a sentence.
+# "Sept. 5", "Mt. Everest", "p. 42" and "J. K. Rowling" are not the end of a sentence.
+_NEXT_SENTENCE = r"(?:The|It|This|That|These|So|In|We|He|She|They|But|And|As|If|Since|Because|I|A|An|Wait|No)\b"
 _NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
-    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt)\.)\s[A-Z])(?!(?<=\b(?:No|pp)\.)\s\d)(?!(?<=\bp\.)\s\d))"
+    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt)\.)\s[A-Z])(?!(?<=\b(?:No|pp)\.)\s\d)(?!(?<=\bp\.)\s\d)"
+    rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
+    rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
 _SENTENCE_END = re.compile(
     r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])"
