@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2.exceptions import SecurityError
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError, nearest
 
+from . import bounded_jinja
 from .schema import PromptSpec
 
-_environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+_environment = bounded_jinja.BoundedEnvironment()
 
 
 @lru_cache(maxsize=1024)
@@ -26,7 +27,7 @@ def _compile(template: str) -> tuple[Template, frozenset[str]]:
 @lru_cache(maxsize=1024)
 def _constant(template: str, format: Format) -> str:
     """A template without columns, such as most system prompts."""
-    return _compile(template)[0].render(format=format)
+    return bounded_jinja.render(_compile(template)[0], {"format": format}, len(template))
 
 
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
@@ -40,15 +41,25 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
         compiled, names = _compile(template)
     except TemplateSyntaxError as error:
         raise UsageError(f"{where}: template line {error.lineno}: {error.message}: {template!r}") from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of Python: too deep, too many digits
+        raise UsageError(f"{where}: template {_short(template)} cannot be compiled: {error}") from error
     known = {**row, "format": format, "row": row}
     for name in sorted(names - known.keys()):
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
     try:
-        return compiled.render(known) if names - {"format"} else _constant(template, format)
+        return (
+            bounded_jinja.render(compiled, known, len(template)) if names - {"format"} else _constant(template, format)
+        )
+    except SecurityError as error:
+        raise UsageError(f"{where}: template {_short(template)} {error}") from error
     except (UndefinedError, TemplateError) as error:
         raise UsageError(f"{where}: template {template!r}: {error}") from error
     except Exception as error:  # of an expression on an unexpected value, e.g. None.split
         raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+
+
+def _short(template: str) -> str:
+    return repr(template if len(template) <= 100 else f"{template[:97]}...")
 
 
 def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:
@@ -70,7 +81,8 @@ def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where
 def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
     """The prompt as a model reads it: a string as it is, a chat through the chat template, then the format's prefill.
 
-    Without a chat template the messages are joined by blank lines and the completion starts on a new line.
+    Without a chat template the messages are joined by blank lines and the completion starts on a new line. Raises
+    ``UsageError`` if the chat template fails.
     """
     if isinstance(example.prompt, str):
         return example.prompt + format.prefill
@@ -78,7 +90,13 @@ def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
     if tokenizer.chat_template is None:
         text = "\n\n".join(message["content"] for message in messages) + "\n"
     else:
-        text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
+        try:
+            text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
+        except Exception as error:  # a template is a program
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise UsageError(
+                f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
+            ) from error
     return text + format.prefill
 
 
