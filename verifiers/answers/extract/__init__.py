@@ -13,7 +13,7 @@ In that text the first of these sources that is present decides; a task may name
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
     phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
     a_line         ``A: 18``
-    last_line      if it is a short answer by itself, or contains one bold ``**18**``
+    last_line      if it is a short answer by itself, or contains one bold ``**18**`` or one piece of code
     last_number    the last number of the text, whatever it says: only if a task names it
 
 A source yields all answers that it names, in order and without repetitions of the same text. Several different answers
