@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
@@ -16,6 +17,7 @@ from grpo_env.errors import UsageError, nearest
 V = TypeVar("V", bound=type[Verifier])
 
 ENTRY_POINTS = "grpo_env.verifiers"
+SAFE = "GRPO_ENV_SAFE"
 
 # The classes of the built-in verifiers, as strings so that a lookup imports only one module.
 BUILT_IN: dict[str, str] = {
@@ -73,8 +75,15 @@ def verifier(name: str) -> Callable[[V], V]:
     return register
 
 
+def is_safe_mode() -> bool:
+    """Whether ``GRPO_ENV_SAFE=1``: a task file may name nothing but built-in verifiers and generators."""
+    return os.environ.get(SAFE, "") not in ("", "0")
+
+
 def find(name: str) -> type[Verifier]:
     """The verifier class called ``name``. Raises ``UsageError`` for an unknown name."""
+    if is_safe_mode() and name not in BUILT_IN and (":" in name or name in names()):
+        raise UsageError(f"{name!r} is not built in, and {SAFE}=1 refuses all other code")
     if name in _registered:
         return _registered[name]
     if name in BUILT_IN:
@@ -93,6 +102,8 @@ def load_file(file: Path) -> list[str]:
 
     Its folder is appended to ``sys.path``, so that the worker processes of a scoring run can import it too.
     """
+    if is_safe_mode():
+        raise UsageError(f"{file}: {SAFE}=1 refuses all code that is not built in")
     module = file.stem
     if file.suffix != ".py" or not module.isidentifier() or not file.is_file():
         problem = "its name must be a Python name" if file.is_file() else "no such file"
@@ -117,11 +128,21 @@ def names() -> list[str]:
     return sorted({*_registered, *BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
 
 
-def _load(home: str) -> type[Verifier]:
+def load_attribute(home: str) -> Any:
+    """What ``module:name`` names, outside Python's standard library, where importing alone may have effects.
+
+    Raises ``ImportError``, ``AttributeError``, ``ValueError``.
+    """
     module, _, attribute = home.partition(":")
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        raise ImportError(f"{module} is a module of Python's standard library")
+    return getattr(import_module(module), attribute)
+
+
+def _load(home: str) -> type[Verifier]:
     try:
-        cls = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+        cls = load_attribute(home)
+    except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"verifier {home!r} cannot be loaded: {error}") from error
     if not (isinstance(cls, type) and issubclass(cls, Verifier)):
         raise UsageError(f"verifier {home!r} is not a subclass of grpo_env.core.Verifier")

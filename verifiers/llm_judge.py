@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
 from grpo_env.errors import UsageError
-from grpo_env.registry import verifier
+from grpo_env.registry import SAFE, is_safe_mode, verifier
 
 from .answers.extract import final_answer
 from .blocks import whole_turn
@@ -83,6 +83,8 @@ class LLMJudge(BatchVerifier):
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
+        if self.api_key_env is not None and is_safe_mode():
+            raise UsageError(f"api_key_env: {SAFE}=1 refuses to send secrets to an address that a task file names")
         if self.rubric is not None and not self.rubric.strip():
             raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
         low, high = self.scale

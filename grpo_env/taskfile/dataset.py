@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import SUFFIXES, read_records
+from grpo_env.registry import SAFE, is_safe_mode, load_attribute
 
 from .schema import DatasetSpec, Split
+
+BUILT_IN_GENERATORS = frozenset(
+    f"grpo_env.tasks.{module}:problems" for module in ("arithmetic", "countdown", "letter_counting")
+)
 
 
 def load_rows(
@@ -26,7 +31,7 @@ def load_rows(
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
     if spec.generator is not None:
-        rows: Iterable[Mapping[str, Any]] = _generate(spec, split, source)
+        rows: Iterable[Mapping[str, Any]] = _generate(spec, split, folder, source)
     elif is_local(spec.path or "", folder):
         rows = _read(spec, split, folder)
     else:
@@ -43,19 +48,36 @@ def is_local(path: str, folder: Path) -> bool:
     return path.endswith(SUFFIXES) or (folder / path).exists()
 
 
-def _generate(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[str, Any]]:
-    where = f"{source}: dataset.generator {spec.generator!r}"
-    module, _, function = (spec.generator or "").partition(":")
+def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[Mapping[str, Any]]:
+    name = spec.generator or ""
+    where = f"{source}: dataset.generator {name!r}"
+    if is_safe_mode() and name not in BUILT_IN_GENERATORS:
+        raise UsageError(f"{where} is not built in, and {SAFE}=1 refuses all other code")
+    module, _, function = name.partition(":")
+    file = folder / f"{module}.py"
     try:
-        generate = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{where} cannot be loaded ({error}); expected module:function") from error
+        generate = _load_file(file, function) if module.isidentifier() and file.is_file() else load_attribute(name)
+    except Exception as error:  # of the imported code
+        raise UsageError(
+            f"{where} cannot be loaded ({error}); expected module:function, of a file beside the task or of an "
+            "installed module"
+        ) from error
     if split not in spec.limit:
         raise UsageError(f"{source}: dataset.limit has no {split!r}: give the number of rows to generate")
     try:
         yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
     except (TypeError, ValueError, UsageError) as error:
         raise UsageError(f"{where}: {error}; check dataset.arguments") from error
+
+
+def _load_file(file: Path, function: str) -> Any:
+    """A function of a Python file, which is not on ``sys.path``."""
+    spec = spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, function)
 
 
 def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ import pickle
 import pytest
 import yaml
 
+from grpo_env import registry
 from grpo_env.check import failed_cases
 from grpo_env.core import Message
 from grpo_env.errors import UsageError
@@ -242,12 +243,51 @@ def test_empty_data_and_a_bad_line_are_named(folder):
         ("no_such_module_here:rows", "cannot be loaded"),
         ("grpo_env.tasks.arithmetic:nope", "cannot be loaded"),
         ("nocolon", "cannot be loaded"),
+        ("this:d", "this is a module of Python's standard library"),
+        ("os.path:join", "os.path is a module of Python's standard library"),
+        ("sys:exit", "sys is a module of Python's standard library"),
+        ("broken:rows", r"cannot be loaded \(division by zero\)"),
     ],
 )
-def test_an_invalid_generator_is_named(folder, generator, line):
+def test_an_invalid_generator_is_named(folder, generator, line, capsys):
+    (folder / "broken.py").write_text("1 / 0")
     data = changed("dataset", {"generator": generator, "limit": {"train": 3, "eval": 3}})
     with pytest.raises(UsageError, match=line):
         make_task(data, "x.yaml", folder).examples("train")
+    assert capsys.readouterr().out == "", "importing a module of the standard library, such as this, has effects"
+
+
+def test_a_generator_of_a_file_beside_the_task(folder):
+    (folder / "this.py").write_text(
+        "def rows(split, size, seed):\n    return [{'question': f'{n}+1', 'answer': n + 1} for n in range(size)]\n"
+    )
+    data = changed("dataset", {"generator": "this:rows", "answer": "{{ answer }}", "limit": {"train": 3, "eval": 3}})
+    assert [example.answer for example in make_task(data, "x.yaml", folder).examples("train")] == ["1", "2", "3"]
+
+
+def test_a_verifier_is_not_looked_for_in_the_standard_library(folder, capsys):
+    with pytest.raises(UsageError, match=r"verifiers.own: .*this is a module of Python's standard library"):
+        make_task(changed("verifiers.own", {"use": "this:d"}), "x.yaml", folder)
+    assert capsys.readouterr().out == ""
+
+
+def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
+    monkeypatch.setenv("GRPO_ENV_SAFE", "1")
+    load_task("arithmetic").examples("eval", 2)
+    (folder / "code.py").write_text("raise SystemExit('was run')")
+    monkeypatch.setitem(registry._registered, "of_a_program", registry.find("accuracy"))
+    for use in ("code:Own", "grpo_env.verifiers.accuracy:Accuracy", "of_a_program"):
+        with pytest.raises(UsageError, match=rf"^x.yaml: verifiers.own: '{use}' is not built in, and GRPO_ENV_SAFE"):
+            make_task(changed("verifiers.own", {"use": use}), "x.yaml", folder)
+    for generator in ("code:rows", "grpo_env.tasks.arithmetic:Random"):
+        data = changed("dataset", {"generator": generator, "limit": {"train": 3, "eval": 3}})
+        with pytest.raises(UsageError, match=r"^x.yaml: dataset.generator '.*' is not built in, and GRPO_ENV_SAFE"):
+            make_task(data, "x.yaml", folder).examples("train")
+    with pytest.raises(UsageError, match=r"code\.py: GRPO_ENV_SAFE=1 refuses"):
+        registry.load_file(folder / "code.py")
+    judge = {"use": "llm_judge", "base_url": "http://localhost:1/v1", "model": "m", "api_key_env": "HOME"}
+    with pytest.raises(UsageError, match="api_key_env: GRPO_ENV_SAFE=1 refuses"):
+        make_task(changed("verifiers.judge", judge), "x.yaml", folder)
 
 
 @pytest.mark.parametrize(
