@@ -130,7 +130,7 @@ def _attributes(path: str) -> list[tuple[str, bytes]]:
 
 def broken(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> dict[str, str]:
     """The attacks on the sandbox that break their promise, and how."""
-    found = {}
+    broken_promises = {}
     for short in (False, True):
         group = [attack for attack in chosen if (attack.promise in SHORT) == short and attack.promise not in SCORED]
         if not group:
@@ -143,30 +143,30 @@ def broken(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> dict
             for attack, result in zip(group, results, strict=True):
                 after = state(target, servers, victim)
                 if "BROKEN" in result.output or len(result.error) > 4000:
-                    found[attack.name] = "ran to its end"
+                    broken_promises[attack.name] = "ran to its end"
                 elif re.search(rf"^({MISTAKES}):", result.error, re.MULTILINE):
-                    found[attack.name] = f"does not test anything: {result.error}"
+                    broken_promises[attack.name] = f"does not test anything: {result.error}"
                 elif after != before:
-                    found[attack.name] = f"changed {before} to {after}"
+                    broken_promises[attack.name] = f"changed {before} to {after}"
                     before = after
         left = processes_of(tempfile.gettempdir())
         assert not left, left
-    return found
+    return broken_promises
 
 
-def paid(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> dict[str, str]:
+def credited(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> dict[str, str]:
     """The attacks on verdicts that score more than 0, or are unscored."""
     by_code: dict[str, list[Attack]] = {}
     for attack in chosen:
         if attack.promise in SCORED:
             code = re.sub(r'^"""\w+: .*\n(# test: .*\n)*', "", attack.code)
             by_code.setdefault(code, []).append(attack)
-    found = {}
+    broken_promises = {}
     for code, group in by_code.items():  # the same program with other tests runs once, unless one of them passes
         if score := _score(mode, code, [test for attack in group for test in attack.tests]):
             scores = {attack.name: _score(mode, code, attack.tests) for attack in group} if len(group) > 1 else {}
-            found |= {name: score for name, score in (scores or {group[0].name: score}).items() if score}
-    return found
+            broken_promises |= {name: score for name, score in (scores or {group[0].name: score}).items() if score}
+    return broken_promises
 
 
 def _score(mode: Literal["bubblewrap", "process"], code: str, tests: list[Any]) -> str:
@@ -213,8 +213,8 @@ def as_nobody(mode: Literal["bubblewrap", "process"], *arguments: str) -> dict[s
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folder, "TMPDIR": folder}
         process = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert process.returncode == 0, process.stderr
-        found: dict[str, str] = json.loads(process.stdout)
-        return found
+        broken_promises: dict[str, str] = json.loads(process.stdout)
+        return broken_promises
 
 
 def _skipped(path: str, name: str) -> bool:

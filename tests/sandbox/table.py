@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, Attack, as_nobody, attacks, broken, paid
+from harness import ROOT, Attack, as_nobody, attacks, broken, credited
 
 RESULTS = Path(__file__).parent / "results.json"
 PAGE = ROOT / "docs" / "sandbox.md"
@@ -62,13 +62,13 @@ def main() -> None:
     results: dict[str, dict[str, str]] = {}
     tempfile.tempdir = tempfile.mkdtemp(prefix="attacks-")
     for mode in MODES:
-        found = broken(mode, chosen)
+        broken_promises = broken(mode, chosen)
         if os.getuid() == 0:
             unprivileged = as_nobody(mode)
-            if found.keys() != unprivileged.keys():
-                raise SystemExit(f"{mode}: as root {sorted(found)}, without privileges {unprivileged}")
-        found |= paid(mode, chosen)
-        results[mode] = {name: found[name] for name in sorted(found)}
+            if broken_promises.keys() != unprivileged.keys():
+                raise SystemExit(f"{mode}: as root {sorted(broken_promises)}, without privileges {unprivileged}")
+        broken_promises |= credited(mode, chosen)
+        results[mode] = {name: broken_promises[name] for name in sorted(broken_promises)}
     os.rmdir(tempfile.tempdir)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(PAGE.read_text(), table(results, chosen)))

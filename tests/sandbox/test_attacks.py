@@ -18,7 +18,7 @@ from grpo_env.verifiers.python_tests import PythonTests
 from grpo_env.verifiers.sandbox.launch import unavailable
 
 sys.path.insert(0, str(Path(__file__).parent))
-from harness import SCORED, as_nobody, attacks, brief, broken, paid
+from harness import SCORED, as_nobody, attacks, brief, broken, credited
 from table import PAGE, PROMISES, RESULTS, page, table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")
@@ -42,15 +42,15 @@ def test_attacks_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         pytest.skip(reason)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     nobody = os.getuid() == 0 and shutil.which("setpriv")
-    found = as_nobody("process", "brief") if nobody else broken("process", brief(attacks()))
-    assert found.keys() == expected("process", scored=False)
+    broken_promises = as_nobody("process", "brief") if nobody else broken("process", brief(attacks()))
+    assert broken_promises.keys() == expected("process", scored=False)
 
 
 def test_attacks_on_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := unavailable("process"):
         pytest.skip(reason)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert paid("process", attacks()).keys() == expected("process", scored=True)
+    assert credited("process", attacks()).keys() == expected("process", scored=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -59,7 +59,7 @@ def test_reports_cost_the_scoring_process_nothing() -> None:
     if reason := unavailable("process"):
         pytest.skip(reason)
     start = time.process_time()
-    assert paid("process", [attack for attack in attacks() if attack.name.startswith("report_colliding")]) == {}
+    assert credited("process", [attack for attack in attacks() if attack.name.startswith("report_colliding")]) == {}
     assert time.process_time() - start < 2
 
 
