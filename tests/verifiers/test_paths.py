@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -200,7 +201,9 @@ def test_gold_and_answer_of_the_tables_may_be_swapped() -> None:
     assert len(pairs) > 1200
     rules = [(gold, answer, Rules(**options)) for gold, answer, options in pairs]
     different = [row for row in rules if verdict(*row) != verdict(row[1], row[0], row[2])]
-    assert different == []
+    # Only an answer may leave out the "about" of "about 18".
+    about = re.compile("about |approximately |around |roughly ")
+    assert [row for row in different if bool(about.match(row[0])) == bool(about.match(row[1]))] == []
 
 
 PIECES = r"""
