@@ -27,7 +27,11 @@ _STATED_IN_CHINESE = re.compile(
 _HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?=\S)")
 _BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
 _A_LINE = re.compile(r"A(?:ns)?\*{0,2}:[ \t*]{0,9}(\S[^\n]*)")
-_NEGATION = re.compile(r"(?:not|never)\b|不", re.IGNORECASE)
+# "Not enough information" is an answer.
+_NEGATION = re.compile(
+    r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
+    re.IGNORECASE,
+)
 _NOT_BUT = re.compile(
     r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)|不[是为选][^\n]{1,60}?而[是为选]\s?(?=\S)",
     re.IGNORECASE,
