@@ -83,6 +83,7 @@ _JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency s
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _BETWEEN = re.compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _ORDER = re.compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
+_MAY_LACK_BRACES = re.compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\sqrt(?!\{)|[\^_]\s*\\")
 _SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
@@ -182,6 +183,8 @@ def squeezed(text: str) -> str:
 
 def _braced(text: str) -> str:
     r"""Braces around every argument of a fraction, binomial or root: ``\frac\pi4`` becomes ``\frac{\pi}{4}``."""
+    if not _MAY_LACK_BRACES.search(text):
+        return text
     parts: list[str] = []
     missing, added = [0], [False]  # for each open group: arguments still to come, and whether its brace was added
     for match in _LATEX.finditer(text):
