@@ -17,7 +17,7 @@ from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.extract import SOURCES, Source, final_answer
-from .answers.hedging import hedging, is_relative, unevaluated
+from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
@@ -206,6 +206,8 @@ class Accuracy(Verifier):
             if by.unreadable and not hedging(by.answer.text, spelling):
                 raise _UndecidedError("gold", f"the gold answer: {by.unreadable}, and the texts differ")
             text = exact_part(spelling)
+        elif by.kind == "words":
+            text = without_reason(gold.text, text)
         answer = read_as(by.kind, text, self.kind is not None)
         if self.brackets == "optional" and brackets_may_be_left_out(gold):
             answer = as_tuple(answer) or answer

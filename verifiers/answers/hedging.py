@@ -29,6 +29,17 @@ _HEDGE = re.compile(
 _RANGE = re.compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
 _RELATIVE = re.compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
 _DENIAL = re.compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
+_TRUTH = re.compile(
+    r"(yes|no|true|false)(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W\d_])", re.IGNORECASE
+)
+_TRUTHS = ("yes", "no", "true", "false")
+_UNSURE = re.compile(
+    r"\b(?:wait|actually|but|however|although|though|maybe|perhaps|probably|possibly|might|depends|sure|know|unclear|unknown"
+    r"|certain|wrong|incorrect|mistaken?|right|correct|sorry|if|unless|whether|or|answers?)\b|\?",
+    re.IGNORECASE,
+)
+_NO = re.compile(r"\b(?:no|false|not|never|cannot|neither|nor|none)\b|n['\u2019]t\b", re.IGNORECASE)
+_YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
 _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "hedged"), (_RANGE, "a range"))
 
 
@@ -54,6 +65,18 @@ def hedging(gold: str, answer: str) -> Reason | None:
         if pattern.search(answer) and not pattern.search(gold):
             return reason
     return None
+
+
+def without_reason(gold: str, answer: str) -> str:
+    """The answer without its reason where the gold answer is yes, no, true or false: "Yes, because it has wings."
+
+    A reason that contradicts it, doubts it or has fewer than two words is none.
+    """
+    if gold.lower() not in _TRUTHS or not (match := _TRUTH.match(answer)):
+        return answer
+    reason = answer[match.end() :]
+    against = _NO if match[1].lower() in ("yes", "true") else _YES
+    return answer if len(reason.split()) < 2 or _UNSURE.search(reason) or against.search(reason) else match[1]
 
 
 def is_relative(gold: str, answer: str) -> bool:

@@ -12,8 +12,9 @@ In that text the first of these sources that is present decides; a task may name
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
     phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
-    a_line         ``A: 18``
-    last_line      if it is a short answer by itself, or contains one bold ``**18**`` or one piece of code
+    a_line         ``A: 18``, ``Antwort: 18``
+    last_line      if it is a short answer by itself, contains one bold ``**18**`` or one piece of code, or ends in its
+                   only italic text; or all of a text of one or two sentences that begins with yes or no
     last_number    the last number of the text, whatever it says: only if a task names it
 
 A source yields all answers that it names, in order and without repetitions of the same text. Several different answers

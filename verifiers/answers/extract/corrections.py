@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..normal import normal
 from ..number import OverLimitError, read_number
-from .extracted import is_answer, is_value
+from .extracted import MAX_LENGTH, TRUTH, is_answer, is_value
 from .statements import statement
 
 NOTHING = re.compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
@@ -83,11 +83,28 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"(?<!\\)[A-Za-z]{2}")
-# "Wait, it is Rome.": for an answer in words
-_NAME = re.compile(
-    r"(?:[^.!?\n]{0,80}?[^\w.!?\n])?\b(?:[Ii]t|[Tt]hat|[Tt]he answer)(?:['\u2019]s| is| should be| must be)\s("
-    r"[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})\s?(?:[.!\n]|\Z)"
+# Before a correction in words: "Wait, it is ", "Actually, ", and those that are nothing else: "Correction: ".
+_IS_WORDS = re.compile(
+    r"(?:[^.!?\n]{0,80}?[^\w.!?\n])?\b"
+    r"(?:it|that|this|(?P<sure>the (?:(?:correct|right|final|real) )?(?:answer|option)))"
+    r"(?:['\u2019]s| is| was|(?P<must> should be| should have been| must be| has to be))\s(?:actually |really )?(?=\S)",
+    re.IGNORECASE,
 )
+_WORDS = re.compile(rf"(?P<sure>(?:(?<=mean)|(?<=meant)|(?<=answer) to)\s|:\s)|[,{_DASHES}]\s", re.IGNORECASE)
+_LATER_SENTENCE = re.compile(
+    r"[.!?\n]\s{1,3}(?=(?:(?:so|thus|therefore|hence)\b,? )?(?:it|the [a-z ]{0,9}answer) is\b)", re.IGNORECASE
+)
+_NAME = re.compile(r"[A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|de|von|van|la|du) )?[A-Z][\w'\u2019.-]*){0,3}")
+_MARKED = re.compile(r"(`|\*{1,2}|[\"\u201c])([^`*\"\u201c\u201d\n]+)(?:\1|\u201d)")
+_NOT_WORDS = re.compile(
+    r"(?:correct|right|wrong|incorrect|true|false|fine|good|ok(?:ay)?|clear|obvious|easy|simple|done|all|it|that|this"
+    r"|yes|no|nope|wait|really|indeed|sure|never|not|also|still|well|quite|very|rather|just|only|even|so|possible|known"
+    r"|important|interesting|common|i|we|you|he|she|they|there|let|sorry|actually|sir|thanks|hmm+|oops|what|why|how"
+    r"|because|since|if|but|and|or|always|usually|often|sometimes|called|as|in|on|at|to|for|from|with|by|\w+ing|\w+ly)"
+    r"\b(?!')",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?:an?|the)\s", re.IGNORECASE)
 _FORM = re.compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
 _DECIMALS = re.compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
@@ -110,22 +127,61 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
         if alternative["and"] and _WORD.search(value):  # "and 6 apples are left"
             value = ""
         further += [value] if value and not _restates(value, answers) else []
-    lower = text[end:].lower()
+        if not value and not alternative["and"] and _are_words(answers):
+            further += _words(text, alternative.end(), answers, names=True)
+    text = text[end:]
+    lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
         return Corrections(further, False)
-    if _DISOWNED.search(text, end):
+    if _DISOWNED.search(text):
         return Corrections(further, True)
-    words = list(islice(_CORRECTING.finditer(text, end), _MOST))
+    words = list(islice(_CORRECTING.finditer(text), _MOST))
     if words:
         starts = [match.end() for word in words if (match := _VALUE.match(text, word.end()))]
         starts += [match.end() for match in deque(_RESULT.finditer(text, words[0].end()), maxlen=1)]
         further += [value for start in starts if (value := _value(text, start, answers))]
-        further += [name[1] for word in words if (name := _NAME.match(text, word.end())) and _are_words(answers)]
+        if _are_words(answers):
+            sentences = deque(_LATER_SENTENCE.finditer(text, words[0].end()), maxlen=1)
+            starts = [word.end() for word in words] + [sentence.end() for sentence in sentences]
+            further += [value for start in starts for value in _corrected_words(text, start, answers)]
     return Corrections(further, False)
 
 
+def _corrected_words(text: str, start: int, answers: tuple[str, ...]) -> list[str]:
+    """The answer in words after a correcting word that ends at ``start``: "Wait, it is Rome.", "I meant blue."."""
+    if match := _IS_WORDS.match(text, start):
+        return _words(text, match.end(), answers, sure=bool(match["sure"] or match["must"]))
+    if match := _WORDS.match(text, start):
+        return _words(text, match.end(), answers, sure=bool(match["sure"]))
+    return []
+
+
+def _words(text: str, start: int, answers: tuple[str, ...], sure: bool = False, names: bool = False) -> list[str]:
+    """What stands from ``start`` to the end of the sentence, if it may be an answer in words as the ``answers`` are.
+
+    Names are, and what is marked; other words if the answers are no names and have as many words, or if it is ``sure``
+    that no remark follows.
+    """
+    if marked := _MARKED.match(text, start):
+        return [marked[2]]
+    value = statement(text, start)[0].split(",")[0].strip()
+    if not value or len(value) >= MAX_LENGTH or _NOT_WORDS.match(value):
+        return []
+    if _NAME.fullmatch(value):
+        return [value]
+    if names or (value[:1].isupper() and not sure):
+        return []
+    lengths = [len(_ARTICLE.sub("", answer).split()) for answer in answers]
+    length = len(_ARTICLE.sub("", value).split())
+    if sure:
+        return [value] if length <= max(lengths) + 1 else []
+    articles = {bool(_ARTICLE.match(answer)) for answer in answers}
+    same_form = length in lengths and bool(_ARTICLE.match(value)) in articles
+    return [value] if same_form and not any(answer[:1].isupper() for answer in answers) else []
+
+
 def _are_words(answers: tuple[str, ...]) -> bool:
-    return all(len(answer) == 1 or not is_value(answer) for answer in answers)
+    return all(len(answer) == 1 or not (is_value(answer) or TRUTH.fullmatch(answer)) for answer in answers)
 
 
 def _before(text: str, end: int, answer: str) -> str:

@@ -30,7 +30,7 @@ _NUMBER_WORD = re.compile(
     r"|seventeen|eighteen|nineteen|twenty)",
     re.IGNORECASE,
 )
-_TRUTH = re.compile(r"yes|no|true|false", re.IGNORECASE)
+TRUTH = re.compile(r"yes|no|true|false", re.IGNORECASE)
 _TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
 _RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
 
@@ -88,7 +88,7 @@ def is_answer(later: str, answers: tuple[str, ...]) -> bool:
     """
     if len(later) >= MAX_LENGTH:
         return False
-    for kind in (_LETTER, _NUMBER_WORD, _TRUTH):
+    for kind in (_LETTER, _NUMBER_WORD, TRUTH):
         if kind.fullmatch(normal(later)) and all(kind.fullmatch(normal(answer)) for answer in answers):
             return True
     try:

@@ -29,7 +29,9 @@ _FIRST_WORD = re.compile(r"\s[A-Za-z]+")
 # What makes the words after a number more than a remark: 18 or 20, 18 is wrong, 3 to 5, 2 hundred, 18 minus 3.
 _CHANGED = re.compile(
     r"\b(?:or|not|wrong|incorrect|maybe|perhaps|instead|if|half|hundred|thousand|million|billion|trillion|dozen|minus|plus"
-    r"|divided|multiplied|squared|cubed|point|less|(?:to|and|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d+)\b|n['\u2019]t\b|\?",
+    r"|divided|multiplied|squared|cubed|point|less"
+    r"|(?:to|and(?: then| also)?|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d+)\b|n['\u2019]t\b|\?"
+    r"|[,;]\s{1,3}[-+$€£\\]{0,2}\d",
     re.IGNORECASE,
 )
 

@@ -1,4 +1,4 @@
-"""The source ``last_line``: a short last line, or the only bold text or code in it."""
+"""The source ``last_line``: a short last line, the only bold text or code in it, or italic text at its end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,20 @@ from .statements import block_at_end
 MAX_WORDS = 6
 
 _MARKED = re.compile(r"(\*\*|`)([^*`\n]{1,80})\1")
+_ITALIC = re.compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_`\n]{1,80})(?<=\S)\1(?!\w)")
+_SENTENCE_ENDS = (".", "!", "")
+# "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
+_UNSURE = re.compile(
+    r"(?:(?:\b(?:not|never)\b(?! only)|\bcannot\b|n['\u2019]t\b|\b(?:avoid|maybe|perhaps|might|possibly|probably"
+    r"|neither|nor|whether|except|instead of|rather than)\b)[^.!?\n,;:]{0,80}|\b(?:or|either)[\s$(]{1,3})\Z",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[^.!\n]{0,80}[?\uff1f]")
+# "Yes, because penguins are birds.", "No. The bridge is shorter than that."
+_TRUTH = re.compile(
+    r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
+)
+_LONGEST = 200
 _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
 
@@ -22,10 +36,25 @@ def last_line(text: str) -> ExtractedAnswer | None:
     line = block_at_end(text)
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
-    marked = {match.strip(): mark for mark, match in _MARKED.findall(line)}
-    if len(marked) == 1 and set(marked) != {line.strip("*`")}:
-        mark = next(iter(marked.values()))
-        return extracted(list(marked), "last_line", end=text.rfind(mark) + len(mark))
+    if marked := _only_mark(line):
+        value, mark = marked
+        end = text.rfind(mark) + len(mark)
+        start = text.rfind(mark + value, 0, end)
+        if not _UNSURE.search(text[max(0, start - 99) : start]) and not _QUESTION.match(text, end):
+            return extracted([value], "last_line", end=end)
+    if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
+        return extracted([text], "last_line")
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or len(line.split()) > MAX_WORDS:
         return None
     return extracted([line], "last_line")
+
+
+def _only_mark(line: str) -> tuple[str, str] | None:
+    """The only bold text or code in a line, else its only italic text, if that ends it; and how it is marked."""
+    marked = {match.strip(): mark for mark, match in _MARKED.findall(line)}
+    if len(marked) == 1 and set(marked) != {line.strip("*`")}:
+        return next(iter(marked.items()))
+    italic = [] if marked else list(_ITALIC.finditer(line))
+    if len(italic) == 1 and italic[0].start() and line[italic[0].end() :].strip() in _SENTENCE_ENDS:
+        return italic[0][2], italic[0][1]
+    return None

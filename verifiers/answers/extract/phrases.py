@@ -26,7 +26,10 @@ _STATED_IN_CHINESE = re.compile(
 )
 _HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?=\S)")
 _BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_A_LINE = re.compile(r"A(?:ns)?\*{0,2}:[ \t*]{0,9}(\S[^\n]*)")
+_A_LINE = re.compile(
+    r"(?:A(?:ns|ntwort)?|R(?:espuesta|\xe9ponse|isposta|esposta)|\u041e\u0442\u0432\u0435\u0442|\u7b54\u3048"
+    r"|\uc815\ub2f5)\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)"
+)
 # "Not enough information" is an answer.
 _NEGATION = re.compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
@@ -108,7 +111,7 @@ def _start(text: str, word: re.Match[str]) -> int | None:
 
 
 def a_lines(text: str) -> ExtractedAnswer | None:
-    """The lines that start with ``A:`` or ``Ans:``."""
+    """The lines that start with ``A:`` or ``Ans:``, or the word for answer in some other language."""
     matches = [match for match in _A_LINE.finditer(text) if _starts_line(text, match.start())]
     return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None
 

@@ -57,7 +57,8 @@ def statement(text: str, start: int) -> tuple[str, int]:
             if end > 0 and (opening != "$" or "\n" not in window[:end]):
                 end += len(closing)
                 tail = _SENTENCE_END.split(window[end:], maxsplit=1)[0]
-                return (window[:end] + tail).rstrip("*_"), start + end + len(tail)
+                after = tail.lstrip("*_") if tail.startswith(("**", "__")) else tail
+                return (window[:end] + after).rstrip("*_"), start + end + len(tail)
     stop = _SENTENCE_END.search(window)
     if stop and stop.group() in "?\uff1f":
         return "", start
