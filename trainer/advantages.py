@@ -152,7 +152,9 @@ def decoupled_advantages(
     """GDPO (Liu et al. 2026): the sum of each part's own advantages, by weight.
 
     Parts with different spreads thus contribute in proportion to their weights, and completions with equal totals but
-    different parts get different advantages. The sums are centered and divided by their deviation over the batch.
+    different parts get different advantages. The sums are divided by their deviation over the batch. Their mean over
+    the batch is not subtracted: it is 0, as that of every group is, but for rounding that would give uniform groups a
+    gradient.
 
     Args:
         part_rewards: (B, K) values of K parts.
@@ -166,7 +168,7 @@ def decoupled_advantages(
     total = torch.zeros(len(part_rewards), dtype=torch.float64)
     for rewards, weight in zip(part_rewards.T, weights.T, strict=True):
         total += weight * outcome_advantages(rewards, scored, group_size, **options)  # type: ignore[arg-type]
-    return _normalize(total[:, None], scored[:, None], len(total), "group", std, False, 0.0)[:, 0]
+    return _normalize(total[:, None], scored[:, None], group_size, "batch", std, False, 0.0)[:, 0]
 
 
 def unbiased_verdict(verdicts: Tensor, false_positive: float, false_negative: float) -> Tensor:

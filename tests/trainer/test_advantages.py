@@ -267,3 +267,14 @@ def test_decoupled_advantages_leave_unscored_rows_out() -> None:
     assert advantages[2] == 0
     close(advantages[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
     assert decoupled_advantages(torch.ones(4, 2), torch.ones(4, 2), scored, 2).tolist() == [0.0] * 4
+
+
+def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
+    # The first group varies, the second is uniform, and in the third the two parts cancel out.
+    groups = [[0.1, 1.0], [0.7, 0.0], [0.3, 1.0]], [[1.0, 1.0]] * 3, [[0.0, 0.5], [0.2, 0.3], [0.4, 0.1]]
+    parts = torch.tensor(groups, dtype=torch.float64).flatten(0, 1)
+    advantages = decoupled_advantages(parts, torch.ones(9, 2), torch.ones(9, dtype=torch.bool), 3)
+    assert advantages[3:].tolist() == [0.0] * 6
+    # By hand: means 1.1/3 and 2/3, deviations 0.305505 and 0.577350; the deviation of the nine sums is 0.165965.
+    sums = [-0.872872 + 0.577350, 1.091089 - 1.154701, -0.218218 + 0.577350]
+    close(advantages[:3].tolist(), [value / 0.165965 for value in sums])
