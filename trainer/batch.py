@@ -60,6 +60,7 @@ class Batch:
 
     advantages: Tensor  # (B, T) float32, 0 beyond a row's length
     lengths: Tensor  # (N,) int64, completion lengths of the rows that count, with or without a gradient
+    completions: int  # rows with a score: the N, and those masked because they are truncated
     micro_batches: list[MicroBatch]
     uniform_groups: int  # groups whose advantages are all 0
     reduced_tokens: int | None = None
@@ -94,9 +95,9 @@ def pack_batch(
         config: the settings.
         micro_batch_tokens: as in ``pack_rows``.
     """
-    counts = torch.tensor([row.score.scored for row in rollouts])
+    counts = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
-        counts &= torch.tensor([row.rollout.finish == "stop" for row in rollouts])
+        counts = scored & torch.tensor([row.rollout.finish == "stop" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0
     has_gradient = counts & ((advantages != 0).any(1) | always)
     lengths = [len(row.rollout.ids) for row in rollouts]
@@ -115,7 +116,7 @@ def pack_batch(
     ]
     if is_sharded(policy):  # all processes must make the same number of passes
         micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
-    return Batch(advantages, torch.tensor(lengths)[counts], micro_batches, int(uniform.sum()))
+    return Batch(advantages, torch.tensor(lengths)[counts], int(scored.sum()), micro_batches, int(uniform.sum()))
 
 
 def pack_rows(

@@ -108,12 +108,19 @@ def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, den
     return masked.sum() / denominator
 
 
-def denominators(lengths: Tensor, mode: Aggregation, max_new_tokens: int) -> float:
-    """The denominator of ``aggregate``; ``lengths`` are the completion lengths of all rows of the step that count.
+def denominators(lengths: Tensor, completions: int, mode: Aggregation, max_new_tokens: int) -> float:
+    """The denominator of ``aggregate``.
 
     ``token``: the number of tokens (DAPO, equation 12); ``sequence``: the number of rows (DeepSeekMath, equation
-    3); ``constant``: rows x ``max_new_tokens``, independent of the lengths (Dr. GRPO, Liu et al. 2025).
+    3); ``constant``: ``completions`` x ``max_new_tokens``, the constant of Dr. GRPO (Liu et al. 2025,
+    arXiv:2503.20783). It must not depend on lengths, so truncated completions that are masked count as well.
+
+    Args:
+        lengths: completion lengths of all rows of the step that are part of the loss.
+        completions: number of scored completions of the step, whether part of the loss or masked.
+        mode: as in ``aggregate``.
+        max_new_tokens: the generation budget.
     """
     if mode == "token":
         return float(lengths.sum())
-    return float(len(lengths) * (max_new_tokens if mode == "constant" else 1))
+    return float(completions * max_new_tokens if mode == "constant" else len(lengths))

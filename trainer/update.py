@@ -87,7 +87,8 @@ def update(
     rate = learning_rate(config.optimizer, step, config.steps)
     for group in optimizer.param_groups:
         group["lr"] = rate
-    denominator = max(1.0, denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens))
+    aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
+    denominator = max(1.0, denominators(batch.lengths, batch.completions, aggregation, max_new_tokens))
     for _ in range(config.optimizer.updates_per_step):
         sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
         sums = sums.over_processes(policy)

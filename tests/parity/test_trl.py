@@ -264,7 +264,8 @@ def test_rows_without_a_loss_do_not_count_in_our_mean(
 ) -> None:
     """TRL divides by rows that have no part in the loss: truncated ones when masked, unscored ones; ours does not.
 
-    So ours is larger by one factor; only for a mean over tokens TRL leaves out truncated rows as well.
+    So ours is larger by one factor. Masked rows make none for a mean over tokens, where TRL leaves them out too, and
+    for Dr. GRPO's constant, where ours counts them as well.
     """
     rollouts = [scored.rollout for scored in scored_rollouts]
     expected, _ = trl_update(
@@ -276,7 +277,7 @@ def test_rows_without_a_loss_do_not_count_in_our_mean(
     assert first_gradient_is(
         gradients,
         expected,
-        1.0 if aggregate == "token" else len(rollouts) / sum(rollout.finish == "stop" for rollout in rollouts),
+        len(rollouts) / sum(rollout.finish == "stop" for rollout in rollouts) if aggregate == "sequence" else 1.0,
     )
 
     missing = 2

@@ -224,12 +224,12 @@ MASK = torch.tensor([[True, True, True, False], [True, False, False, False]])
 )
 def test_aggregate(mode: str, expected: float) -> None:
     lengths = torch.tensor([3, 1])
-    assert aggregate(PER_TOKEN, MASK, mode, denominators(lengths, mode, 10)).item() == pytest.approx(expected)
+    assert aggregate(PER_TOKEN, MASK, mode, denominators(lengths, 2, mode, 10)).item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 def test_parts_of_a_batch_add_up_to_the_batch(mode: str) -> None:
-    denominator = denominators(torch.tensor([3, 1]), mode, 10)
+    denominator = denominators(torch.tensor([3, 1]), 2, mode, 10)
     parts = [aggregate(PER_TOKEN[row : row + 1], MASK[row : row + 1], mode, denominator) for row in range(2)]
     assert sum(parts).item() == pytest.approx(aggregate(PER_TOKEN, MASK, mode, denominator).item())
 

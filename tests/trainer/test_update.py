@@ -70,7 +70,8 @@ def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, ref
 
     policy.model.zero_grad()
     batch = packed(policy, rows, config)
-    denominator = denominators(batch.lengths, config.loss.aggregation, config.sampling.max_new_tokens)
+    aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
+    denominator = denominators(batch.lengths, batch.completions, aggregation, max_new_tokens)
     if reference is not None:
         add_reference_logp(policy, reference, batch, config.sampling.temperature)
     for micro in batch.micro_batches:
@@ -227,6 +228,16 @@ def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Poli
     )
     actual = gradient(policy, scored(policy), with_settings(CONFIG, advantage={"truncated": "mask"}))
     torch.testing.assert_close(actual, expected, atol=1e-6, rtol=1e-4)
+
+
+def test_the_constant_counts_completions_that_are_masked(policy: Policy) -> None:
+    """Dr. GRPO's constant is 6 x 8, as without a mask, though only two of the six completions ended."""
+    completed = [0, 3]
+    expected = reinforce_gradient(
+        policy, [ROWS[row] for row in completed], [hand_advantages()[row] for row in completed], [1 / 6 / 8] * 2
+    )
+    config = with_settings(CONFIG, advantage={"truncated": "mask"}, loss={"aggregation": "constant"})
+    torch.testing.assert_close(gradient(policy, scored(policy), config), expected, atol=1e-6, rtol=1e-4)
 
 
 def test_micro_batch_masks(policy: Policy) -> None:
