@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .engine.sampler import Rollout
 
 Decode = Callable[[Sequence[int]], str]
+
+# Four bytes in UTF-8. After more tokens without a new character, they are decoded with everything before them.
+MAX_TOKENS_PER_CHARACTER = 8
 
 
 def token_ends(decode: Decode, ids: Sequence[int]) -> list[int]:
@@ -23,19 +27,28 @@ def token_ends(decode: Decode, ids: Sequence[int]) -> list[int]:
     """
     text = decode(ids)
     pieces = [decode([token]) for token in ids]
-    ends: list[int] = []
     if "".join(pieces) == text:
-        for piece in pieces:
-            ends.append(len(piece) + (ends[-1] if ends else 0))
-        return ends
-    # Some token decodes differently on its own: part of a character, or a word whose leading space is dropped.
-    end = 0
+        return list(accumulate(map(len, pieces)))
+    # Some token decodes differently on its own: part of a character, or a word whose leading space is dropped. So it is
+    # decoded after ``context``: the tokens before it, back to the last but one that completed a character.
+    ends: list[int] = []
+    context, known, complete, end = 0, "", 0, 0
     for count in range(1, len(ids)):
-        prefix = decode(ids[:count])
-        while end < min(len(prefix), len(text)) and prefix[end] == text[end]:
-            end += 1
-        ends.append(end)
+        if count - complete > MAX_TOKENS_PER_CHARACTER:
+            context, known, complete, end = 0, "", 0, 0
+        added = decode(ids[context:count])[len(known) :]
+        matching = _common_length(added, text[end : end + len(added)])
+        ends.append(max([end + matching, *ends[-1:]]))
+        if added and matching == len(added):
+            context, complete, end = complete, count, end + matching
+            known = decode(ids[context:complete])
     return [*ends, len(text)]
+
+
+def _common_length(first: str, second: str) -> int:
+    """Length of the longest common prefix."""
+    length = min(len(first), len(second))
+    return next((index for index in range(length) if first[index] != second[index]), length)
 
 
 def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:

@@ -57,6 +57,41 @@ def test_ends_of_bytes(text: str) -> None:
         assert (ends[size - 1] if size else 0) == count
 
 
+def by_prefixes(decode, ids: list[int]) -> list[int]:
+    """``token_ends`` as it is defined: the characters that each prefix of the tokens has in common with the text."""
+    text, ends, end = decode(ids), [], 0
+    for count in range(1, len(ids)):
+        prefix = decode(ids[:count])
+        while end < len(text) and prefix[end : end + 1] == text[end]:
+            end += 1
+        ends.append(end)
+    return [*ends, len(text)] if ids else []
+
+
+@given(st.lists(st.integers(0, 279), max_size=40), st.text(st.sampled_from("ab é漢🙂👩‍👩‍👧\n"), max_size=12))
+def test_ends_of_any_tokens_are_those_of_all_prefixes(tiny: Policy, tokens: list[int], text: str) -> None:
+    for ids in (tokens, list(text.encode()), [*text.encode(), *tokens]):
+        assert token_ends(tiny.decode, ids) == by_prefixes(tiny.decode, ids)
+        assert token_ends(word_decode, ids) == by_prefixes(word_decode, ids)
+        raw = [token % 256 for token in ids]
+        assert token_ends(byte_decode, raw) == by_prefixes(byte_decode, raw)
+
+
+@pytest.mark.parametrize(
+    ("decode", "ids"),
+    [
+        (byte_decode, list(("漢字 🙂 " * 200).encode())),
+        (byte_decode, list(("🙂" * 500).encode())),
+        (byte_decode, [0xFF] * 1000 + list("漢".encode())),
+        (word_decode, [0, 1, 2] * 500),
+    ],
+)
+def test_the_tokens_decoded_grow_linearly_with_the_text(decode, ids: list[int]) -> None:
+    decoded = []
+    token_ends(lambda part: decoded.append(len(part)) or decode(part), ids)
+    assert sum(decoded) < 20 * len(ids)
+
+
 @given(st.text(st.sampled_from("abc .+=é漢🙂\n"), min_size=1, max_size=20), st.data())
 def test_ends_through_a_real_tokenizer(tiny: Policy, text: str, data: st.DataObject) -> None:
     ids = tiny.tokenizer(text)["input_ids"]
