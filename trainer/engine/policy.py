@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import disable_fsdp_ram_efficient_loading, patch_environment
+from accelerate.utils import GradientAccumulationPlugin, disable_fsdp_ram_efficient_loading, patch_environment
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -157,7 +157,10 @@ def load_policy(
         UsageError: the model does not load, or the device or the precision is not available.
     """
     with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.deepspeed``
-        accelerator = Accelerator(cpu=device == "cpu", mixed_precision="no")
+        # With a plugin of its own, or ``backward`` would divide every loss by the number in the environment.
+        accelerator = Accelerator(
+            cpu=device == "cpu", mixed_precision="no", gradient_accumulation_plugin=GradientAccumulationPlugin(1)
+        )
     disable_fsdp_ram_efficient_loading()  # it would give weights to one process only; here every process loads them
     available = accelerator.device.type
     if device not in ("auto", available):

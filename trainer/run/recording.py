@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -37,6 +38,12 @@ def start_recording(run: Run, start: int) -> None:
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
     )
     _print_fallbacks(run)
+    accumulation = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
+    if accumulation not in ("1", "auto"):
+        run.console.print(
+            f"ignored    ACCELERATE_GRADIENT_ACCUMULATION_STEPS={accumulation} has no effect: each step is divided by "
+            "engine.micro_batch_tokens, which does not change its gradient"
+        )
     run.console.print(f"run        {run.folder.path}" + (f", resumed after step {start}" if start else ""))
 
 

@@ -115,3 +115,18 @@ def test_a_run_keeps_the_smaller_micro_batches(
     assert max(sizes[1:]) < sizes[0]
     rows = map(json.loads, (result.run_dir / "metrics.jsonl").read_text().splitlines())
     assert [row["step"] for row in rows if row["kind"] == "train"] == [0, 1, 2]
+
+
+def test_gradient_accumulation_of_accelerate_has_no_effect(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    """``accelerate launch`` may set it; a step is divided by engine.micro_batch_tokens alone."""
+    norms, settings = [], {"steps": 1, "eval": {"every": 0, "samples": 0, "examples": 1}}
+    for value in ("1", "4"):
+        monkeypatch.setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", value)
+        run = train(make_task(**settings), run_dir=tmp_path / value).run_dir
+        rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+        norms += [row["grad_norm"] for row in rows if row["kind"] == "train"]
+        ignored = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS=4 has no effect" in capsys.readouterr().err
+        assert ignored == (value == "4")
+    assert norms[0] == norms[1] > 0
