@@ -1,12 +1,13 @@
 """Names of settings in TRL, verl and OpenRLHF, for the hint in the error message."""
 
-ALIASES = {
+ALIASES: dict[str, str | tuple[str, ...]] = {
     "num_generations": "group_size",
     "n": "group_size",
     "rollout_n": "group_size",
     "beta": "kl.coef",
     "kl_loss_coef": "kl.coef",
-    "epsilon": "loss.clip_low",
+    "epsilon": ("loss.clip_low", "loss.clip_high"),
+    "clip_ratio": ("loss.clip_low", "loss.clip_high"),
     "clip_ratio_low": "loss.clip_low",
     "epsilon_high": "loss.clip_high",
     "clip_ratio_high": "loss.clip_high",
@@ -19,7 +20,7 @@ ALIASES = {
     "total_training_steps": "steps",
     "lr": "optimizer.learning_rate",
     "lr_scheduler_type": "optimizer.lr_schedule",
-    "loss_type": "loss.aggregation",
+    "loss_type": ("loss.aggregation", "loss.surrogate"),
     "loss_agg_mode": "loss.aggregation",
     "importance_sampling_level": "loss.importance_level",
     "multi_objective_aggregation": "advantage.normalize",
@@ -35,7 +36,10 @@ ALIASES = {
     "truncated_importance_sampling_ratio": "loss.tis_cap",
     "ref_model_sync_steps": "kl.reference_sync_every",
     "scale_rewards": "advantage.scale",
-    "per_device_train_batch_size": "engine.micro_batch_tokens",
+    "per_device_train_batch_size": ("prompts_per_step", "group_size"),
+    "generation_batch_size": ("prompts_per_step", "group_size"),
+    "gradient_accumulation_steps": "engine.micro_batch_tokens",
+    "ppo_micro_batch_size_per_gpu": "engine.micro_batch_tokens",
     "max_token_len_per_gpu": "engine.micro_batch_tokens",
     "filter_groups": "dynamic_sampling.part",
     "batch_size": "prompts_per_step",
@@ -58,3 +62,14 @@ ALIASES = {
     "log_with": "tracker",
     "logger": "tracker",
 }
+"""Each name with the setting or settings that do the same here."""
+
+NOTES = {
+    "epsilon": "TRL's sets both, unless epsilon_high is given",
+    "per_device_train_batch_size": "TRL's counts completions of one device; a step has prompts_per_step x group_size "
+    "completions of all devices",
+    "generation_batch_size": "TRL's counts completions, prompts_per_step counts prompts",
+    "gradient_accumulation_steps": "it limits the token positions of a micro-batch, and their number follows",
+    "ppo_micro_batch_size_per_gpu": "it counts token positions, not rows",
+}
+"""What differs from the setting of the same purpose, where a number cannot be taken over as it is."""

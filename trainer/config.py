@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from grpo_env.errors import UsageError, nearest
 
-from .aliases import ALIASES
+from .aliases import ALIASES, NOTES
 from .presets import PRESETS
 
 Scale = Literal["group", "batch", "none"]
@@ -378,7 +378,10 @@ def _unknown(name: str, value: Any) -> str:
         return f"{name} is {value!r}; it must be a group of settings: {', '.join(members)}"
     leaf = name.rpartition(".")[2]
     if alias := ALIASES.get(leaf):
-        return f"unknown setting {name!r}; in grpo_env it is called {alias!r}"
+        several = not isinstance(alias, str)
+        hint = f"these are {' and '.join(map(repr, alias))}" if several else f"it is called {alias!r}"
+        note = f" ({NOTES[leaf]})" if leaf in NOTES else ""
+        return f"unknown setting {name!r}; in grpo_env {hint}{note}"
     if same := [field for field in FIELDS if field.rpartition(".")[2] == leaf]:
         return f"unknown setting {name!r}; did you mean {' or '.join(map(repr, same))}?"
     return f"unknown setting {name!r}; {nearest(name, FIELDS)}"

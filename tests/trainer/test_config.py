@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.aliases import ALIASES
+from grpo_env.trainer.aliases import ALIASES, NOTES
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
 from grpo_env.trainer.presets import PRESETS
 
@@ -25,6 +25,11 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"num_generations": 8}, "in grpo_env it is called 'group_size'"),
         ({"beta": 0.1}, "in grpo_env it is called 'kl.coef'"),
         ({"epsilon_high": 0.3}, "in grpo_env it is called 'loss.clip_high'"),
+        ({"epsilon": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
+        ({"clip_ratio": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
+        ({"per_device_train_batch_size": 8}, "in grpo_env these are 'prompts_per_step' and 'group_size'"),
+        ({"gradient_accumulation_steps": 8}, "in grpo_env it is called 'engine.micro_batch_tokens'"),
+        ({"ppo_micro_batch_size_per_gpu": 8}, "in grpo_env it is called 'engine.micro_batch_tokens'"),
         ({"optimizer": {"lr": 1e-4}}, "unknown setting 'optimizer.lr'; in grpo_env it is called 'optimizer.learn"),
         ({"actor_rollout_ref.actor.clip_ratio_low": 0.1}, "in grpo_env it is called 'loss.clip_low'"),
         ({"learning_rate": 1e-6}, "unknown setting 'learning_rate'; did you mean 'optimizer.learning_rate'?"),
@@ -147,7 +152,10 @@ def test_presets() -> None:
 
 def test_presets_and_aliases_name_existing_settings() -> None:
     leaves = {name.rpartition(".")[2] for name in FIELDS}
-    assert set(ALIASES.values()) <= set(FIELDS)
+    assert {name for names in ALIASES.values() for name in ([names] if isinstance(names, str) else names)} <= set(
+        FIELDS
+    )
+    assert set(NOTES) <= set(ALIASES)
     assert not set(ALIASES) & (set(FIELDS) | leaves | set(GROUPS))
     assert {name for row in PRESETS.values() for name in row} <= set(FIELDS)
     for row in PRESETS.values():
