@@ -81,6 +81,7 @@ def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where
 def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
     """The prompt as a model reads it: a string as it is, a chat through the chat template, then the format's prefill.
 
+    Of the prefill, only what a chat template has not written itself is added: DeepSeek-R1's ends in ``<think>``.
     Without a chat template the messages are joined by blank lines and the completion starts on a new line. Raises
     ``UsageError`` if the chat template fails.
     """
@@ -88,16 +89,23 @@ def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
         return example.prompt + format.prefill
     messages = [message._asdict() for message in example.prompt]
     if tokenizer.chat_template is None:
-        text = "\n\n".join(message["content"] for message in messages) + "\n"
-    else:
-        try:
-            text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
-        except Exception as error:  # a template is a program
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise UsageError(
-                f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
-            ) from error
-    return text + format.prefill
+        return "\n\n".join(message["content"] for message in messages) + "\n" + format.prefill
+    try:
+        text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
+    except Exception as error:  # a template is a program
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(
+            f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
+        ) from error
+    return text + _missing_prefill(text, format.prefill)
+
+
+def _missing_prefill(text: str, prefill: str) -> str:
+    """The part of the prefill that ``text`` does not end with. White space after the whole prefill may differ."""
+    for size in range(len(prefill), 0, -1):
+        if text.endswith(prefill[:size]) and not prefill[:size].isspace():
+            return prefill[size:]
+    return "" if text.rstrip().endswith(prefill.rstrip()) and prefill.strip() else prefill
 
 
 def prompt_ids(tokenizer: Any, example: Example, format: Format, model: str) -> list[int]:

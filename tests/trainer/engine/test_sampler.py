@@ -165,6 +165,28 @@ def test_prompt_with_a_template(policy: Policy) -> None:
     assert policy.decode(policy.prompt_ids(CHAT, Format())) == "[system]Be brief.[user]3+4?[go]"
 
 
+@pytest.mark.parametrize(
+    ("written", "prefill", "end"),
+    [
+        ("<think>\n", "<think>\n", "[go]<think>\n"),
+        ("<think>\n", "<think>\nFirst,", "[go]<think>\nFirst,"),
+        ("<think>", "<think>\n", "[go]<think>\n"),
+        ("<think>\n", "<think>", "[go]<think>\n"),
+        ("\n", "\n<think>", "[go]\n\n<think>"),  # a line break alone says nothing
+        ("<think>\n\n</think>\n\n", "<think>\n", "[go]<think>\n\n</think>\n\n<think>\n"),
+        ("", "<think>\n", "[go]<think>\n"),
+        ("<think>\n", "", "[go]<think>\n"),
+    ],
+)
+def test_the_prefill_is_not_written_twice(policy: Policy, written: str, prefill: str, end: str) -> None:
+    """R1's template ends in <think> and a line break."""
+    policy.tokenizer.chat_template = (
+        "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]"
+        f"{{{{ {written!r} }}}}{{% endif %}}"
+    )
+    assert policy.prompt_text(CHAT, Format(prefill=prefill)) == f"Be brief.3+4?{end}"
+
+
 def test_start_token_only_where_the_template_does_not_write_it(policy: Policy) -> None:
     from tokenizers.processors import TemplateProcessing
 
