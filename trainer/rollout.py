@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -69,10 +70,11 @@ def sample_rollouts(
 ) -> SampledGroups:
     """Sample ``group_size`` completions of every prompt of this process; ``score_rollouts`` completes the result.
 
-    Processes divide the prompts among them, whole groups each. ``seed`` and an example's id determine its completions,
-    whatever else is sampled in the same batch or on other processes.
+    Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
+    among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
     """
-    sampled = SampledGroups(prompts[rank_slice(policy.accelerator, len(prompts))])
+    shard = rank_slice(policy.accelerator, len(prompts))
+    sampled = SampledGroups(prompts[shard])
     try:
         sampled.rollouts = sample(
             policy,
@@ -80,7 +82,7 @@ def sample_rollouts(
             group_size,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
-            seeds=[f"{seed}/{prompt.example.id}" for prompt in sampled.prompts],
+            seeds=group_seeds(prompts, seed)[shard],
             on_group=sampled.add,
         )
     except BaseException:
@@ -106,6 +108,20 @@ def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout
     ]
     gathered: list[ScoredRollout] = gather_object(scored)
     return gathered
+
+
+def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:
+    """The seed of each prompt's group: ``SEED/ID``, and ``SEED/ID#1``, ``SEED/ID#2``, ... where an example is repeated.
+
+    In training, SEED is the run's seed and the step, and under dynamic sampling the round.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    seeds = []
+    for task, _, example in prompts:
+        repetition = counts[task.name, example.id]
+        counts[task.name, example.id] += 1
+        seeds.append(f"{seed}/{example.id}" + (f"#{repetition}" if repetition else ""))
+    return seeds
 
 
 def _scores_in_batches(verifier: Verifier) -> bool:

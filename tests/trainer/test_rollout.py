@@ -14,7 +14,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.dynamic_sampling import GroupSelection
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
+from grpo_env.trainer.prompts import Prompt, PromptSampler, make_prompts, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
 
@@ -134,6 +134,19 @@ def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: P
     assert all(row.score.value == len(row.rollout.ids) for row in scored)
     assert all(row.score.explanation == row.example.id for row in scored)
     assert threads == {kind is BatchVerifier}
+
+
+def test_an_example_that_is_repeated_in_a_step_gets_other_samples(policy: Policy, make_task) -> None:
+    task = make_task()
+    first, second = task.examples("train")[:2]
+    options = {"max_new_tokens": 8, "temperature": 1.0, "seed": "0/7"}
+    once = roll_out(policy, make_prompts(task, [first, second]), 4, **options)
+    step = roll_out(policy, make_prompts(task, [first, second, first, first]), 4, **options)
+    assert [row.rollout for row in step[:8]] == [row.rollout for row in once]
+    assert len({tuple(row.rollout.ids) for row in step if row.example == first}) == 12
+    assert [row.rollout for row in roll_out(policy, make_prompts(task, [first] * 3), 4, **options)] == [
+        row.rollout for row in step if row.example == first
+    ]
 
 
 def test_an_unknown_part_is_an_error(make_task, tmp_path) -> None:
