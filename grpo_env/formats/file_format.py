@@ -78,7 +78,7 @@ class FileFormat:
             return self.row_function(row)
         except UsageError:
             raise
-        except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
+        except (TypeError, AttributeError, LookupError, ValueError, OverflowError, RecursionError) as error:
             raise UsageError(f"not a row of {self.name} ({type(error).__name__}: {error})") from error
 
     def index(self, examples: Iterable[Example]) -> dict[str, Example]:
@@ -95,9 +95,10 @@ class FileFormat:
 
     def join(self, row: Row, index: Mapping[str, Example]) -> dict[str, Any]:
         """A converted row with its example's columns and, unless it has one, prompt. Raises ``UsageError``."""
-        example = index.get(_prompt_key(row["prompt"]) if self.joins_by_prompt else row["id"])
+        id = row["id"] if not self.joins_by_prompt else _prompt_key(row["prompt"])
+        example = index.get(id) if isinstance(id, str) else None
         if example is None:
-            key = "the prompt of this row" if self.joins_by_prompt else f"the id {row['id']!r}"
+            key = "the prompt of this row" if self.joins_by_prompt else f"the id {id!r:.100}"
             raise UsageError(f"no example of the task has {key}; {self._known_keys(index)}")
         info = {key: value for key, value in example.info.items() if key not in _COMPLETION_COLUMNS}
         return {**info, "id": example.id, "prompt": example.prompt, **row}

@@ -9,6 +9,8 @@ from grpo_env.errors import UsageError
 from grpo_env.formats.chat import read_reply
 from grpo_env.taskfile.task import Task
 
+MAX_TOKENS = 2**31 - 1
+
 
 def read_completion(
     task: Task,
@@ -41,10 +43,12 @@ def read_completion(
 
 
 def _token_count(num_tokens: Any) -> int | None:
-    if isinstance(num_tokens, str) and num_tokens.isdecimal():  # CSV has no numbers
+    if num_tokens is None or num_tokens == "":  # an empty cell of CSV
+        return None
+    if isinstance(num_tokens, str) and num_tokens.isdecimal() and len(num_tokens) < 20:  # CSV has no numbers
         num_tokens = int(num_tokens)
-    if num_tokens is not None and (not isinstance(num_tokens, int) or num_tokens < 0):
-        raise UsageError(f"num_tokens must be a count of tokens, found {num_tokens!r}")
+    if not isinstance(num_tokens, int) or isinstance(num_tokens, bool) or not 0 <= num_tokens <= MAX_TOKENS:
+        raise UsageError(f"num_tokens must be a count of tokens, found {num_tokens!r:.100}")
     return num_tokens
 
 

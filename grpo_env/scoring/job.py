@@ -78,12 +78,15 @@ class Job:
         return Reject(self.names[chunk.file], line.line, problem, row)
 
     def _with_advantages(self, results: Sequence[RowResult]) -> Iterator[tuple[RowResult, list[Advantage | None]]]:
-        for _, group in groupby(results, lambda result: result.group):
-            members = list(group)
-            scores = [score for result in members for score in result.scores]
-            advantages = iter(group_advantages(scores) if self.advantages else [None] * len(scores))
-            for result in members:
-                yield result, [next(advantages) for _ in result.scores]
+        advantages: list[Advantage | None] = []
+        # Rows without scores are in no group and do not end one; a key may look like the number of a line.
+        scored = (result for result in results if result.scores)
+        for _, group in groupby(scored, lambda result: result.row.key or result.line):
+            scores = [score for result in group for score in result.scores]
+            advantages += group_advantages(scores) if self.advantages else [None] * len(scores)
+        rest = iter(advantages)
+        for result in results:
+            yield result, [next(rest) for _ in result.scores]
 
     def _lines(self, chunk: Chunk, result: RowResult, advantages: Sequence[Advantage | None]) -> list[str]:
         file = self.names[chunk.file] if len(self.names) > 1 else None

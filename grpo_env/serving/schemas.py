@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grpo_env.core import Finish, Status
-
-MAX_TOKENS = 2**31 - 1
+from grpo_env.scoring.completion import MAX_TOKENS
 
 
 class Strict(BaseModel):

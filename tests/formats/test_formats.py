@@ -464,7 +464,7 @@ def test_the_format_must_match_all_first_rows():
 
 
 @pytest.mark.parametrize(
-    "value", [None, 1, 0.5, True, [], [1], [[]], {}, {"role": "user"}, [{"role": "user"}], "\x00\ud800"]
+    "value", [None, 1, 0.5, float("inf"), True, [], [1], [[]], {}, {"role": "user"}, [{"role": "user"}], "\x00\ud800"]
 )
 def test_unexpected_values_raise_only_usage_errors(value):
     nested = []
@@ -475,6 +475,16 @@ def test_unexpected_values_raise_only_usage_errors(value):
             with suppress(UsageError):
                 row = file_format.convert(dict.fromkeys(file_format.columns, broken))
                 assert all(isinstance(text, str) for text in texts(row))
+
+
+def test_an_infinite_count_of_tokens_and_an_id_that_is_a_list_are_reported(task):
+    row = {"example_id": 1, "completion": "2", "reward": 1, "token_usage": {"output_tokens": float("inf")}}
+    with pytest.raises(UsageError, match="cannot convert float infinity"):
+        detect_format([row]).convert(row)
+    row = {"step": 1, "task": "gsm8k", "id": ["a"], "completion": "2", "score": 1.0}
+    file_format = detect_format([row])
+    with pytest.raises(UsageError, match=r"no example of the task has the id \['a'\]"):
+        file_format.join(file_format.convert(row), {"a": task.example({"question": "?", "answer": "2"}, "a", "row")})
 
 
 def test_formats_are_picklable():

@@ -1,7 +1,8 @@
-"""Records what a fuzzer finds: one JSON line per finding, few of each kind, each made as small as possible."""
+"""Records what a fuzzer finds: a JSON file per finding, few of each kind, each made as small as possible."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
@@ -11,18 +12,18 @@ from pathlib import Path
 
 import oracles
 
-MOST_OF_A_KIND = 12
+MOST_OF_A_KIND = 5
+SECONDS_PER_FINDING = 10  # to make it smaller
 
 
 class Findings:
-    """Runs checks, records what they find, and goes on. ``path`` is a file of JSON lines."""
+    """Runs checks, records what they find in ``folder``, and goes on. ``python tests/fuzz/replay.py FILE`` repeats one."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.runs = 0
         self._kinds: Counter[str] = Counter()
-        self._seen: set[str] = set()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def total(self) -> int:
@@ -38,19 +39,20 @@ class Findings:
             kind = re.sub(r"[\d.]+|'.*?'", "#", f"{finding.check} {finding.detail}")[:60]
             self._kinds[kind] += 1
             if self._kinds[kind] <= MOST_OF_A_KIND:
-                keep = finding.check in ("cpu", "wall") or check in (oracles.truth, oracles.hack, oracles.paths)
-                small = arguments if keep else minimal(check, finding.check, arguments)
-                row = {"check": finding.check, "with": check.__name__, "arguments": small, "detail": finding.detail}
-                line = json.dumps(row)
-                if line not in self._seen:
-                    self._seen.add(line)
-                    with self.path.open("a") as file:
-                        print(line, file=file)
+                self._record(check, arguments, finding)
+
+    def _record(self, check: Callable[..., None], arguments: tuple[object, ...], finding: oracles.FindingError) -> None:
+        keep = finding.check in ("cpu", "wall") or check in (oracles.truth, oracles.hack, oracles.paths)
+        small = arguments if keep else minimal(check, finding.check, arguments)
+        row = {"check": finding.check, "with": check.__name__, "arguments": small, "detail": finding.detail}
+        text = json.dumps(row, indent=1) + "\n"
+        name = f"{check.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.json"
+        (self.folder / name).write_text(text)
 
 
 def minimal(check: Callable[..., None], kind: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
-    """The arguments with every piece left out that the finding does not need, for at most 20 seconds."""
-    end = time.monotonic() + 20
+    """The arguments with every piece left out that the finding does not need, as far as the time suffices."""
+    end = time.monotonic() + SECONDS_PER_FINDING
 
     def still(candidate: tuple[object, ...]) -> bool:
         try:

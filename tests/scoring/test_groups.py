@@ -147,6 +147,15 @@ def test_advantages_match_hand_arithmetic(task):
     assert rows[2]["step_advantages"] == []
 
 
+def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_one(task):
+    right, wrong = row("#### 5", "q"), row("#### 6", "q")
+    rows, _ = scored(task, [right, wrong, "{damaged", right], advantages=True)
+    assert [score["advantage"] for score in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
+    rows, _ = scored(task, [row("#### 5", "3"), row("#### 6", "3"), row("#### 5")], advantages=True)
+    assert [score["advantage"] for score in rows][:2] == pytest.approx([0.70711, -0.70711], abs=1e-5)
+    assert rows[2]["advantage"] is None
+
+
 def test_an_unscored_completion_has_no_advantage(tmp_path):
     data = {**VOTES, "verifiers": {"accuracy": {}, "majority": {}}}
     alone = make_task(data, "votes.yaml", tmp_path)

@@ -77,7 +77,10 @@ def test_finish_reason_and_num_tokens_are_read_for_each_completion(spy_task):
     assert inputs_seen(spy_task, row) == [("p", "length", 3), ("p", "unknown", 1)]
     assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
     assert "num_tokens: 1 values for 2 completions" in inputs_seen(spy_task, {**row, "num_tokens": [1]})
-    assert "num_tokens must be a count of tokens, found -1" in inputs_seen(spy_task, {**row, "num_tokens": [1, -1]})
+    assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": ""}) == [("p", "unknown", None)]
+    for number in (-1, True, 2**31, "9" * 5000, 7.5):
+        message = f"num_tokens must be a count of tokens, found {number!r}"[:100]
+        assert message in inputs_seen(spy_task, {**row, "num_tokens": [1, number]})
 
 
 @pytest.mark.parametrize("text", ["9\n</think>\n<answer>5</answer>", "<think>9\n</think>\n<answer>5</answer>"])
