@@ -198,6 +198,8 @@ class Accuracy(Verifier):
             if both_numbers and not is_relative(gold.text, answer.text):
                 return compare(gold, answer, rules)
         elif isinstance(gold.content, _AS_TEXT):
+            if by.spelling and same_text(normal(text), by.spelling):
+                return Verdict(True, "the same text")
             return compare(gold, ParsedAnswer(text, Words(text)), rules)
         if by.unreadable or by.spelling:
             spelling = normal(text)

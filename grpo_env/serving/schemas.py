@@ -35,10 +35,17 @@ Count = Annotated[int, Field(ge=0, le=MAX_TOKENS), BeforeValidator(_integer)]
 Chat = Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]  # report one bad message, not a million
 
 
+# Only a message of the assistant can be scored.
+_HAS_REPLY = {"contains": {"type": "object", "required": ["role"], "properties": {"role": {"const": "assistant"}}}}
+Reply = Annotated[Chat, Field(json_schema_extra=_HAS_REPLY)]
+
+
 class Item(Strict):
     """A completion to score."""
 
-    completion: str | Chat = Field(description="The model's text, or chat messages, of which the last one is scored.")
+    completion: str | Reply = Field(
+        description="The model's text, or chat messages: the assistant's last one is scored."
+    )
     answer: str | None = Field(None, description="The gold answer.")
     info: dict[str, Any] = Field({}, description="Columns of the example's row, for verifiers that use them.")
     prompt: str | Chat | None = Field(None, description="For verifiers that use the prompt.")

@@ -17,7 +17,7 @@ SECONDS_PER_FINDING = 10  # to make it smaller
 
 
 class Findings:
-    """Runs checks, records what they find in ``folder``, and goes on. ``python tests/fuzz/replay.py FILE`` repeats one."""
+    """Runs checks, records what they find in ``folder``, and goes on. ``replay.py`` repeats a finding."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

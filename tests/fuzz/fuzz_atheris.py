@@ -1,13 +1,21 @@
 """Fuzz the verifiers with atheris: coverage-guided, from the case tables and real completions.
 
-    pip install atheris
-    python tests/fuzz/fuzz_atheris.py TARGET FINDINGS CORPUS_FOLDER -max_total_time=500
+    python tests/fuzz/fuzz_atheris.py TARGET build/fuzz -max_total_time=500
 
-``TARGET`` is ``chain`` (accuracy with its worker), ``exact`` (accuracy, where algebra always says "unreadable": fast),
-``pair`` (symmetry, reflexivity and spelling of two answers) or ``rest`` (the rest of the catalogue). What follows
-goes to libFuzzer. An input is ``gold RS completion`` in UTF-8 (RS is ``\\x1e``); half of the mutations are libFuzzer's
-own, half exchange whole words of the grammar. Findings become JSON lines and the run goes on. An audit hook ends the
-run should anything write a file, start a process other than the worker, or import a module from a text.
+What follows the folder goes to libFuzzer. ``TARGET`` is
+
+    chain    accuracy with its worker
+    exact    accuracy, where algebra always says "unreadable": fast
+    pair     two answers: symmetry, reflexivity, neutral spellings
+    extract  accuracy with each source of answers, and with all of them (algebra as in ``exact``)
+    kinds    two answers as numbers, sets, words, dates, times, codes, JSON, … (algebra as in ``exact``)
+    rest     the rest of the catalogue
+    files    files of completions: kinds of files, formats of tools, chats
+
+An input is ``gold RS completion`` in UTF-8 (RS is ``\\x1e``), or ``suffix RS content`` for ``files``. Half of the
+mutations are libFuzzer's own, half exchange whole words of the grammar, or values in the rows of a file. The corpus is
+``FOLDER/corpus-TARGET``, findings become files in ``FOLDER``, and the run goes on. An audit hook ends the run should
+anything write a file, start a process other than the worker, or import a module from a text.
 """
 
 from __future__ import annotations
@@ -23,11 +31,12 @@ from typing import Any
 import atheris
 
 with atheris.instrument_imports(include=["grpo_env"]):
+    import input_files
     import oracles
 
     from grpo_env.verifiers.answers import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
 from findings import Findings
-from grammar import ATOMS, MARKERS, TEMPLATES, fill, seeds
+from grammar import ATOMS, MARKERS, TEMPLATES, answers_of_kinds, fill, seeds
 
 SEPARATOR = "\x1e"
 TOKENS = [*ATOMS, *MARKERS]
@@ -46,6 +55,10 @@ def mutated(data: bytes, max_size: int, number: int) -> bytes:
     if chance.random() < 0.5:
         changed: bytes = atheris.Mutate(data, max_size)
         return changed
+    if IS_OF_FILES:
+        suffix, text = texts_of(data)
+        text = input_files.changed_rows(text, chance)
+        return f"{suffix}{SEPARATOR}{text}".encode("utf-8", "surrogateescape")[:max_size]
     tokens = _TOKEN.findall(data.decode("utf-8", "surrogateescape"))
     for _ in range(chance.randint(1, 4)):
         at = chance.randint(0, len(tokens))
@@ -69,22 +82,28 @@ def mutated(data: bytes, max_size: int, number: int) -> bytes:
     return "".join(tokens).encode("utf-8", "surrogatepass")[:max_size]
 
 
-SEEDS = seeds()
+IS_OF_FILES = sys.argv[1:2] == ["files"]
+SEEDS = input_files.seeds() if IS_OF_FILES else [*seeds(), *answers_of_kinds()]
 
 
 TARGETS = {
     "chain": oracles.whole_chain,
     "exact": oracles.whole_chain,
     "pair": oracles.pair,
+    "extract": oracles.extraction,
+    "kinds": oracles.kinds,
     "rest": oracles.all_but_accuracy,
+    "files": input_files.any_file,
 }
+WITHOUT_ALGEBRA = ("exact", "extract", "kinds")
+SHORT = ("pair", "kinds")  # targets of two answers
 
 
 def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook: what a text makes a verifier do beyond reading it ends the run."""
     if event == "open":
         writes = isinstance(arguments[1], str) and bool(set(arguments[1]) & set("wax+"))
-        bad = writes and not isinstance(arguments[0], int) and str(arguments[0]) not in ALLOWED
+        bad = writes and not isinstance(arguments[0], int) and not is_allowed(str(arguments[0]))
     elif event == "import":
         bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
     elif event == "subprocess.Popen":
@@ -99,39 +118,48 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
 ALLOWED: set[str] = set()
 
 
+def is_allowed(path: str) -> bool:
+    """Whether a path is, or is in, one that the fuzzer itself writes."""
+    return not ALLOWED.isdisjoint((path, os.path.dirname(os.path.abspath(path))))
+
+
 def main() -> None:
-    target, path, corpus = sys.argv[1:4]
-    check, findings = TARGETS[target], Findings(Path(path))
-    ALLOWED.update((path, "/dev/null"))
-    if target == "exact":
+    target, folder = sys.argv[1], Path(sys.argv[2])
+    check, findings, corpus = TARGETS[target], Findings(folder), folder / f"corpus-{target}"
+    ALLOWED.update((str(folder.resolve()), "/dev/null"))
+    if target in WITHOUT_ALGEBRA:
 
         def unreadable(request: dict[str, Any], time: algebra.TimeLimit) -> dict[str, Any]:
             raise algebra.UnreadableError("answer")
 
         algebra.ALGEBRA.ask = unreadable
-    folder = Path(corpus)
-    folder.mkdir(parents=True, exist_ok=True)
+    corpus.mkdir(parents=True, exist_ok=True)
     for number, (gold, text) in random.sample(list(enumerate(SEEDS)), min(len(SEEDS), 300)):
         pair = f"{gold}{SEPARATOR}{text}".encode("utf-8", "surrogatepass")
-        if target != "pair" or len(pair) < 200:
-            (folder / f"seed{number}").write_bytes(pair)
+        if target not in SHORT or len(pair) < 200:
+            (corpus / f"seed{number}").write_bytes(pair)
     with tempfile.NamedTemporaryFile("w", suffix=".dict", delete=False) as words:
-        for word in TOKENS:
+        for word in [*input_files.KEYS, *input_files.SUFFIXES[:-2]] if IS_OF_FILES else TOKENS:
             escaped = "".join(f"\\x{byte:02x}" for byte in word.encode("utf-8", "surrogatepass"))
-            print(f'"{escaped}"', file=words)
+            if escaped:
+                print(f'"{escaped}"', file=words)
 
     def one_input(data: bytes) -> None:
         gold, text = texts_of(data)
-        findings.run(check, gold, text)
+        if not IS_OF_FILES or gold in input_files.SUFFIXES:
+            findings.run(check, gold, text)
 
-    arguments = [sys.argv[0], corpus, f"-dict={words.name}", "-max_len=3000", "-timeout=120", *sys.argv[4:]]
-    atheris.Setup(arguments, one_input, custom_mutator=mutated)
-    for gold, text in [
-        ("x+1", r"\boxed{x+1.0}"),
-        *random.sample(SEEDS, 20),
-    ]:  # all lazy imports, before the hook listens
-        oracles.everything(gold, text)
-    sys.addaudithook(forbidden)
+    arguments = [sys.argv[0], str(corpus), f"-dict={words.name}", f"-artifact_prefix={folder}/", "-max_len=3000"]
+    atheris.Setup(
+        [*arguments, "-timeout=120", "-print_final_stats=1", *sys.argv[3:]], one_input, custom_mutator=mutated
+    )
+    if not IS_OF_FILES:
+        for gold, text in [
+            ("x+1", r"\boxed{x+1.0}"),
+            *random.sample(SEEDS, 20),
+        ]:  # lazy imports, before the hook listens
+            oracles.everything(gold, text)
+        sys.addaudithook(forbidden)
     atheris.Fuzz()
 
 

@@ -1,8 +1,8 @@
 """Fuzz the verifiers with texts from the grammar, for as long as you like.
 
-    python tests/fuzz/fuzz_hypothesis.py --minutes 9 --findings /tmp/findings.jsonl
+    python tests/fuzz/fuzz_hypothesis.py --minutes 9 --folder build/fuzz
 
-Every finding becomes a JSON line (what broke, with which texts) and the run goes on; the exit status is 1 if there
+Every finding becomes a JSON file (what broke, with which texts) and the run goes on; the exit status is 1 if there
 were any. ``GRPO_ENV_DATA`` may name a folder with real gold answers and completions. Add fixed findings
 to ``tests/verifiers/cases/fuzz_findings.jsonl``.
 """
@@ -57,9 +57,9 @@ def explore(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--findings", type=Path, default=Path("findings.jsonl"))
+    parser.add_argument("--folder", type=Path, default=Path("build/fuzz"))
     options = parser.parse_args()
-    findings = Findings(options.findings)
+    findings = Findings(options.folder)
     end = time.monotonic() + 60 * options.minutes
     while time.monotonic() < end:
         for check, arguments in CHECKS:

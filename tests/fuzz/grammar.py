@@ -318,3 +318,24 @@ def variants(draw: st.DrawFn) -> tuple[str, str, None]:
     formula = draw(FORMULAS)
     pattern, replacement = draw(st.sampled_from(EDITS))
     return formula, re.sub(pattern, replacement, formula, count=draw(st.integers(0, 1))), None
+
+
+# Dates, times, codes and JSON.
+
+_KINDS = [
+    "2024-05-01", "May 1, 2024", "1st of May 2024", "12/6/2020", "25.12.2020", "May 2024", "July 4, 44 BC",
+    "Tue, May 5",
+    "3:30 pm", "15:30", "10:15", "08:05", "noon", "2:15:30", "3 pm EST", "12 midnight", "3 o'clock", "1:2:3",
+    "192.168.0.1", "v1.10", "555-1234", "3-1", "A1", "H2O", "Nf3", "007", "A+", "C++", "#ff0000", "a.b@c.de",
+    "x.tar.gz",
+    "5-10 minutes", "DE", "SO_4^{2-}", "40.7128, -74.0060", "C:\\Users\\ana", "^\\d{3}$", "https://www.a.org/b/",
+    "1920x1080", "120/80 mmHg", "Q3 2021", "SW1A 1AA", "sp3", "1s2 2s2", "U-235", "BRCA1 gene", "221B Baker Street",
+    '{"a": 1}', '["a", "b"]', '{"a": [1.0, {"b": null}], "c": "\\u00e9"}', "[]", '{"a": 1e999}',
+    '```json\n{"a": 1}\n```',
+    "World War II", "Henry VIII", "No, it is not.", "(C) 42", "King, Jr.", "三十五", "x ≡ 3 (mod 7)", "[1,2)",
+]  # fmt: skip
+
+
+def answers_of_kinds() -> list[tuple[str, str]]:
+    """Pairs of an answer that is no mathematics and its neighbor."""
+    return list(zip(_KINDS, [*_KINDS[1:], _KINDS[0]], strict=True)) + [(text, text) for text in _KINDS]

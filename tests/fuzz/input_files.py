@@ -68,9 +68,11 @@ ROWS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 ODD_VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2**63, 10**400, 1.5, -0.0, 1e308, math.inf, -math.inf, math.nan, "", " ", "2", "9" * 5000,
+    None, True, False, 0, -1, 1, 2**63, 10**400, 1.5, -0.0, 1e308, math.inf, -math.inf, math.nan, "", " ", "2",
+    "9" * 5000,
     "\ud800", "\x00", "²", "٣", [], {}, [None], [[]], [{}], {"": None}, {"content": None}, {"role": "assistant"},
-    {"role": None, "content": {}}, [_REPLY], _REPLY, [_RIGHT], "stop", "length", ["stop"], '{"grpo_env": "q1", "row": {}}',
+    {"role": None, "content": {}}, [_REPLY], _REPLY, [_RIGHT], "stop", "length", ["stop"],
+    '{"grpo_env": "q1", "row": {}}',
     '{"grpo_env": [], "row": 1}', {"completion_tokens": math.inf}, {"choices": []}, {"message": None}, {"text": 5},
 ]  # fmt: skip
 DEEP = "a value nested deeply"
@@ -85,7 +87,7 @@ def seeds() -> list[tuple[str, str]]:
     """Suffixes and contents: a file of each format in each kind of file that is text."""
     pairs = [(".jsonl", jsonl([row, row])) for row in ROWS]
     pairs += [(".json", json.dumps([row])) for row in ROWS[::3]]
-    pairs += [(".csv", "id,answer,completion,num_tokens\na,2,2,1\nb,2,\"3,\n4\",\n"), ("", "\ufeff" + jsonl(ROWS[:2]))]
+    pairs += [(".csv", 'id,answer,completion,num_tokens\na,2,2,1\nb,2,"3,\n4",\n'), ("", "\ufeff" + jsonl(ROWS[:2]))]
     return pairs
 
 
@@ -179,7 +181,9 @@ def any_file(suffix: str, text: str) -> None:
             raise FindingError("message", "an error without a message", suffix=suffix, text=text) from error
         return
     except Exception as error:
-        raise FindingError("raises", f"file: {type(error).__name__}: {error}"[:300], suffix=suffix, text=text) from error
+        raise FindingError(
+            "raises", f"file: {type(error).__name__}: {error}"[:300], suffix=suffix, text=text
+        ) from error
     if (spent := time.thread_time() - start) > CPU:
         raise FindingError("cpu", f"{spent:.1f} s for a file of {len(data)} bytes", suffix=suffix, text=text)
     lines = [json.loads(line, parse_constant=_refuse) for result in results for line in result.lines.splitlines()]

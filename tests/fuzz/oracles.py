@@ -21,13 +21,15 @@ from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
-from grpo_env.verifiers.answers.extract import answer_in
+from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
 from grpo_env.verifiers.answers.formulas import decide
-from grpo_env.verifiers.answers.kinds import kind_of
+from grpo_env.verifiers.answers.kinds import Kind, kind_of
 from grpo_env.verifiers.answers.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one score; the worker's time is not included
+_PLACEHOLDER = re.compile(r"[\s?_~]*")  # a box with nothing else names no answer
+_TRUTHS = ("yes", "no", "true", "false")
 JUNK = "31415926"
 _BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
@@ -54,6 +56,10 @@ def catalogue() -> Iterator[tuple[str, Verifier]]:
 VERIFIERS = dict(catalogue())
 LEAVES = {name: verifier for name, verifier in VERIFIERS.items() if not hasattr(verifier, "parts")}
 ACCURACY = Accuracy(timeout=TIMEOUT)
+SOURCES_READ = {source: Accuracy(sources=(source,), timeout=TIMEOUT) for source in ALL_SOURCES}
+SOURCES_READ["all sources"] = Accuracy(sources=ALL_SOURCES, timeout=TIMEOUT)
+SOURCES_READ["all sources, backwards"] = Accuracy(sources=ALL_SOURCES[::-1], timeout=TIMEOUT)
+KINDS = {kind: Accuracy(kind=kind, timeout=TIMEOUT) for kind in get_args(Kind)}
 
 
 def scored(name: str, verifier: Verifier, gold: str | None, text: str, prefill: str = "") -> Score:
@@ -75,6 +81,8 @@ def scored(name: str, verifier: Verifier, gold: str | None, text: str, prefill: 
         raise FindingError("status", f"{name}: {score.status}: {score.explanation}", **texts)
     if score.value is not None and not math.isfinite(score.value):
         raise FindingError("value", f"{name}: {score.value}", **texts)
+    if score.value not in (None, 0.0, 1.0) and isinstance(verifier, Accuracy):
+        raise FindingError("value", f"{name}: {score.value}", **texts)
     if score.value and name == "accuracy" and score.status in COMPLETION_FAULTS:
         raise FindingError("value", f"{name}: {score.value} with status {score.status}", **texts)
     if any(not 0 <= step.start <= step.end <= len(text) for step in score.steps):
@@ -93,11 +101,17 @@ def untimed(score: Score) -> Score:
     return replace(score, seconds=0.0, parts=tuple(map(untimed, score.parts)))
 
 
+def at_the_end(text: str) -> dict[str, Completion]:
+    """Completions that end in more white space or in special tokens, which mean nothing."""
+    ends = {"space": " \n", "token": "<|im_end|>", "tokens": "</s>\n<|endoftext|>"}
+    return {name: Completion(text + end) for name, end in ends.items()}
+
+
 def neutral(gold: str, text: str) -> None:
-    """Neither the kind of line ends, nor white space at the end, nor passing the prefill separately matters."""
+    """Neither the kind of line ends, nor what follows the end, nor passing the prefill separately matters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     example = Example("x", answer=gold, info=INFO)
-    completions = {"crlf": Completion(text.replace("\n", "\r\n")), "end": Completion(text + " \n")}
+    completions = {"crlf": Completion(text.replace("\n", "\r\n")), **at_the_end(text)}
     if text.startswith("<think>"):
         completions["prefill"] = Completion(text[7:], prefill="<think>")
     for name, verifier in {"accuracy": ACCURACY, **LEAVES}.items():
@@ -107,6 +121,37 @@ def neutral(gold: str, text: str) -> None:
             if score.value != plain.value and "timeout" not in (score.status, plain.status):
                 detail = f"{name}: {plain.value} {plain.explanation}; then {score.value} {score.explanation}"
                 raise FindingError(f"neutral: {change}", detail[:300], gold=gold, text=text)
+
+
+def extraction(gold: str, text: str) -> None:
+    """Answers from each source and from all of them: valid scores, whatever follows the end of the text."""
+    for name, verifier in SOURCES_READ.items():
+        plain = scored(name, verifier, gold, text)
+        for change, completion in at_the_end(text).items():
+            score = verifier(Example("x", answer=gold), completion)
+            if (score.value, score.answer) != (plain.value, plain.answer):
+                detail = f"{name}: {plain.value} {plain.answer}; then {score.value} {score.answer}"
+                raise FindingError(f"neutral: {change}", detail[:300], gold=gold, text=text)
+
+
+def kinds(gold: str, answer: str) -> None:
+    """Two answers as each kind of answer: the first accepts itself, and both may be swapped."""
+    gold, answer = gold.strip(), answer.strip()
+    if not (plain(gold) and plain(answer)):
+        return
+    for name, verifier in KINDS.items():
+        readable = [verifier.problem(Example("x", answer=text)) is None for text in (gold, answer)]
+        if not readable[0]:
+            continue
+        reflexive = scored(name, verifier, gold, boxed(gold))
+        if not reflexive.value and reflexive.status != "timeout":
+            raise FindingError(f"reflexive {name}", f"{reflexive.status}: {reflexive.explanation}", gold=gold)
+        forward = scored(name, verifier, gold, boxed(answer))
+        if readable[1] and forward.status in ("scored", "over_limit"):
+            backward = scored(name, verifier, answer, boxed(gold))
+            if backward.status in ("scored", "over_limit") and forward.value != backward.value:
+                detail = f"{forward.value} {forward.explanation}; back: {backward.value} {backward.explanation}"
+                raise FindingError(f"symmetric {name}", detail, gold=gold, answer=answer)
 
 
 def scored_as_a_group(text: str, gold: str | None) -> None:
@@ -157,13 +202,14 @@ def plain(answer: str) -> bool:
     depth = 0
     if any(tag in answer for tag in ("<answer", "</answer", "<think", "</think", "####")):
         return False
-    for at, character in enumerate(answer):
-        escaped = at > 0 and answer[at - 1] == "\\"
-        depth += 0 if escaped else {"{": 1, "}": -1}.get(character, 0)
+    for token in re.findall(r"\\.|[{}]", answer, re.DOTALL):
+        depth += {"{": 1, "}": -1}.get(token, 0)
         if depth < 0:
             return False
+    if depth or answer.endswith("\\") or _PLACEHOLDER.fullmatch(answer):
+        return False
     extracted = answer_in(answer)
-    return depth == 0 and not answer.endswith("\\") and not extracted.denied and extracted.answers == (answer,)
+    return not extracted.denied and extracted.answers == (answer,)
 
 
 def readable(gold: str) -> bool:
@@ -204,6 +250,8 @@ def pair(first: str, second: str) -> None:
     if forward.status == "timeout":
         return
     for name, respell in RESPELLED.items():
+        if first.lower() in _TRUTHS and name in ("dollars", "boxed twice"):
+            continue  # "No, it is not." in dollars is no sentence with a reason
         respelled = respell(second)
         score = scored("accuracy", ACCURACY, first, boxed(respelled)) if respelled != second else forward
         if score.value != forward.value and score.status != "timeout":

@@ -240,7 +240,7 @@ class _Evaluation:
         return self._divided(self._product_of(range(n - k + 1, n + 1)), self._product_of(range(2, k + 1)), whole=True)
 
     def _product_of(self, numbers: range) -> _Value:
-        self._factors += len(numbers)
+        self._factors += max(0, numbers.stop - numbers.start)  # len() raises OverflowError from 2^63 on
         if self._factors > MAX_FACTORS:
             raise _UndecidedError
         residue = 1

@@ -80,4 +80,6 @@ def after_reasoning(format: Format, completion: Completion) -> str | None:
 
 def _is_sentence(line: ExtractedAnswer, sources: Sequence[Source]) -> bool:
     """Whether the last line is words with a number in them, where the task reads the last number."""
-    return "last_number" in sources and not is_value(line.answers[0]) and last_number(line.answers[0]) is not None
+    if "last_number" not in sources or not line.answers:
+        return False
+    return not is_value(line.answers[0]) and last_number(line.answers[0]) is not None

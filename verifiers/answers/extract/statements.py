@@ -17,7 +17,7 @@ _NO_ABBREVIATION = (
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
 _SENTENCE_END = re.compile(
-    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;\s(?!\s{0,9}[-+$\\\d])"
+    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
     r"|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|while|although|though|whereas|and (?:so|thus))\b"
