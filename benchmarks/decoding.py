@@ -52,7 +52,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
 
     from grpo_env.trainer.engine.decoder import Decoder
     from grpo_env.trainer.engine.policy import load_model, load_policy
-    from grpo_env.trainer.engine.sampler import sample
+    from grpo_env.trainer.engine.sampling.sampler import sample
     from grpo_env.trainer.prompts import take
 
     task, config = load(work)
@@ -80,7 +80,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         return [rollout.ids for rollout in rollouts]
 
     def with_transformers_layers(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.engine.stepwise_decoding.decoder_for", lambda policy: Decoder):
+        with patch("grpo_env.trainer.engine.sampling.own.decoder_for", lambda policy: Decoder):
             return ours(seed, temperature)
 
     def with_copied_prompts(seed: int, temperature: float) -> list[list[int]]:

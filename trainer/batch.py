@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .config import TrainConfig
 from .engine.policy import Policy
-from .engine.sampler import Rollout
+from .engine.sampling.sampler import Rollout
 from .engine.sharding.weights import is_sharded
 from .rollout import ScoredRollout, rank_slice
 

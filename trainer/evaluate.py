@@ -14,7 +14,7 @@ from grpo_env.taskfile.task import Task, load_task
 
 from .config import TrainConfig, flatten
 from .engine.policy import Policy, load_policy
-from .engine.stepwise_decoding import with_cuda_graphs
+from .engine.sampling.own import with_cuda_graphs
 from .prompts import make_prompts
 from .rollout import ScoredRollout, sample_rollouts, score_rollouts
 

@@ -66,6 +66,7 @@ def learn(run: Run, start: int) -> Result:
     start_recording(run, start)
     try:
         for step in range(start, config.steps):
+            run.engine.update_weights(policy, step)
             evaluate_if_due(run, step)
             run.save_if_due(step)
             began = time.perf_counter()
@@ -95,6 +96,7 @@ def learn(run: Run, start: int) -> Result:
             batch = pack_batch(policy, rollouts, advantages, config, run.micro_batch_tokens)
 
             # Update the policy: loss, backward, optimizer.
+            run.engine.sleep()
             with uninterrupted():
                 if run.reference is not None:
                     add_reference_logp(policy, run.reference, batch, config.sampling.temperature)
@@ -104,9 +106,11 @@ def learn(run: Run, start: int) -> Result:
                 run.keep_micro_batch_size(batch)
                 times = (began, sampling_ended, time.perf_counter())
                 record_step(run, step, rollouts, groups.sampled, batch, stats, times)
+        run.engine.update_weights(policy, config.steps)
         evaluate_if_due(run, config.steps)
         return finish(run)
     except (KeyboardInterrupt, RunError) as error:
         raise stopped(run, done, error) from error
     finally:
+        run.engine.close()
         run.metrics.close()

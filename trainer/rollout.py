@@ -14,7 +14,7 @@ from accelerate.utils import gather_object
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, score_groups
 
 from .engine.policy import Policy
-from .engine.sampler import Rollout, sample
+from .engine.sampling.sampler import Rollout, sample
 from .prompts import Prompt
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .engine.sampler import Rollout
+    from .engine.sampling.sampler import Rollout
 
 Decode = Callable[[Sequence[int]], str]
 

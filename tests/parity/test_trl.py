@@ -28,7 +28,7 @@ from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages
 from grpo_env.trainer.batch import pack_batch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_model
-from grpo_env.trainer.engine.sampler import sample
+from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run

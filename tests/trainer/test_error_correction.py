@@ -14,7 +14,7 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.task import make_task
 from grpo_env.trainer.advantages import corrected_advantages, forward_weight, token_advantages, unbiased_verdict
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import check_task
 from grpo_env.trainer.rollout import ScoredRollout

@@ -15,7 +15,7 @@ from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.evaluate import evaluate, run_eval, summarize
 from grpo_env.trainer.prompts import take
 from grpo_env.trainer.rollout import ScoredRollout

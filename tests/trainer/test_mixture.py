@@ -16,7 +16,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.evaluate import summarize
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.prompts import PromptSampler, sample_prompts

@@ -10,7 +10,7 @@ import pytest
 from grpo_env.core import Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.sampler import Rollout
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.prompts import MIN_WEIGHT, PromptSampler
 from grpo_env.trainer.rollout import ScoredRollout
 

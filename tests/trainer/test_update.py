@@ -19,7 +19,7 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout

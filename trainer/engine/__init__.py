@@ -3,9 +3,10 @@
 ==============================================  =====================================================================
 ``policy.load_policy``, ``policy.Policy``       the model with its tokenizer and device; snapshots and swapped weights
 ``forward.with_fast_paths``,                    the policy with the faster ways of computing that its model supports
-``stepwise_decoding.with_cuda_graphs``
+``sampling.own.with_cuda_graphs``
 ``lora.prepare_adapter``                        the policy with only an adapter to train
-``sampler.sample``                              token ids to rollouts: text, ids and their log-probabilities
+``sampling.engines.make_engine``                what samples: our own loop, transformers or vLLM; loads weights, sleeps
+``sampling.sampler.sample``                     token ids to rollouts: text, ids and their log-probabilities
 ``forward.completion_states``, ``logits_of``    states that predict completion tokens, and their logits, with gradients
 ``sharding.weights.backward``,                  gradients, and a clipped step of the optimizer, over all processes
 ``optimizer_step``
@@ -16,6 +17,6 @@
 ``full_state``, ``shard_state``                 shards
 ==============================================  =====================================================================
 
-Another rollout engine is a ``rollout_engine.RolloutEngine`` beside ``stepwise_decoding`` and ``continuous_batching``,
-with its name in ``sampler.ENGINES``.
+Another rollout engine is a ``sampling.protocol.RolloutEngine`` in a file of its own in ``sampling/``, with its name in
+``sampling.engines.make_engine``.
 """

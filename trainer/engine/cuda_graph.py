@@ -5,7 +5,7 @@ than it runs. So that no tensor moves, keys and values have room for every token
 are masked, and zero, since they are still multiplied by 0.
 
 This has never run on a GPU. On a CPU, the same step without the graph is tested against plain forward passes. At the
-start of every run on CUDA, ``stepwise_decoding.with_cuda_graphs`` compares recorded with plain steps, and if they
+start of every run on CUDA, ``sampling.own.with_cuda_graphs`` compares recorded with plain steps, and if they
 differ or recording fails, decoding goes on without graphs and a message says so.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate import Accelerator
@@ -25,6 +25,9 @@ from grpo_env.taskfile import prompt as prompts
 from .attention import install_attention
 from .bundled import BUNDLED
 
+if TYPE_CHECKING:
+    from .sampling.protocol import RolloutEngine
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -36,7 +39,7 @@ class Policy:
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
         uses_cuda_graphs: decoding steps are CUDA graphs (see ``cuda_graph``).
-        rollout_engine: which engine of ``sampler.ENGINES`` samples.
+        rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
         deepspeed_engine: DeepSpeed's engine, where it trains the model (see ``sharding.deepspeed``).
     """
 
@@ -48,7 +51,7 @@ class Policy:
     shares_prompts: bool = False
     has_separate_head: bool = False
     uses_cuda_graphs: bool = False
-    rollout_engine: str = "own"
+    rollout_engine: RolloutEngine | None = None
     deepspeed_engine: Any = None
 
     @property

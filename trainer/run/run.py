@@ -19,6 +19,7 @@ from grpo_env.taskfile.mixture import Mixture
 from ..batch import Batch
 from ..config import TrainConfig
 from ..engine.policy import Policy
+from ..engine.sampling.protocol import RolloutEngine
 from ..prompts import PromptSampler, check_task
 from .checkpoint import RunFolder
 from .console import RunConsole
@@ -103,6 +104,12 @@ class Run:
         for message in messages:
             self.console.print(message, "red")
         return start
+
+    @property
+    def engine(self) -> RolloutEngine:
+        """What samples."""
+        assert self.policy.rollout_engine is not None
+        return self.policy.rollout_engine
 
     @property
     def updated_reference(self) -> dict[str, Tensor] | None:

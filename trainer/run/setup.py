@@ -12,17 +12,20 @@ from ..config import TrainConfig
 from ..engine.forward import with_fast_paths
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, load_policy
+from ..engine.sampling.engines import make_engine
+from ..engine.sampling.own import with_cuda_graphs
 from ..engine.sharding.deepspeed import with_deepspeed
 from ..engine.sharding.fsdp import with_fsdp
-from ..engine.stepwise_decoding import with_cuda_graphs
 from ..optimizer import cast_to_bf16, make_optimizer
 
 
 def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
-    """The policy as it will be trained: with fast paths, adapter, precision and sharding; and its optimizer.
+    """The policy as it will be trained: with fast paths, adapter, precision, sharding and a started
+    rollout engine; and its optimizer.
 
     Raises ``UsageError``.
     """
+    engine = make_engine(config)
     policy = load_policy(
         config.model,
         device=config.engine.device,
@@ -33,9 +36,11 @@ def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.
     prepare_adapter(policy, config)
     if config.optimizer.name == "adamw_bf16":
         cast_to_bf16(policy)
-    policy = replace(with_fsdp(policy, config), rollout_engine=config.sampling.engine)
+    policy = with_fsdp(policy, config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
     optimizer = make_optimizer(policy, config.optimizer, config.seed)
-    return with_deepspeed(policy, optimizer, config), optimizer
+    policy = replace(with_deepspeed(policy, optimizer, config), rollout_engine=engine)
+    engine.start(policy)
+    return policy, optimizer

@@ -17,7 +17,7 @@ from grpo_env.trainer.engine.attention import install_attention
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.stepwise_decoding import with_cuda_graphs
+from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp

@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine import layers, sampler, stepwise_decoding
+from grpo_env.trainer.engine import layers
 from grpo_env.trainer.engine.attention import install_attention
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
@@ -26,6 +26,7 @@ from grpo_env.trainer.engine.forward import (
     with_fast_paths,
 )
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampling import own, sampler
 from grpo_env.trainer.loop import train
 
 PROMPTS = [[5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [9, 3], [5, 6, 7, 8], [11] * 7]
@@ -113,8 +114,8 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
     """Rows end at different times, so that those that share a prompt become fewer."""
     policy = replace(tiny(family), tokenizer=WORDS)
     install_attention(policy.model)
-    assert stepwise_decoding.decoder_for(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
-    monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
+    assert own.decoder_for(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
+    monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     rollouts = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
@@ -130,8 +131,8 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
     policy = replace(policy, autocast=dtype)
     return outputs_match(
-        partial(stepwise_decoding.probe_logits, policy, Decoder),
-        partial(stepwise_decoding.probe_logits, policy, CudaGraphDecoder),
+        partial(own.probe_logits, policy, Decoder),
+        partial(own.probe_logits, policy, CudaGraphDecoder),
         0.05 if dtype else 1e-5,
     )
 

@@ -12,17 +12,26 @@ from transformers.generation import ContinuousBatchingConfig
 
 from grpo_env.errors import DivergedError, RunError
 
-from .policy import Policy
-from .rollout_engine import OnGroupTokens, SamplingRequest
+from ..policy import Policy
+from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 
 TOKENS_PER_PAGE = 256
 
 
-def decode_with_continuous_batching(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-    """Sample a request, see ``RolloutEngine``, from a copy of the weights in the dtype that the policy computes in.
+class TransformersEngine(RolloutEngine):
+    """Samples from a copy of the weights, made for every request, in the dtype that the policy computes in.
 
     One generator, seeded by all ``seeds`` together, draws for all rows.
     """
+
+    def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        """See ``RolloutEngine``."""
+        if request.prompts:
+            with torch.inference_mode(), policy.autocast_context():
+                _generate(policy, request, on_group)
+
+
+def _generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
     copies = request.group_size if request.temperature else 1  # transformers makes no copies of a greedy row
     manager = _make_manager(policy, request, copies)
     # Requests are added before the start, or the first batch would depend on timing.

@@ -12,12 +12,12 @@ import torch
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
-from grpo_env.trainer.engine import stepwise_decoding
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampling import own
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
@@ -86,7 +86,7 @@ def test_finished_rows_are_dropped_without_changing_the_others(
     ending = replace(policy)
     ending.__dict__["end_ids"] = list(range(0, 280, 12))
     results, computed, append = [], [], kind.append
-    monkeypatch.setattr(stepwise_decoding, "decoder_for", lambda policy: kind)
+    monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
     monkeypatch.setattr(kind, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens))
     for threshold in (kind.drop_at, 2.0):
         monkeypatch.setattr(kind, "drop_at", threshold)

@@ -1,22 +1,18 @@
-"""The sampler: G completions per prompt, drawn from the policy itself, by one of several rollout engines."""
+"""The sampler: G completions per prompt, drawn from the policy itself, by its rollout engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import torch
-
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import UsageError
 
-from .continuous_batching import decode_with_continuous_batching
-from .policy import Policy
-from .rollout_engine import RolloutEngine, SamplingRequest
-from .sharding.weights import unsharded
-from .stepwise_decoding import decode_stepwise
+from ..policy import Policy
+from .own import OwnEngine
+from .protocol import SamplingRequest
 
-ENGINES: dict[str, RolloutEngine] = {"own": decode_stepwise, "transformers": decode_with_continuous_batching}
+OWN = OwnEngine()
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,7 @@ def sample(
         DivergedError: the model's output is not finite.
         RunError: the policy's rollout engine cannot sample from this model.
     """
-    if not prompts:  # a process without prompts, which must still gather the weights together with the others
-        with unsharded(policy):
-            return []
-    longest = max(map(len, prompts))
+    longest = max(map(len, prompts), default=0)
     if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
         raise UsageError(
             f"a prompt of {longest} tokens and sampling.max_new_tokens={max_new_tokens} exceed the "
@@ -79,8 +72,7 @@ def sample(
 
     policy.model.eval()
     try:
-        with unsharded(policy), torch.inference_mode(), policy.autocast_context():
-            ENGINES[policy.rollout_engine](policy, request, on_group_tokens)
+        (policy.rollout_engine or OWN).generate(policy, request, on_group_tokens)
     finally:
         policy.model.train(was_training)
     return [rollout for number in range(len(prompts)) for rollout in groups[number]]

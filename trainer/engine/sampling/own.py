@@ -14,17 +14,29 @@ from torch import Tensor
 
 from grpo_env.errors import DivergedError
 
-from .cache import can_share_prompts
-from .cuda_graph import CudaGraphDecoder
-from .decoder import Decoder, FusedDecoder
-from .forward import outputs_match
-from .layers import is_supported
-from .policy import Policy
-from .rollout_engine import OnGroupTokens, SamplingRequest
+from ..cache import can_share_prompts
+from ..cuda_graph import CudaGraphDecoder
+from ..decoder import Decoder, FusedDecoder
+from ..forward import outputs_match
+from ..layers import is_supported
+from ..policy import Policy
+from ..sharding.weights import unsharded
+from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+
+
+class OwnEngine(RolloutEngine):
+    """Samples from the policy's own tensors; shards are gathered meanwhile."""
+
+    def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        """See ``RolloutEngine``."""
+        with unsharded(policy):  # also by a process without prompts, since all gather together
+            if request.prompts:
+                with torch.inference_mode(), policy.autocast_context():
+                    decode_stepwise(policy, request, on_group)
 
 
 def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-    """Sample a request, see ``RolloutEngine``. Rows that ended are padded with whatever was decoded after their end."""
+    """Sample a request. Rows that ended are padded with whatever was decoded after their end."""
     group_size, max_new_tokens = request.group_size, request.max_new_tokens
     device, rows = policy.device, len(request.prompts) * group_size
     uniforms = _uniforms(request).to(device) if request.temperature > 0 else None

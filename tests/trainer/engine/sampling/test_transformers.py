@@ -12,15 +12,16 @@ import torch
 from grpo_env import train
 from grpo_env.errors import DivergedError, RunError
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampler import ENGINES, Rollout, sample
-from grpo_env.trainer.engine.stepwise_decoding import decode_stepwise
+from grpo_env.trainer.engine.sampling.own import OwnEngine
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
 
 def test_greedy_completions_equal_those_of_the_stepwise_engine(policy: Policy) -> None:
     endless = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
-    stepwise, paged = replace(policy), replace(policy, rollout_engine="transformers")
+    stepwise, paged = replace(policy), replace(policy, rollout_engine=TransformersEngine())
     for engine_policy in (stepwise, paged):
         vars(engine_policy)["end_ids"] = [endless[0].ids[5], endless[1].ids[9]]
     expected, actual = (
@@ -34,7 +35,7 @@ def test_samples_come_from_the_policy(policy: Policy) -> None:
     """First tokens by chi-squared, log-probabilities by plain forward passes."""
     ended, count = [], 100
     rollouts = sample(
-        replace(policy, rollout_engine="transformers"),
+        replace(policy, rollout_engine=TransformersEngine()),
         PROMPTS[:2],
         count,
         max_new_tokens=2,
@@ -66,18 +67,19 @@ def test_a_model_whose_output_is_not_finite(policy: Policy) -> None:
     with torch.no_grad():
         policy.model.get_output_embeddings().weight.fill_(float("nan"))
     with pytest.raises(DivergedError, match=r"has stopped \(.*nan.*\); try a lower optimizer.learning_rate"):
-        sample(replace(policy, rollout_engine="transformers"), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
+        sample(replace(policy, rollout_engine=TransformersEngine()), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_a_model_that_transformers_cannot_sample_from(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy.model, "_supports_sdpa", False)
     with pytest.raises(RunError, match=r"engine=transformers cannot sample from .*; use sampling.engine=own"):
-        sample(replace(policy, rollout_engine="transformers"), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
+        sample(replace(policy, rollout_engine=TransformersEngine()), PROMPTS, 2, max_new_tokens=2, temperature=1.0)
 
 
 def test_the_setting_arrives(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setitem(ENGINES, "transformers", lambda *args: calls.append(args) or decode_stepwise(*args))
+    generate = OwnEngine.generate
+    monkeypatch.setattr(TransformersEngine, "generate", lambda *args: calls.append(args) or generate(*args))
     for chosen in ("own", "transformers"):
         train(
             make_task(steps=0, eval={"samples": 0, "examples": 1}),
