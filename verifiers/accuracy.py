@@ -14,8 +14,11 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
+from .answers.codes import MAX_LENGTH as MAX_CODE
+from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
+from .answers.equivalents import Forms, forms, has_same_form
 from .answers.extract import SOURCES, Source, final_answer
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
@@ -26,6 +29,7 @@ from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choi
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
+from .answers.rewordings import rewordings, shorter_gold
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -174,12 +178,12 @@ class Accuracy(Verifier):
     def _verdict_by(self, gold: Gold, answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict by one gold answer. Several answers have to be equal to it each, or together as a group."""
         if len(answers) == 1:
-            return self._compare(gold, answers[0], rules)
+            return self._verdict_on(gold, answers[0], rules)
         if len(answers) > MAX_ANSWERS:
             return Verdict(False, "several different answers")
         if sum(map(len, answers)) > MAX_LENGTH:
             raise OverLimitError(f"{len(answers)} answers of {sum(map(len, answers))} characters are too long")
-        verdicts = [self._compare(gold, answer, rules) for answer in answers]
+        verdicts = [self._verdict_on(gold, answer, rules) for answer in answers]
         if all(verdict.correct for verdict in verdicts):
             return verdicts[0]
         joined = ", ".join(answers)
@@ -188,6 +192,36 @@ class Accuracy(Verifier):
             if verdict.correct:
                 return verdict
         return Verdict(False, "several different answers")
+
+    def _verdict_on(self, gold: Gold, text: str, rules: Rules) -> Verdict:
+        """The verdict on one answer as it stands or, if that is not right, in another form of the same."""
+        try:
+            verdict = self._compare(gold, text, rules)
+        except UnreadableError:
+            if other := self._in_other_words(gold, text, rules):
+                return other
+            raise
+        if verdict.correct or (gold.is_plain and ": " not in text) or verdict.reason == "not evaluated":
+            return verdict
+        return self._in_other_words(gold, text, rules) or verdict
+
+    def _in_other_words(self, gold: Gold, text: str, rules: Rules) -> Verdict | None:
+        """That an answer is right in another form, or without its label, gloss or sentence; else ``None``."""
+        if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
+            return Verdict(True, "the same code")
+        for other in rewordings(gold.answer.text, gold.kind, text):
+            if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
+                return Verdict(True, "the same words" if gold.kind == "words" else "the same text")
+        if gold.kind == "words" and (shorter := shorter_gold(gold.answer.text, text)):
+            verdict = self._compare(gold._replace(answer=ParsedAnswer(shorter, Words(shorter))), text, rules)
+            return verdict if verdict.correct else None
+        return None
+
+    def _accepts(self, gold: Gold, text: str, rules: Rules) -> bool:
+        try:
+            return self._compare(gold, text, rules).correct
+        except (OverLimitError, UnreadableError):
+            return False
 
     def _compare(self, by: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer, with what makes it wrong whatever its value: ``2+2`` for 4, ``4 or 5``."""
@@ -238,13 +272,19 @@ class Gold(NamedTuple):
     r"""A gold answer and its kind.
 
     ``spelling`` is all of ``exact \approx decimal``, whose exact part is the answer. ``unreadable`` is why a formula
-    can only be compared as a text.
+    can only be compared as a text. ``forms`` are those of ``equivalents`` that it has.
     """
 
     answer: ParsedAnswer
     kind: Kind
     spelling: str = ""
     unreadable: str = ""
+    forms: Forms = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is only a number, of which other words are none."""
+        return self.kind == "number" and self.answer.text.isdecimal()
 
 
 @lru_cache(maxsize=16384)
@@ -258,7 +298,8 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     answers = []
     for gold in texts:
         try:
-            answers.append(_parse_gold(gold, kind, timeout))
+            parsed = _parse_gold(gold, kind, timeout)
+            answers.append(parsed._replace(forms=forms(plain(parsed.answer.text)) if parsed.kind != "number" else ()))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
     if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):

@@ -19,6 +19,7 @@ _STREET = (
     r"(?:St|Street|Ave|Avenue|Rd|Road|Ln|Lane|Dr|Drive|Blvd|Boulevard|Way|Court|Ct|Place|Pl|Terrace|Highway|Parkway)"
 )
 _TIME = r"\d{1,2}(?::\d\d)? ?(?:[ap]\.?m\.?)?"
+_DEGREES = r"\d{1,3}(?:\.\d+)?(?:°|(?<=\d))(?: ?\d{1,2}' ?(?:\d{1,2}(?:\.\d+)?(?:\"|''))?)?"
 _SHAPES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -31,7 +32,7 @@ _SHAPES = tuple(
         r"1/2\s?-\s?1/2",  # a draw
         r"0\d/\d{1,2}|\d{1,2}/0\d",  # 04/05
         rf"(?=.*[:m]){_TIME} ?- ?{_TIME}",  # 9am-5pm
-        r"\+\d{10,15}|\+\d{1,3}(?:[ ().-]{1,2}\d{2,5}){2,5}|\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
+        r"\+\d{10,15}|\+\d{1,3}(?:[ ().-]{1,2}\d{2,8}){2,5}|\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
         r"\d+(?:-\d+){2,}-?[Xx]",  # 0-8044-2957-X
         r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+",  # 020 7946 0958, 4 8 15, 7 1 -1
         r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|\d+\+",  # A+, C++, C#, 18+
@@ -57,7 +58,12 @@ _SHAPES = tuple(
         r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
         r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
         r"(?i:(?:the )?(?:first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter(?: of|,)? \d{4})",
-        r"\d{4}-\d\d-\d\d(?:T|,? )\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?",
+        r"\d{4}-\d\d-\d\d(?:T|,? )\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?",
+        rf"\(?{_DEGREES} ?[NS],? ?{_DEGREES} ?[EW]\)?",  # 51.5074° N, 0.1278° W
+        r"(?:UTC|GMT) ?[+-] ?\d{1,2}(?::?\d\d)?",
+        r"(?=.*')[A-Z]w?[2']{0,2}(?: [A-Z]w?[2']{0,2}){3,}"
+        r"|(?=.*['2])[UDLRFBMES]w?[2']{0,2}(?: [UDLRFBMES]w?[2']{0,2})+",  # R U R' U'
+        r"\d+(?:\.\d+)?[A-Z](?: ?x ?\d+(?:\.\d+)?[A-Z])+",  # 32W x 34L
         rf"\d+[A-Z]? (?:[A-Z][\w'.]*,? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
     )
 )

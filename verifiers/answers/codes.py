@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import accumulate
 
 from .elements import SYMBOLS
 from .labels import labelled
-from .units import read_unit
+from .units import is_measure, read_unit
 
 MAX_LENGTH = 300
 
@@ -68,6 +69,7 @@ _CHEMICAL = re.compile(
     rf"(?:{_COUNTED}|\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?|\[{_COUNTED}{{1,9}}\](?:_?\d{{1,2}})?){{1,20}}"
     rf"(?:·\d{{0,2}}{_COUNTED}{{1,6}})?(?:\^?\d{{0,2}}[-+])?(?:\s?\((?:s|l|g|aq)\))?"
 )
+_SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[\w@+-]{1,9}\]|[=#()/@+.\d-]){6,}")
 _COEFFICIENT = re.compile(r"(\d{0,3})\s?(.*)")
 CHESS = re.compile(
     r"(?:[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|[a-h](?:x[a-h])?[1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?[!?]{0,2}"
@@ -87,7 +89,7 @@ _VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9}
 _LONG_NUMBER = re.compile(
     r"(?![12]\d{3} ?- ?[12]\d{3}$)\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}"
 )
-_SPAN = re.compile(r"(?:from )?(\d+(?:\.\d+)?)\s?(?:--?|to)\s?(\d+(?:\.\d+)?)(.*)")
+_SPAN = re.compile(r"(?:from |(between ))?(\d+(?:\.\d+)?)\s?(?:--?|to|(?<!from)(?(1)and|to))\s?(\d+(?:\.\d+)?)(.*)")
 _TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
 _LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
@@ -109,7 +111,9 @@ _QUARTER = re.compile(
     re.IGNORECASE,
 )
 _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
-_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+_TIMESTAMP = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(?P<zone>Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?"
+)
 _SETS = re.compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
 _ORBITALS = re.compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
 _SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
@@ -213,12 +217,20 @@ def _differ_in_free_case(one: str, other: str) -> bool:
 
     It is not in addresses, hexadecimal numbers and texts with words; in any other code only if all letters have it.
     """
-    if one.casefold() != other.casefold():
+    if one.casefold() != other.casefold() or "\\" in one or _is_smiles(one) or _is_smiles(other):
         return False
     if all(text.isupper() or text.islower() for text in (one, other)):
         return True
     return all(EMAIL.fullmatch(text) or URL.fullmatch(text) or HEXADECIMAL.fullmatch(text) or _has_words(text)
                for text in (one, other))  # fmt: skip
+
+
+def _is_smiles(text: str) -> bool:
+    """Whether a text may be a molecule with a ring as SMILES, where small letters are aromatic: ``c1ccccc1``."""
+    if HEXADECIMAL.fullmatch(text):
+        return False
+    digits = re.findall(r"\d", text)
+    return len(digits) > 1 and any(digits.count(digit) > 1 for digit in digits) and bool(_SMILES.fullmatch(text))
 
 
 def _has_words(text: str) -> bool:
@@ -239,7 +251,7 @@ def _squeezed(text: str) -> str:
     return _SPACE.sub(lambda match: "" if match[1] else " ", text)
 
 
-def _signed(text: str) -> str | None:
+def signed(text: str) -> str | None:
     """``A+``, ``A^+`` and ``A plus``; ``AB-`` and ``AB negative``; ``F#`` and ``F sharp``."""
     if len(text) > 40:
         return None
@@ -272,9 +284,9 @@ def _url(text: str) -> str | None:
 
 
 def _span(text: str) -> str | None:
-    """``10-12``, ``10 to 12`` and ``from 10 to 12``."""
+    """``10-12``, ``10 to 12``, ``from 10 to 12`` and ``between 10 and 12``."""
     match = _SPAN.fullmatch(text)
-    return f"{match[1]}-{match[2]}{match[3]}" if match else None
+    return f"{match[2]}-{match[3]}{match[4]}" if match else None
 
 
 def _size(text: str) -> str | None:
@@ -283,7 +295,9 @@ def _size(text: str) -> str | None:
 
 
 def _letters(text: str) -> str | None:
-    r"""``AB``, ``A B``, ``A, B`` and ``A \cdot B``."""
+    r"""``AB``, ``A B``, ``A, B`` and ``A \cdot B``; but not ``ab`` for ``a.b``, which is no abbreviation."""
+    if "." in text and text.islower():
+        return None
     return re.sub(r" and |[\s·*.,]", "", text) if len(text) <= 40 and _LETTERS.fullmatch(text) else None
 
 
@@ -312,7 +326,7 @@ def _ordinal(text: str) -> str | None:
 def _unit(text: str) -> str | None:
     """``kg`` and ``kilograms``."""
     unit = read_unit(" " + text.replace("·", " "), 0) if text[:1].isalpha() and len(text) <= 40 else None
-    return repr(unit) if unit else None
+    return repr(unit) if unit and all(is_measure(name) for name, _ in unit) else None
 
 
 def _decade(text: str) -> str | None:
@@ -331,9 +345,16 @@ def _quarter(text: str) -> str | None:
 
 
 def _timestamp(text: str) -> str | None:
-    """``2024-05-01T10:00:00`` and ``2024-05-01 10:00:00``."""
+    """``2024-05-01T10:00:00`` and ``2024-05-01 10:00:00``; with a time zone the same instant in UTC."""
     match = _TIMESTAMP.fullmatch(text)
-    return match and f"{match[1]} {match[2]}"
+    if match is None:
+        return None
+    zone = (match["zone"] or "").strip()
+    try:
+        moment = datetime.fromisoformat(f"{match[1]}T{match[2]}{'Z' if zone in ('UTC', 'GMT') else zone}")
+        return str(moment.astimezone(UTC) if zone else moment)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _sets(text: str) -> str | None:
@@ -387,7 +408,7 @@ def _over(text: str) -> str | None:
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
     _squeezed,
-    _signed,
+    signed,
     _chemical,
     _version,
     _url,

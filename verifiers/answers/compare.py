@@ -34,6 +34,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
 from .codes import plain, same_code
+from .conversion import MOLAR, converted, in_moles
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
@@ -60,6 +61,7 @@ Reason: TypeAlias = Literal[
     "the same number, one as a percentage",
     "equal within rel_tol",
     "equal when rounded to decimals",
+    "the same quantity",
     "the same time",
     "the same words",
     "the same choice",
@@ -183,6 +185,8 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
         return _times(gold, answer, rules)
     if isinstance(one, Group) and isinstance(other, Group):
         return _groups(one, other, rules)
+    if rules.notation == "flexible" and (moles := _in_moles(gold, answer)):
+        return _numbers(*moles, rules)
     if isinstance(one, Words) != isinstance(other, Words) and _same_as_words(gold, answer, rules):
         return Verdict(True, "the same words")
     if _lists_several(one, other):
@@ -225,12 +229,25 @@ def _same_ordinal(code: str, text: str, rules: Rules) -> bool:
 
 def _numbers(gold: Number, answer: Number, rules: Rules) -> Verdict:
     verdict = _same_number(gold, answer, rules)
-    if verdict.correct or not (gold.also or answer.also):
+    if verdict.correct:
         return verdict
+    if not (gold.also or answer.also):
+        return _converted(gold, answer, rules) or verdict
     for one, other in product((gold, *gold.also), (answer, *answer.also)):  # 5 ft 6 in, 66 in
         if one.unit and other.unit and _same_number(one, other, rules).correct:
             return Verdict(True, "the same number")
-    return verdict
+    return _converted(gold, answer, rules) or verdict
+
+
+def _converted(gold: Number, answer: Number, rules: Rules) -> Verdict | None:
+    """The verdict that 1.5 days is right for 36 hours; ``None`` if it is not that."""
+    if rules.notation == "strict" or not (gold.unit and answer.unit) or gold.unit == answer.unit:
+        return None
+    number = converted(answer, gold.unit)
+    if number is None:
+        return None
+    is_close = number.value == gold.value or rules.close(gold.value, number.value)
+    return Verdict(True, "the same quantity") if is_close else None
 
 
 def _same_number(gold: Number, answer: Number, rules: Rules) -> Verdict:
@@ -263,6 +280,16 @@ def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> 
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
         return _by_algebra(gold, answer, rules)
     return Verdict(False, "a different name")
+
+
+def _in_moles(gold: ParsedAnswer, answer: ParsedAnswer) -> tuple[Number, Number] | None:
+    """Two concentrations, of which one is written as ``0.25 M``."""
+    one, other = gold.content, answer.content
+    if isinstance(one, Number) and one.unit and (number := in_moles(answer)) and converted(one, MOLAR):
+        return one, number
+    if isinstance(other, Number) and other.unit and (number := in_moles(gold)) and converted(other, MOLAR):
+        return number, other
+    return None
 
 
 def _is_chain(content: Content) -> TypeGuard[Group]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from decimal import Decimal, InvalidOperation
+from itertools import accumulate
 from typing import NoReturn
 
 MAX_LENGTH = 100_000  # characters
+MAX_LITERAL, MAX_LITERAL_DEPTH = 2000, 20  # of a literal of Python
 MAX_DEPTH = 100  # arrays and objects inside of each other
 
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
@@ -68,6 +71,40 @@ def answered_json(text: str) -> Json:
         if "\\" not in text:
             raise
         return parse_json(re.sub(r"\\([{}_$%&#])", r"\1", text))
+
+
+def literal(text: str) -> Json:
+    """The value of a JSON text or a literal of Python such as ``{'a': None}``. Raises ``JsonError``.
+
+    A tuple is a list under a key that no text has, and so is a key that is no text.
+    """
+    try:
+        return answered_json(text)
+    except JsonLimitError:
+        raise
+    except JsonError:
+        pass
+    depth = max(accumulate((character in "([{") - (character in ")]}") for character in text), default=0)
+    if len(text) > MAX_LITERAL or depth > MAX_LITERAL_DEPTH or "\\" in text:
+        raise JsonLimitError("no literal of Python that can be read")
+    try:
+        return _as_json(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise JsonError("no literal of Python") from None
+
+
+def _as_json(value: object) -> Json:
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else f"\0{key!r}": _as_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    if isinstance(value, tuple):
+        return {"\0": [_as_json(item) for item in value]}
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
+        return Decimal(repr(value))
+    raise JsonError("no literal of Python")
 
 
 def text_list(text: str) -> list[str]:

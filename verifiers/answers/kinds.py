@@ -52,6 +52,7 @@ _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
 _YEAR = re.compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
+_DOTTED = re.compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
 _LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
 
@@ -75,7 +76,7 @@ def kind_of_answer(text: str) -> Kind:
         return "number"
     if _is_json(text):
         return "json"
-    if has_backslashes(text):
+    if has_backslashes(text) or _DOTTED.fullmatch(text):
         return "code"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
         shown = plain(text)

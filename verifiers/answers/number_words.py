@@ -26,12 +26,15 @@ _START = re.compile(
     rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half)|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
 )
+_DOZEN = re.compile(r"(?:a|(half a))\sdozen(?=\s[a-z])", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
 
 
 def in_digits(text: str) -> str | None:
     """A text that starts with a number in words, with that number in digits; ``None`` for other texts."""
+    if "dozen" in text and (dozen := _DOZEN.match(text)):
+        return f"{'0.5' if dozen[1] else '1'} dozen{text[dozen.end() :]}"
     if not _START.match(text):
         return None if text.isascii() else _chinese(text)
     words, sign = [(match[1].lower(), match.end()) for match in _WORD.finditer(text[:200])], ""

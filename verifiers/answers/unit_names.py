@@ -29,6 +29,8 @@ day days
 week weeks wk wks
 month months
 year years yr yrs
+decade decades
+century centuries
 L l liter liters litre litres
 ml milliliter milliliters millilitre millilitres
 cl centiliter centiliters centilitre centilitres
@@ -66,6 +68,7 @@ eV electronvolt electronvolts
 mA milliampere milliamperes milliamp milliamps
 A ampere amperes amp amps
 ohm ohms
+kohm kiloohm kiloohms kilohm kilohms
 pa pascal pascals
 kpa kilopascal kilopascals
 MPa megapascal megapascals
@@ -150,7 +153,7 @@ SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
     for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "bps", "K", "ohm")
-) | {"um", "ug", "uL", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
+) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "mph": {"mi": 1, "h": -1},

@@ -35,7 +35,7 @@ _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _UNIT = re.compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
-    r"|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|\\Omega|\\AA|\\mu ?[A-Za-z]+"
+    r"|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
     rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
     re.IGNORECASE,
 )
@@ -332,6 +332,11 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
 
 def _is_word(part: str) -> bool:
     return len(part) > 2 and part not in NO_UNITS and part not in NUMBER_WORDS and may_be_unit(part, part, True)
+
+
+def is_measure(name: str) -> bool:
+    """Whether a name of a unit is surely one: ``kg`` and ``mW``, not ``apple``."""
+    return name in MEASURES or name in SYMBOLS or name in LETTERS.values() or name in ("°", "%", "$", "€", "£", "¢")
 
 
 def same_names(one: str, other: str) -> bool:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from .parsed import Words
+from .person_names import same_name
 from .spellings import greek_in_words, same_country, same_spelling, spelled
 from .unit_names import PRODUCT
 
@@ -77,7 +78,7 @@ def same_words(
         first, second = (_without_accents(words) for words in (first, second))
         if _same_list(first.text, second.text, ignore_articles):
             return "the same words"
-    if same_country(one.text, other.text):
+    if same_country(one.text, other.text) or same_name(one.text, other.text, ignore_case):
         return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)

@@ -34,7 +34,7 @@ _CLAUSE = re.compile(
     r"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+$€£\\\d.(\[])",
     re.IGNORECASE,
 )
-_UNSURE = re.compile(
+UNSURE = re.compile(
     r"\b(?:not|never|neither|nor|no|none|or|either|if|when|where|unless|because|than|but|whether|maybe|perhaps|probably"
     r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ def value_of(sentence: str) -> str:
     """The value that a sentence gives ("The largest n is 34"), if it is about nothing else; else the sentence."""
     if option := _OPTION.match(sentence):
         return sentence[option.end() :]
-    if len(sentence) > WINDOW or not sentence[:1].isalpha() or _UNSURE.search(sentence):
+    if len(sentence) > WINDOW or not sentence[:1].isalpha() or UNSURE.search(sentence):
         return sentence
     bold: set[str] = set(_BOLD.findall(sentence))
     clause = _CLAUSE.search(sentence)

@@ -1,0 +1,212 @@
+# ruff: noqa: RUF002  (suits of cards)
+"""Texts of a fixed form that name one thing: ``Q♠`` and Queen of Spades, ``UTC+5:30`` and ``GMT+5:30``, ``Mon–Fri``.
+
+The gold answer decides which of the forms is looked for: an answer is only read as the forms that the gold answer has.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from .codes import signed
+from .hours import Hours, read_hours, same_hours
+from .json_value import Json, JsonError, equal_json, literal
+from .number_words import number_at
+
+MAX_LENGTH = 300
+
+Value: TypeAlias = "str | Hours | Json"
+Form: TypeAlias = Callable[[str], "Value | None"]
+Forms: TypeAlias = tuple[tuple[Form, Value], ...]
+
+_MAC = re.compile(
+    r"[0-9A-F]{2}(?:([:-])[0-9A-F]{2})(?:\1[0-9A-F]{2}){4}|[0-9A-F]{4}(?:\.[0-9A-F]{4}){2}|[0-9A-F]{12}", re.I
+)
+_IP = re.compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
+_GROUPED = re.compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
+_CASTLING = re.compile(r"[O0]-[O0](?:-[O0])?[+#]?")
+_OFFSET = re.compile(r"(?:UTC|GMT) ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
+_CARD = re.compile(
+    r"(?:the )?(10|[AKQJ2-9]|ace|king|queen|jack|two|three|four|five|six|seven|eight|nine|ten)"
+    r"(?: of )? ?([♠♤♥♡♦♢♣♧]|spades?|hearts?|diamonds?|clubs?)\ufe0f?",
+    re.IGNORECASE,
+)
+_SUITS = {"♠": "s", "♤": "s", "♥": "h", "♡": "h", "♦": "d", "♢": "d", "♣": "c", "♧": "c"}
+_COURT = {"ace": "A", "king": "K", "queen": "Q", "jack": "J"}
+_EPISODE = re.compile(r"S(?:eason )?0?(\d{1,3}),? ?E(?:p\.? |pisode )?0?(\d{1,4})", re.IGNORECASE)
+_RANK = re.compile(r"(?:no\.?|nr\.?|number|#|№) ?(\d{1,9})", re.IGNORECASE)
+_DOI = re.compile(r"(?:doi: ?|(?:https?://)?(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_POINT = re.compile(
+    r"\(?(?P<minus>-)?(?P<north>\d{1,2}(?:\.\d+)?)°? ?(?P<ns>[NS])?(?:, ?| )"
+    r"(?P<west>-)?(?P<east>\d{1,3}(?:\.\d+)?)°? ?(?P<ew>[EW])?\)?"
+)
+_PATH = re.compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
+_PAST = re.compile(r"(half past|quarter (?:past|to)|a quarter (?:past|to)) ([a-z]+|\d{1,2})", re.IGNORECASE)
+_HOUR = re.compile(r"(1?\d):([0-5]\d)")
+_ROW = re.compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
+_GROWTH = re.compile(r"[OΘΩo]\(.{1,60}\)")
+_CALL = re.compile(r"[^'\"]*[\[({=].*")
+_SIGNED = re.compile(
+    r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
+)
+_QUOTED = re.compile(r"'([^'\"\\]*)'")
+
+
+def forms(text: str) -> Forms:
+    """What each form makes of a text in the spelling of ``codes.plain``, without those that it does not have."""
+    if len(text) > MAX_LENGTH:
+        return ()
+    return tuple((form, value) for form in _FORMS if (value := form(text)) is not None)
+
+
+def has_same_form(gold: Forms, text: str) -> bool:
+    """Whether a text in the spelling of ``codes.plain`` has a form of the gold answer with the same value."""
+    return len(text) <= MAX_LENGTH and any(_same(value, form(text)) for form, value in gold)
+
+
+def _same(one: Value, other: Value | None) -> bool:
+    if isinstance(one, Hours) and isinstance(other, Hours):
+        return same_hours(one, other)
+    return equal_json(one, other) if isinstance(one, dict | list) else one == other  # type: ignore[arg-type]
+
+
+def _hours(text: str) -> Hours | None:
+    return read_hours(text)
+
+
+def _data(text: str) -> Json | None:
+    """``{'a': 1}`` of Python and ``{"a": 1}`` of JSON."""
+    if text[:1] not in ("{", "[") or text[-1:] not in ("}", "]"):
+        return None
+    try:
+        value = literal(text)
+    except JsonError:
+        return None
+    return value if isinstance(value, dict) or _has_text(value) else None
+
+
+def _has_text(value: Json) -> bool:
+    if isinstance(value, list):
+        return any(map(_has_text, value))
+    return not isinstance(value, dict) and isinstance(value, str | bool | None)
+
+
+def _mac(text: str) -> str | None:
+    """``00:1A:2B:3C:4D:5E``, ``00-1a-2b-3c-4d-5e`` and ``001a.2b3c.4d5e``."""
+    return re.sub("[^0-9a-f]", "", text.lower()) if _MAC.fullmatch(text) else None
+
+
+def _ip(text: str) -> str | None:
+    """``2001:db8::1``, however many of its zeros are written."""
+    match = _IP.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        return f"{ipaddress.IPv6Address(match[1])}{match[2] or ''}"
+    except ValueError:
+        return None
+
+
+def _grouped(text: str) -> str | None:
+    """``DE89 3704 0044 0532 0130 00``, in groups or not."""
+    return text.replace(" ", "") if _GROUPED.fullmatch(text) else None
+
+
+def _castling(text: str) -> str | None:
+    """``O-O`` and ``0-0``."""
+    return text.replace("0", "O") if _CASTLING.fullmatch(text) else None
+
+
+def _offset(text: str) -> str | None:
+    """``UTC+5:30``, ``GMT+05:30``."""
+    match = _OFFSET.fullmatch(text)
+    return match and f"{match[1]}{60 * int(match[2]) + int(match[3] or 0)}"
+
+
+def _signed(text: str) -> str | None:
+    """``AB positive`` and ``AB+``, ``C-sharp minor`` and ``C# minor``."""
+    return signed(text) if len(text) <= 30 and _SIGNED.match(text) else None
+
+
+def _card(text: str) -> str | None:
+    """``Q♠`` and Queen of Spades."""
+    match = _CARD.fullmatch(text)
+    if match is None:
+        return None
+    rank = match[1].lower()
+    number = number_at([rank])[0] if rank.isalpha() and len(rank) > 1 else rank.upper()
+    return (_COURT.get(rank) or number) + _SUITS.get(match[2], match[2][0].lower())
+
+
+def _episode(text: str) -> str | None:
+    """``Season 4, Episode 9`` and ``S4E9``."""
+    match = _EPISODE.fullmatch(text)
+    return match and f"{match[1]} {match[2]}"
+
+
+def _rank(text: str) -> str | None:
+    """``No. 1``, ``#1`` and ``number 1``."""
+    match = _RANK.fullmatch(text)
+    return match and match[1]
+
+
+def _doi(text: str) -> str | None:
+    """``doi:10.1000/182`` and ``https://doi.org/10.1000/182``."""
+    match = _DOI.fullmatch(text)
+    return match and match[1].lower()
+
+
+def _point(text: str) -> str | None:
+    """``51.5074° N, 0.1278° W`` and ``51.5074, -0.1278``: latitude, then longitude."""
+    match = _POINT.fullmatch(text)
+    if match is None or bool(match["ns"]) != bool(match["ew"]) or (match["ns"] and (match["minus"] or match["west"])):
+        return None
+    if not match["ns"] and (
+        " " not in text or min(len(match[part].partition(".")[2]) for part in ("north", "east")) < 3
+    ):
+        return None  # a pair of numbers
+    south, west = match["ns"] == "S" or match["minus"], match["ew"] == "W" or match["west"]
+    north, east = (part.rstrip("0").rstrip(".") if "." in part else part for part in (match["north"], match["east"]))
+    return f"{'-' if south else ''}{north} {'-' if west else ''}{east}"
+
+
+def _path(text: str) -> str | None:
+    """``/home/ana/`` and ``/home/ana``."""
+    return text.rstrip("/") if _PATH.fullmatch(text) else None
+
+
+def _spoken_hour(text: str) -> str | None:
+    """``half past six`` and ``6:30``."""
+    if match := _HOUR.fullmatch(text):
+        return f"{int(match[1])}:{match[2]}"
+    match = _PAST.fullmatch(text)
+    hour = number_at([match[2].lower()])[0] or match[2] if match else ""
+    if match is None or not hour.isdecimal() or not 1 <= int(hour) <= 12:
+        return None
+    to = match[1].lower().endswith("to")
+    minutes = "30" if match[1].lower().startswith("half") else "45" if to else "15"
+    return f"{(int(hour) - 2) % 12 + 1 if to else int(hour)}:{minutes}"
+
+
+def _row(text: str) -> str | None:
+    """``2-4-1-3`` and ``2, 4, 1, 3``: an order."""
+    return re.sub(r"\D+", " ", text) if _ROW.fullmatch(text) else None
+
+
+def _growth(text: str) -> str | None:
+    r"""``O(n log n)``, ``O(nlogn)`` and ``O(n\log n)``."""
+    return re.sub(r"[\s\\·*]", "", text) if _GROWTH.fullmatch(text) else None
+
+
+def _quotes(text: str) -> str | None:
+    """``print('a')`` and ``print("a")``."""
+    return _QUOTED.sub(r'"\1"', text) if ("'" in text or '"' in text) and _CALL.fullmatch(text) else None
+
+
+_FORMS: tuple[Form, ...] = (
+    _hours, _data, _mac, _ip, _grouped, _castling, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
+    _spoken_hour, _row, _growth, _quotes,
+)  # fmt: skip
