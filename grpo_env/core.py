@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 Finish = Literal["stop", "length", "unknown"]
 
@@ -223,6 +223,15 @@ class Verifier(ABC):
         """Whether the score of a completion depends on the others of its group."""
         return False
 
+    @property
+    def default_deadline(self) -> float:
+        """Seconds by the clock for one completion, unless the task sets a ``deadline``; larger than all own limits."""
+        return 120.0
+
+    def named_parts(self) -> Iterable[tuple[str, Verifier, float | None]]:
+        """The verifiers that this one is composed of, with their names and the deadlines that the task sets."""
+        return ()
+
     def walk(self) -> Iterator[Verifier]:
         """This verifier and all verifiers that it is composed of, parents first."""
         yield self
@@ -251,11 +260,17 @@ class GroupVerifier(Verifier):
         return self.group(example, (completion,))[0]
 
     def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
-        return [_timed(partial(self.group, *group), len(group.completions)) for group in groups]
+        return [_timed(self, *group, partial(self.group, *group)) for group in groups]
 
 
 class BatchVerifier(Verifier):
-    """Scores many completions of many examples in one batch, such as with a model on an accelerator or a server."""
+    """Scores many completions of many examples in one batch, such as with a model on an accelerator or a server.
+
+    Training scores by tasks with such a verifier in its own process, without deadlines, unless ``in_process`` is false:
+    a model would otherwise be loaded by another process, onto a device of its own choice.
+    """
+
+    in_process: ClassVar[bool] = True
 
     @abstractmethod
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> Sequence[Score]:
@@ -266,7 +281,7 @@ class BatchVerifier(Verifier):
 
     def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
         pairs = [(example, completion) for example, completions in groups for completion in completions]
-        scores = iter(_timed(partial(self.batch, pairs), len(pairs)) if pairs else [])
+        scores = iter(_run(partial(self.batch, pairs), len(pairs)) if pairs else [])
         return [[next(scores) for _ in group.completions] for group in groups]
 
 
@@ -281,17 +296,50 @@ def score_groups(verifier: Verifier, groups: Sequence[Group], name: str | None =
     Catches everything that a verifier raises: those completions are unscored, with status ``error``.
     """
     try:
-        rows = verifier.score_groups(groups)
+        rows = verifier.score_groups(groups) if _watch is None else _watch.score_groups(verifier, groups)
     except Exception as error:
         rows = [[_failed(error)] * len(group.completions) for group in groups]
     return rows if name is None else [[score.relabel(name=name) for score in scores] for scores in rows]
 
 
+class Watch(Protocol):
+    """Notes what this process is doing, so that another one can end it in time: ``deadlines.Watch``."""
+
+    def score_groups(self, verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]: ...
+
+    def enter(self, verifier: Verifier, example: Example, completions: Sequence[Completion]) -> object: ...
+
+    def leave(self, before: object, scores: Sequence[Score]) -> None: ...
+
+
+_watch: Watch | None = None
+
+
+def install(watch: Watch) -> None:
+    """Have ``watch`` note all that is scored in this process from now on."""
+    global _watch
+    _watch = watch
+
+
 def _score_alone(verifier: Verifier, example: Example, completion: Completion) -> Score:
-    return _timed(lambda: (verifier(example, completion),), 1)[0]
+    return _timed(verifier, example, (completion,), lambda: (verifier(example, completion),))[0]
 
 
-def _timed(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
+def _timed(
+    verifier: Verifier, example: Example, completions: Sequence[Completion], score: Callable[[], Sequence[Score]]
+) -> list[Score]:
+    """``_run``, within the verifier's deadline where one is kept."""
+    if _watch is None or not completions:
+        return _run(score, len(completions))
+    before = _watch.enter(verifier, example, completions)
+    if isinstance(before, Score):
+        return [before] * len(completions)
+    scores = _run(score, len(completions))
+    _watch.leave(before, scores)
+    return scores
+
+
+def _run(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
     """What ``score`` returns, with the time it took; ``count`` unscored scores if it fails.
 
     A broken verifier must neither end a run nor count as a 0.

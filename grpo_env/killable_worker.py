@@ -1,7 +1,8 @@
 """Worker processes that can be killed: a piece of work that hangs, crashes or fills the memory ends only its process.
 
-``Worker`` calls a picklable function. ``ProgramWorker`` runs a module that answers JSON requests by ``read_requests``.
-Neither queues or retries anything.
+``Worker`` calls a function, ``ReplaceableWorker`` does so with deadlines, and replaces a process that died or was late.
+``ProgramWorker`` runs a module that answers JSON requests by ``worker_process.read_requests``. All of these processes
+end when the process that started them ends, also while they start or are stuck, and also if it is killed.
 """
 
 from __future__ import annotations
@@ -9,25 +10,27 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import resource
+import pickle
 import signal
 import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing import Pipe, get_context
-from multiprocessing.connection import Connection, wait
-from pickle import PicklingError
+import time
+from collections.abc import Callable, Mapping
+from math import inf
+from multiprocessing import Pipe
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
+from grpo_env.deadlines import Clock, Late, Lateness, Place, make_memory
 from grpo_env.errors import RunError
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 START_TIMEOUT = 120.0  # seconds a program may take to import its libraries on a busy machine
+START_ATTEMPTS = 3  # a process may be killed from outside before it is ready
+END_TIMEOUT = 10.0  # seconds an idle process may take to end
 
 
 class WorkerDiedError(RunError):
@@ -38,97 +41,264 @@ class LateError(RunError):
     """The work took longer than its deadline, and the worker process was killed."""
 
 
-class Worker(Generic[A, B]):
-    """A process that calls ``work``. It ends when this object is closed, and when the process that started it ends.
+class LateVerifierError(LateError):
+    """A verifier took longer than its deadline."""
 
-    One piece at a time; ``kill`` and ``alive`` may be used from other threads meanwhile. The process imports the
-    script that started it, as ``multiprocessing`` does, since the function may be defined there.
+    def __init__(self, lateness: Lateness) -> None:
+        super().__init__(f"a verifier did not end within {lateness.seconds:.4g} s")
+        self.lateness = lateness
+
+
+class _Process:
+    """``python -m module arguments PIPE`` with the other end of the pipe, and a lifeline: see ``worker_process``.
+
+    ``Pipe`` makes descriptors that no program started from here inherits, so only this process, and what it forks,
+    has the writing end of the lifeline. ``forget`` closes it in a fork by Python (``multiprocessing``, ``DataLoader``).
     """
 
-    def __init__(self, work: Callable[[A], B]) -> None:
-        # Spawned, not forked: a fork copies the locks of whatever threads torch or a notebook has running.
-        context = get_context("spawn")
-        self._pipe, child_end = context.Pipe()
-        self._process = context.Process(target=_call, args=(child_end,))
-        self._process.start()
-        child_end.close()  # otherwise the end of the process would not close the pipe
-        try:
-            self._pipe.send(work)
-            self._pipe.recv()
-        except (PicklingError, AttributeError, TypeError) as error:
-            self.kill()
-            raise RunError(
-                f"the task cannot be sent to a worker process ({error}); define its classes at the top of a module"
-            ) from error
-        except (EOFError, OSError) as error:
-            raise RunError(f"a worker process did not start ({self._ending()}); its error is printed above") from error
-
-    def __call__(self, piece: A) -> B:
-        """``work(piece)``. Raises ``WorkerDiedError``, and what the work raised."""
-        try:
-            self._pipe.send(piece)
-            answer, error = self._pipe.recv()
-        except (EOFError, OSError) as closed:
-            raise WorkerDiedError(f"the worker process died ({self._ending()})") from closed
-        if error is not None:
-            raise error
-        return answer  # type: ignore[no-any-return]
-
-    def _ending(self) -> str:
-        self._process.join()
-        return _ending(self._process.exitcode or 0)
+    def __init__(
+        self, module: str, *arguments: str, memory: int | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.pipe, child_end = Pipe()
+        lifeline, self._lifeline = Pipe(duplex=False)
+        output = subprocess.DEVNULL if memory is None else None
+        with child_end, lifeline:
+            shared = [] if memory is None else [memory]
+            ends = [*map(str, shared), str(child_end.fileno())]
+            self._popen = subprocess.Popen(
+                [*_PYTHON, "grpo_env.worker_process", str(lifeline.fileno()), module, *arguments, *ends],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[lifeline.fileno(), child_end.fileno(), *shared],
+                env={**os.environ, **(environment or {})},
+            )
+        self.pid = self._popen.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process is running. Does not reap it, which another thread may be doing."""
-        return not wait([self._process.sentinel], timeout=0)
+        """Whether it is running."""
+        return self._popen.poll() is None
+
+    def wait(self) -> int:
+        """Wait for its end; returns its exit code, or minus the signal that ended it."""
+        return self._popen.wait()
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
-        self._process.kill()
+        """End it, whatever it is doing."""
+        self._popen.kill()
 
     def close(self) -> None:
-        """Let the process finish and wait for its end."""
-        self._pipe.close()
-        self._process.join()
+        """Let it end by itself, if it is idle and does so soon, and wait for its end."""
+        self.pipe.close()
+        try:
+            self._popen.wait(END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.wait()
+        self._lifeline.close()
+
+    def forget(self) -> None:
+        """In a forked child: leave the process to the parent."""
+        self.pipe.close()
+        self._lifeline.close()
+        self._popen.returncode = 0  # not a child of this process: nothing to reap, no warning
+
+
+_PYTHON = [sys.executable, "-P", "-m"]
 
 
 def _ending(exitcode: int) -> str:
     return signal.Signals(-exitcode).name if exitcode < 0 else f"exit code {exitcode}"
 
 
-def _call(pipe: Connection[Any, Any]) -> None:
-    """The main function of a ``Worker``'s process."""
-    ignore_interrupts()
+def to_bytes(value: Any) -> bytes:
+    """A value for ``from_bytes`` in another process. Classes of ``__main__`` (a script, a notebook) go by value.
+
+    So do those that no import finds there, such as local ones. Others are imported there.
+    """
     try:
-        work = pipe.recv()
-        pipe.send(None)
-        while True:
-            piece = pipe.recv()
+        data = pickle.dumps(value)
+    except Exception:
+        data = b"__main__"
+    if b"__main__" not in data:
+        return data
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(value))
+
+
+def from_bytes(data: bytes) -> Any:
+    """The value that ``to_bytes`` was called with."""
+    return pickle.loads(data)
+
+
+class Worker(Generic[A, B]):
+    """A process that calls ``work``. It ends when this object is closed, and when the process that started it ends.
+
+    One piece at a time; ``kill`` and ``alive`` may be used from other threads meanwhile.
+    """
+
+    def __init__(self, work: Callable[[A], B]) -> None:
+        """Raises ``RunError`` if the process does not start: at once if it fails, the third time if it is killed."""
+        try:
+            self._work = to_bytes(work)
+        except Exception as error:
+            raise RunError(f"the task cannot be sent to a worker process ({error})") from error
+        attempts = 0
+        while (exitcode := self._start()) is not None:
+            attempts += 1
+            if exitcode >= 0 or attempts == START_ATTEMPTS:
+                break
+        else:
+            return
+        raise RunError(f"a worker process did not start ({_ending(exitcode)}); its error is printed above")
+
+    def __call__(self, piece: A, late: Late | None = None, most: float = inf) -> B:
+        """``work(piece)``. Raises ``WorkerDiedError``, ``LateVerifierError``, and what it raises.
+
+        The places in ``late`` are not run again; ``most`` as in ``deadlines.Watch``.
+        """
+        try:
+            self._clock.clear()
+            self._process.pipe.send_bytes(to_bytes((piece, dict(late or {}), most)))
+            answer, error = from_bytes(self._receive())
+        except (EOFError, OSError) as closed:
+            raise WorkerDiedError(f"the worker process died ({_ending(self._process.wait())})") from closed
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]
+
+    def _start(self) -> int | None:
+        """Start the process; returns its exit code if it ends instead."""
+        memory = make_memory()
+        try:
+            self._clock = Clock(memory)
+            self._process = _Process("grpo_env.function_worker", memory=memory)
+        finally:
+            os.close(memory)
+        try:
+            self._process.pipe.send_bytes(pickle.dumps(sys.path))
+            self._process.pipe.send_bytes(self._work)
+            self._process.pipe.recv_bytes()
+        except (EOFError, OSError):
+            exitcode = self._process.wait()
+            self._process.close()
+            return exitcode
+        return None
+
+    def _receive(self) -> bytes:
+        while not self._process.pipe.poll(self._clock.seconds_left()):
+            if lateness := self._clock.late():
+                self.kill()
+                self._process.close()
+                raise LateVerifierError(lateness)
+        return self._process.pipe.recv_bytes()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is running."""
+        return self._process.alive
+
+    def kill(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Let the idle process end and wait for its end."""
+        self._process.close()
+
+    def forget(self) -> None:
+        """In a forked child: leave the process to the parent."""
+        self._process.forget()
+
+
+class ReplaceableWorker(Generic[A, B]):
+    """A ``Worker`` that is started when it is needed, and replaced after it died or was late. Threads take turns.
+
+    A forked process starts its own. ``starts`` counts processes.
+    """
+
+    def __init__(self, work: Callable[[A], B]) -> None:
+        self.starts = 0
+        self._work = work
+        self._worker: Worker[A, B] | None = None
+        self._lock = threading.Lock()
+        self._killed = False
+        _owners.add(self)
+
+    @property
+    def alive(self) -> bool:
+        """Whether a process is running."""
+        return self._worker is not None and self._worker.alive
+
+    def start(self) -> None:
+        """Start the process, unless one is running. Raises ``RunError``."""
+        with self._lock:
+            self._started()
+
+    def __call__(self, piece: A, seconds: float = inf) -> B:
+        """``work(piece)``; what is late in it scores 0 with status ``timeout`` and is not run again.
+
+        Raises ``WorkerDiedError``, ``RunError`` if no process starts, and what ``work`` raises. With ``seconds``, a
+        verifier has at most half of what is left of them, so that there is time to score the rest again.
+        """
+        end = time.monotonic() + seconds
+        late: dict[Place, Lateness] = {}
+        with self._lock:
             try:
-                answer, problem = work(piece), None
-            except Exception as error:
-                error.add_note(traceback.format_exc())
-                answer, problem = None, error
-            pipe.send((answer, problem))
-    except (EOFError, OSError):
-        return  # the caller has ended or closed the pipe
+                while True:
+                    worker = self._started()
+                    if self._killed:
+                        worker.kill()
+                    try:
+                        return worker(piece, late, max(0.0, end - time.monotonic()) / 2)
+                    except LateVerifierError as error:
+                        late[error.lateness.place] = error.lateness
+            finally:
+                self._killed = False
+
+    def kill(self) -> None:
+        """End the process, whatever it is doing: the call in progress raises ``WorkerDiedError``."""
+        self._killed = True
+        if (worker := self._worker) is not None:
+            worker.kill()
+
+    def close(self) -> None:
+        """End the process, by killing it if a call is in progress, and wait for its end."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            if self._lock.locked():
+                worker.kill()
+            worker.close()
+
+    def forget(self) -> None:
+        """In a forked child: leave the process to the parent, which may also hold the lock."""
+        worker, self._worker = self._worker, None
+        self._lock = threading.Lock()
+        if worker is not None:
+            worker.forget()
+
+    def _started(self) -> Worker[A, B]:
+        if self._worker is None or not self._worker.alive:
+            self.close()
+            self.starts += 1
+            self._worker = Worker(self._work)
+        return self._worker
 
 
 class ProgramWorker:
     """``python -P -m module``, started by the first request and again after it has ended.
 
-    Unlike a ``Worker`` it imports nothing of the caller's script, and its answers are JSON, never unpickled. Threads
-    take turns. A forked process starts its own.
+    Unlike a ``Worker``'s, its answers are JSON, never unpickled. Threads take turns. A forked process starts its own.
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
-        self._command = [sys.executable, "-P", "-m", module, *arguments]
-        self._environment = dict(environment or {})
+        self._program = [module, *arguments]
+        self._environment = environment
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection[bytes, bytes] | None = None
-        _programs.add(self)
+        self._process: _Process | None = None
+        _owners.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -142,129 +312,77 @@ class ProgramWorker:
         ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, and ``RuntimeError`` if it does not start.
         """
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-            return self._exchange(request, timeout)
+            process = self._process
+            if process is None or not process.alive:
+                process = self._start()
+            return self._exchange(process, request, timeout)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Kill the process and wait for its end."""
         process, self._process = self._process, None
-        pipe, self._pipe = self._pipe, None
-        if process is not None and pipe is not None:
+        if process is not None:
             process.kill()
-            process.wait()
-            pipe.close()
+            process.close()
 
     def forget(self) -> None:
         """In a forked child: leave the process to the parent, which may also hold the lock."""
         process, self._process = self._process, None
-        pipe, self._pipe = self._pipe, None
         self._lock = threading.Lock()
-        if process is not None and pipe is not None:
-            pipe.close()
-            process.returncode = 0  # not a child of this process: nothing to reap, no warning
+        if process is not None:
+            process.forget()
 
-    def _start(self) -> None:
-        self.stop()
-        self._pipe, child_end = Pipe()
-        with child_end:
-            number = child_end.fileno()
-            command = [*self._command, str(number)]
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[number],
-                env={**os.environ, **self._environment},
-            )
-        try:
-            self._receive(START_TIMEOUT)
-        except (LateError, EOFError, OSError) as error:
-            self.stop()
-            raise RuntimeError(f"a worker did not start; to see why, run {' '.join(command)}") from error
+    def _start(self) -> _Process:
+        for _ in range(START_ATTEMPTS):
+            self.close()
+            process = self._process = _Process(*self._program, environment=self._environment)
+            try:
+                _receive(process, START_TIMEOUT)
+                return process
+            except (EOFError, OSError) as error:
+                reason: Exception = error
+                if process.wait() >= 0:
+                    break
+            except LateError as error:
+                reason = error
+                break
+        self.close()
+        command = " ".join([*_PYTHON, *self._program])
+        raise RuntimeError(f"a worker did not start; to see why, run {command}") from reason
 
-    def _exchange(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._pipe is not None
+    def _exchange(self, process: _Process, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         try:
-            self._pipe.send_bytes(json.dumps(request).encode())
-            return self._receive(timeout)
+            process.pipe.send_bytes(json.dumps(request).encode())
+            return _receive(process, timeout)
         except (EOFError, OSError) as closed:
-            exitcode = self._process.wait()
-            self.stop()
+            exitcode = process.wait()
+            self.close()
             if exitcode == -signal.SIGPROF:
                 raise LateError("the worker used up its processor time") from closed
             raise WorkerDiedError(f"the worker process died ({_ending(exitcode)})") from closed
         except BaseException:  # late, or interrupted between request and answer: the pipe is out of step
-            self.stop()
+            self.close()
             raise
 
-    def _receive(self, timeout: float) -> dict[str, Any]:
-        assert self._pipe is not None
-        if not self._pipe.poll(timeout):
-            raise LateError(f"no answer within {timeout:g} s")
-        answer: dict[str, Any] = json.loads(self._pipe.recv_bytes())
-        return answer
+
+def _receive(process: _Process, timeout: float) -> dict[str, Any]:
+    if not process.pipe.poll(timeout):
+        raise LateError(f"no answer within {timeout:g} s")
+    answer: dict[str, Any] = json.loads(process.pipe.recv_bytes())
+    return answer
 
 
-_programs: WeakSet[ProgramWorker] = WeakSet()
+_owners: WeakSet[ProgramWorker | ReplaceableWorker[Any, Any]] = WeakSet()
 
 
-def _stop_programs() -> None:
-    for program in list(_programs):
-        program.stop()
+def _close_all() -> None:
+    for owner in list(_owners):
+        owner.close()
 
 
-def _forget_programs() -> None:
-    for program in list(_programs):
-        program.forget()
+def _forget_all() -> None:
+    for owner in list(_owners):
+        owner.forget()
 
 
-atexit.register(_stop_programs)
-os.register_at_fork(after_in_child=_forget_programs)
-
-
-# The program's side
-
-
-def read_requests(arguments: Sequence[str]) -> Iterator[tuple[dict[str, Any], Callable[[Mapping[str, Any]], None]]]:
-    """Each request to this program, with the function that answers it, until the caller closes the pipe or ends.
-
-    ``arguments`` are the program's; the last one is the pipe's. The first request is waited for as soon as this is
-    iterated, so set up everything before.
-    """
-
-    def answer(reply: Mapping[str, Any]) -> None:
-        pipe.send_bytes(json.dumps(reply).encode())
-
-    pipe: Connection[bytes, bytes] = Connection(int(arguments[-1]))
-    with pipe:
-        answer({})  # ready
-        while True:
-            try:
-                request = json.loads(pipe.recv_bytes())
-            except (EOFError, OSError):
-                return
-            yield request, answer
-
-
-def ignore_interrupts() -> None:
-    """Leave Ctrl-C to the caller, who ends this process by closing its pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def limit_processor_time(seconds: float) -> None:
-    """Have the system end this process by SIGPROF once it has used so much more processor time; 0 lifts the limit."""
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def limit_memory(size: int) -> None:
-    """Limit this process's address space to ``size`` bytes, where the system allows it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    except (ValueError, OSError):  # macOS refuses an address space limit
-        return
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import threading
 import time
 from contextlib import closing
+from functools import partial
 
 import psutil
 import pytest
@@ -13,7 +15,7 @@ from grpo_env.killable_worker import LateError, ProgramWorker, Worker, WorkerDie
 
 ECHO = """
 import os, signal, sys, time
-from grpo_env.killable_worker import limit_processor_time, read_requests
+from grpo_env.worker_process import limit_processor_time, read_requests
 
 print("libraries may print")
 for request, send in read_requests(sys.argv):
@@ -34,7 +36,7 @@ def program(tmp_path):
     (tmp_path / "echo_program.py").write_text(ECHO)
     program = ProgramWorker("echo_program", environment={"PYTHONPATH": str(tmp_path), "ECHO_TEST": "set"})
     yield program
-    program.stop()
+    program.close()
 
 
 def test_a_function_worker_returns_and_raises_what_the_function_does():
@@ -67,7 +69,7 @@ def test_a_function_worker_can_be_killed_from_outside():
 
 def test_a_function_that_cannot_be_pickled_is_an_error():
     with pytest.raises(RunError, match="cannot be sent to a worker process"):
-        Worker(lambda piece: piece)
+        Worker(partial(print, threading.Lock()))
 
 
 def test_a_program_answers_requests_in_one_process(program):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
+from grpo_env import scoring_process
 from grpo_env.confidence_intervals import Interval, bootstrap, pass_at_k, wilson
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
@@ -62,6 +63,7 @@ def run_eval(
         if name not in SETTINGS:
             raise UsageError(f"eval: {name} has no effect on an evaluation; settings that do: {', '.join(SETTINGS)}")
     examples = task.examples("eval", limit)
+    scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)

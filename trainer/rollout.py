@@ -11,6 +11,7 @@ from typing import NamedTuple
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
+from grpo_env import scoring_process
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, score_groups
 
 from .engine.policy import Policy
@@ -33,7 +34,7 @@ class ScoredRollout(NamedTuple):
 
 
 class BackgroundScorer:
-    """Scores groups in a thread as soon as they are complete, while other groups are still being sampled."""
+    """Scores groups in the worker process as soon as they are complete, while other groups are still being sampled."""
 
     def __init__(self) -> None:
         self.scores: dict[int, Future[list[list[Score]]]] = {}
@@ -41,11 +42,15 @@ class BackgroundScorer:
 
     def submit(self, number: int, verifier: Verifier, group: Group) -> None:
         """Start to score a group."""
-        self.scores[number] = self._executor.submit(score_groups, verifier, [group])
+        self.scores[number] = self._executor.submit(scoring_process.score_in_process, verifier, [group])
 
-    def close(self) -> None:
-        """Wait for the group that is being scored, and cancel the others."""
-        self._executor.shutdown(cancel_futures=True)
+    def stop(self) -> None:
+        """Score nothing more; the group that is being scored is given up."""
+        running = any(not future.done() for future in self.scores.values())
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        if running:
+            scoring_process.kill()
+        self._executor.shutdown()
 
 
 @dataclass
@@ -86,7 +91,7 @@ def sample_rollouts(
             on_group=sampled.add,
         )
     except BaseException:
-        sampled.scorer.close()
+        sampled.scorer.stop()
         raise
     return sampled
 
@@ -97,9 +102,10 @@ def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout
         scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in sampled.prompts}.values():
             waiting = [n for n, p in enumerate(sampled.prompts) if p.verifier is verifier and n not in scores]
-            scores |= zip(waiting, score_groups(verifier, [sampled.groups[n] for n in waiting]), strict=True)
+            score = score_groups if _stays_in_process(verifier) else scoring_process.score_in_process
+            scores |= zip(waiting, score(verifier, [sampled.groups[n] for n in waiting]), strict=True)
     finally:
-        sampled.scorer.close()
+        sampled.scorer.stop()
     rollouts = iter(sampled.rollouts)
     scored = [
         ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name, task.metric)
@@ -129,6 +135,11 @@ def _scores_in_batches(verifier: Verifier) -> bool:
     batch, which must not depend on the order in which groups are complete.
     """
     return any(isinstance(part, BatchVerifier) for part in verifier.walk())
+
+
+def _stays_in_process(verifier: Verifier) -> bool:
+    """Whether a verifier has a model that is loaded here, on the policy's device."""
+    return any(isinstance(part, BatchVerifier) and part.in_process for part in verifier.walk())
 
 
 def metric_value(score: Score, metric: str) -> float | None:

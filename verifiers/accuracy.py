@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources
@@ -122,6 +123,10 @@ class Accuracy(Verifier):
         ):
             if value not in get_args(known):
                 raise UsageError(f"accuracy: {name}: {value!r} is not one of {', '.join(get_args(known))}")
+
+    @property
+    def default_deadline(self) -> float:
+        return 2 * START_TIMEOUT + 20 * max(self.timeout, GOLD_TIMEOUT)  # computer algebra may start twice
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         golds, problem = self._golds(example)

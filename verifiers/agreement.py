@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, GroupVerifier, Score
 from grpo_env.errors import UsageError
+from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
 
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError
@@ -77,6 +78,10 @@ class Majority(GroupVerifier):
     def __post_init__(self) -> None:
         if self.timeout <= 0:
             raise UsageError(f"majority: timeout must be above 0, not {self.timeout:g}")
+
+    @property
+    def default_deadline(self) -> float:
+        return 2 * START_TIMEOUT + 20 * self.timeout  # computer algebra may start twice
 
     def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
         if len(completions) < 2:

@@ -7,7 +7,7 @@ import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
@@ -80,6 +80,8 @@ class LLMJudge(BatchVerifier):
     cache: str | None = None
     """A file that caches replies; processes and runs may share it."""
     format: Format = field(default_factory=Format)
+
+    in_process: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
@@ -195,6 +197,11 @@ class LLMJudge(BatchVerifier):
         if missing:
             replies.update(zip(names, ask(self._endpoint(), list(missing.values()), on_reply), strict=True))
         return [replies[key] for key in keys]
+
+    @property
+    def default_deadline(self) -> float:
+        """All attempts of two requests, with a pause as long as each."""
+        return 120.0 + 4 * (self.retries + 1) * self.timeout + 60.0 / (self.requests_per_minute or math.inf)
 
     def _endpoint(self) -> Endpoint:
         key = None

@@ -67,6 +67,10 @@ class _ModelVerifier(BatchVerifier):
     def needs_prompt(self) -> bool:
         return not self.without_prompt
 
+    @property
+    def default_deadline(self) -> float:
+        return 3600.0  # the first call may download the model
+
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
         loaded = self._load()
         drafts = [self._draft(loaded, example, completion) for example, completion in pairs]

@@ -25,7 +25,7 @@ class Part:
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run. ``statuses``
     replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
-    value.
+    value. ``deadline`` replaces the verifier's ``default_deadline``.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Part:
     when: str | None = None
     clip: tuple[float, float] | None = None
     statuses: Mapping[str, float] = field(default_factory=dict)
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         for status in self.statuses:
@@ -90,6 +91,8 @@ class Composite(Verifier):
     """A verifier made of named parts, with gates between them. Schedules start at step 0."""
 
     parts: tuple[Part, ...]
+    deadline: float | None = field(default=None, kw_only=True)
+    """Seconds by the clock for all parts that score single completions together; ``null``: only theirs count."""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -106,6 +109,10 @@ class Composite(Verifier):
         yield self
         for part in self.parts:
             yield from part.verifier.walk()
+
+    def named_parts(self) -> Iterator[tuple[str, Verifier, float | None]]:
+        for part in self.parts:
+            yield part.name, part.verifier, part.deadline
 
     def at(self, step: int) -> Self:
         return replace(self, parts=tuple(part.at(step) for part in self.parts))

@@ -127,6 +127,10 @@ class PythonTests(Verifier):
         if self.isolation == "bubblewrap" and (reason := unavailable("bubblewrap", self.packages)):
             raise UsageError(f"python_tests: isolation: bubblewrap, but {reason}; install it or use auto")
 
+    @property
+    def default_deadline(self) -> float:
+        return self.deadline + 300.0  # the interpreter and its sandbox may start slowly
+
     def __call__(self, example: Example, completion: Completion) -> Score:
         try:
             tests, setup = self._read(example)

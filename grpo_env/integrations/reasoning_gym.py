@@ -19,7 +19,7 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError, nearest
-from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
+from grpo_env.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 
 MAX_LENGTH = 20_000  # characters of an answer
 MEMORY = 3 * 2**30  # bytes of address space, libraries included
@@ -81,6 +81,10 @@ class ReasoningGym(Verifier):
     def __post_init__(self) -> None:
         if not 0 < self.timeout < 86400:
             raise UsageError(f"timeout is {self.timeout!r}; give seconds, more than 0")
+
+    @property
+    def default_deadline(self) -> float:
+        return 2 * START_TIMEOUT + 2 * PATIENCE * self.timeout
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if problem := self.problem(example):

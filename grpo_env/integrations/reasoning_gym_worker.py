@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from reasoning_gym.factory import create_dataset
 
-from grpo_env.killable_worker import ignore_interrupts, limit_processor_time, read_requests
+from grpo_env.worker_process import limit_processor_time, read_requests
 
 _REPLY = 4096  # bytes
 _TUPLES = ("arc_agi", "rearc")  # their scorers compare boards as tuples of tuples, which JSON gives as lists
@@ -97,7 +97,6 @@ def main() -> None:
     # Imported here: the verifiers import the package, not the other way round.
     from grpo_env.verifiers.sandbox.confine import confine
 
-    ignore_interrupts()
     folder, memory, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     readable = [sys.prefix, sys.base_prefix, *filter(os.path.isdir, sys.path)]
     confine_child = partial(confine, folder, readable, seconds, memory, file_size=2**20)

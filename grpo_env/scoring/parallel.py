@@ -1,4 +1,4 @@
-"""Maps work over processes, in order; if a process dies, only the piece that it was working on is affected."""
+"""Maps work over processes, in order; if one dies or is late, only the piece that it was working on is affected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import Generic, TypeVar
 
-from grpo_env.killable_worker import Worker, WorkerDiedError
+from grpo_env.killable_worker import ReplaceableWorker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -38,7 +39,7 @@ def map_on_workers(
                 raise
             return retry(piece, workers)
 
-    with ThreadPoolExecutor(count) as threads:
+    with closing(workers), ThreadPoolExecutor(count) as threads:
         waiting: deque[Future[B]] = deque()
         try:
             for piece in pieces:
@@ -50,45 +51,37 @@ def map_on_workers(
         except BaseException:
             workers.stop()
             threads.shutdown(wait=False, cancel_futures=True)
-            workers.kill()
             raise
-    workers.close()
 
 
 class _ThreadWorkers(Generic[A, B]):
-    """Does pieces in processes, one for each thread that calls it. A process that died is replaced by the next call."""
+    """Does pieces in processes, one for each thread that calls it."""
 
     def __init__(self, work: Callable[[A], B]) -> None:
         self._work = work
         self._local = threading.local()
-        self._alive: set[Worker[A, B]] = set()
-        self._stopped = threading.Event()
+        self._workers: list[ReplaceableWorker[A, B]] = []
+        self._stopped = False
 
     def __call__(self, piece: A) -> B:
         """Raises ``WorkerDiedError``, ``RunError``, what the work raises, and ``CancelledError`` after ``stop``."""
-        worker: Worker[A, B] | None = getattr(self._local, "worker", None)
-        if worker is None and not self._stopped.is_set():
-            worker = self._local.worker = Worker(self._work)
-            self._alive.add(worker)
-        if worker is None or self._stopped.is_set():
+        if self._stopped:
             raise CancelledError
-        try:
-            return worker(piece)
-        except WorkerDiedError:
-            self._local.worker = None
-            self._alive.discard(worker)
-            raise
+        worker: ReplaceableWorker[A, B] | None = getattr(self._local, "worker", None)
+        if worker is None:
+            worker = self._local.worker = ReplaceableWorker(self._work)
+            self._workers.append(worker)
+        if self._stopped:  # before the worker was in the list
+            worker.kill()
+        return worker(piece)
 
     def stop(self) -> None:
-        """Start no further piece."""
-        self._stopped.set()
-
-    def kill(self) -> None:
-        """End all processes, whatever they are doing."""
-        for worker in list(self._alive):
+        """Kill all processes, whatever they are doing, and start no further piece."""
+        self._stopped = True
+        for worker in list(self._workers):
             worker.kill()
 
     def close(self) -> None:
-        """Let all processes end."""
-        for worker in self._alive:
+        """Wait for the end of all processes."""
+        for worker in self._workers:
             worker.close()

@@ -48,12 +48,12 @@ class WorkerPool:
     @property
     def alive(self) -> int:
         """Running processes."""
-        return sum(slot.alive for slot in self._slots)
+        return sum(slot.process.alive for slot in self._slots)
 
     @property
     def restarts(self) -> int:
         """Processes that replaced others."""
-        return max(0, sum(slot.starts for slot in self._slots) - len(self._slots))
+        return max(0, sum(slot.process.starts for slot in self._slots) - len(self._slots))
 
     @property
     def waiting(self) -> int:
@@ -62,7 +62,7 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start all processes. Raises ``RunError``."""
-        await asyncio.gather(*(slot.worker() for slot in self._slots))
+        await asyncio.gather(*(slot.start() for slot in self._slots))
         self._loops = [asyncio.create_task(self._serve(slot)) for slot in self._slots]
 
     async def close(self) -> None:
@@ -71,10 +71,10 @@ class WorkerPool:
             task.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         for slot in self._slots:
-            slot.kill()
+            slot.process.kill()
         self._threads.shutdown()
         for slot in self._slots:
-            slot.close()
+            slot.process.close()
 
     async def score(self, pieces: Sequence[Piece]) -> list[EncodedScore]:
         """The scores of a request's pieces, in order.
@@ -99,7 +99,7 @@ class WorkerPool:
                     job = await self._queue.get()
             except TimeoutError:
                 with suppress(RunError):  # the next request that needs the process reports it
-                    await slot.worker()
+                    await slot.start()
                 continue
             try:
                 scores = await _score(slot, job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
@@ -111,6 +111,9 @@ class ScheduleSpec(Section):
         return self
 
 
+Seconds = Annotated[FiniteFloat, Field(gt=0)]
+
+
 class VerifierSpec(BaseModel):
     """One entry of ``verifiers``, a part of the reward. All other keys are options of the verifier itself."""
 
@@ -128,6 +131,9 @@ class VerifierSpec(BaseModel):
     """Bounds ``[low, high]`` of the part's value."""
     statuses: dict[str, FiniteFloat] = {}
     """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0."""
+    deadline: Seconds | None = None
+    """Seconds by the clock for one completion, after which its value is 0 with status ``timeout``; by default 120, or
+    more for verifiers with longer limits of their own. Of a composite: for its parts together."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``appeal``, ``weighted_sum``, ``clip``)."""
 
@@ -167,6 +173,8 @@ class TaskSpec(Section):
     """How a problem is presented to the model."""
     verifiers: dict[str, VerifierSpec] = Field(min_length=1)
     """The parts of the reward, by name."""
+    deadline: Seconds | None = None
+    """Seconds by the clock for all parts of the reward of one completion together; by default only theirs count."""
     metric: str
     """The name of the part that evaluation reports. It is not the reward."""
     cases: tuple[CaseSpec, ...] = ()

@@ -160,7 +160,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
     spec = validate(TaskSpec, _with_overrides(data, overrides or {}), source)
     parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
-    verifier = build_verifier(find("weighted_sum"), {"parts": parts}, source, ["verifiers"])
+    total = {"parts": parts, "deadline": spec.deadline}
+    verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
     names = _part_names(spec.verifiers)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
@@ -253,6 +254,7 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
                 when=spec.when,
                 clip=spec.clip,
                 statuses=spec.statuses,
+                deadline=spec.deadline,
             )
         except UsageError as error:
             raise error if str(error).startswith(source) else UsageError(f"{source}: {error}") from error
@@ -274,6 +276,8 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, at: li
         raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
     if composite:
         options["parts"] = _parts(spec.of or {}, format, source, [*at, "of"])
+    if "deadline" in known and spec.deadline is not None:  # an option of its own, as of python_tests
+        options["deadline"] = spec.deadline
     if "format" in known:
         options.setdefault("format", format)
     return build_verifier(cls, options, source, at)

@@ -97,7 +97,7 @@ def test_a_worker_that_hangs_idle_is_killed() -> None:
 
 def test_the_memory_of_the_calling_process_does_not_count() -> None:
     """In ``getrusage`` the peak of a new process includes that of the process that started it."""
-    ALGEBRA.worker.stop()
+    ALGEBRA.worker.close()
     ballast = bytearray(1_200_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])  # more than half of the worker's limit, and really in memory
     assert verdict(RIGHT) == (1.0, "scored")
@@ -118,7 +118,7 @@ def test_a_worker_that_died_is_replaced() -> None:
 
 def test_starting_the_worker_does_not_count_as_time() -> None:
     """Three formulas with less time for all of them than importing sympy takes."""
-    ALGEBRA.worker.stop()
+    ALGEBRA.worker.close()
     gold, answer = (f"({', '.join(rf'{n}{text}' for n in (2, 3, 4))})" for text in (r"\sin x", r"\cdot\sin x"))
     score = Accuracy(timeout=0.3)(Example("x", answer=gold), Completion(rf"\boxed{{{answer}}}"))
     assert score.status == "scored", score
@@ -162,7 +162,7 @@ def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) 
     try:
         score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
     finally:
-        ALGEBRA.worker.stop()
+        ALGEBRA.worker.close()
     assert (score.value, score.status) == (0.0, "over_limit"), score
     assert "memory" in score.explanation
     monkeypatch.undo()

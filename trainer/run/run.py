@@ -11,6 +11,7 @@ import torch
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
+from grpo_env import scoring_process
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.gold_kinds import gold_warning
@@ -70,6 +71,7 @@ class Run:
         check_tracker(config.tracker)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
+        scoring_process.start()
         policy, optimizer = load_policy_and_optimizer(config)
         for task in mixture.tasks:
             check_task(task, config)

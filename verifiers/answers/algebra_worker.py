@@ -18,7 +18,7 @@ import sympy
 from antlr4 import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 
-from grpo_env.killable_worker import ignore_interrupts, limit_memory, limit_processor_time, read_requests
+from grpo_env.worker_process import limit_memory, limit_processor_time, read_requests
 
 from .sympy_equality import Closeness, same
 
@@ -114,7 +114,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Answer requests until the caller closes the pipe."""
     memory = int(sys.argv[1])
-    ignore_interrupts()
     limit_memory(memory)
     answer({"gold": r"\frac{1}{2}x", "answer": "0.5 x"})  # the first call builds the parser's tables
     for request, send in read_requests(sys.argv):
