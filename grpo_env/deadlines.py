@@ -65,8 +65,8 @@ class Clock:
         self._memory = mmap(memory, _RECORD.size)
 
     def seconds_left(self) -> float:
-        """Until the present place is late, or another look is due: at most a second."""
-        return min(max(self._now()[0] - time.perf_counter(), 0.0), 1.0)
+        """Until the present place is late."""
+        return max(self._now()[0] - time.perf_counter(), 0.0)
 
     def late(self) -> Lateness | None:
         """What is late, if anything is."""

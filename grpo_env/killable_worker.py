@@ -30,6 +30,7 @@ B = TypeVar("B")
 
 START_TIMEOUT = 120.0  # seconds a program may take to import its libraries on a busy machine
 START_ATTEMPTS = 3  # a process may be killed from outside before it is ready
+LOOK = 1.0  # seconds between two looks at what a worker is doing, at most
 END_TIMEOUT = 10.0  # seconds an idle process may take to end
 
 
@@ -188,7 +189,9 @@ class Worker(Generic[A, B]):
         return None
 
     def _receive(self) -> bytes:
-        while not self._process.pipe.poll(self._clock.seconds_left()):
+        pause = 0.05
+        while not self._process.pipe.poll(min(pause, self._clock.seconds_left())):
+            pause = min(2 * pause, LOOK)
             if lateness := self._clock.late():
                 self.kill()
                 self._process.close()

@@ -38,7 +38,7 @@ HEAVY = {
     "rouge_score",
     "rapidfuzz",
 }
-STDLIB_ONLY = ["core", "errors", "killable_worker", "registry"]
+STDLIB_ONLY = ["core", "deadlines", "errors", "killable_worker", "registry", "worker_process"]
 
 
 def imports(path: Path) -> set[str]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -59,9 +64,27 @@ def score(
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
     loaded = load_task(task, task_keys(overrides))
-    summary = score_files(loaded, paths, out, options, workers=workers, engine=engine, restart=restart, console=console)
+    with _ending_by_sigterm():
+        summary = score_files(
+            loaded, paths, out, options, workers=workers, engine=engine, restart=restart, console=console
+        )
     if summary.bad_rows:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _ending_by_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds the stack as Ctrl-C does, so that work is saved; exit code 143, as for programs ended by it."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        console.print("ended by SIGTERM", style="red")
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:

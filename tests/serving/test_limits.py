@@ -149,13 +149,27 @@ def test_invalid_http_is_a_bad_request(server, data):
 
 def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
     (before,) = hasty.workers()
-    reply = hasty.score("obeys", "a", "sleep")
+    # Each may take half of what is left of the time: too many for a process to be replaced so often.
+    reply = hasty.score("obeys", "a", *["sleep"] * 30)
     assert (reply.status, reply.detail) == (504, "not scored within 0.5 s (--deadline)")
     end = time.monotonic() + 20
     while (reply := hasty.score("obeys", "abc")).status == 504 and time.monotonic() < end:
         continue  # a new process may take longer to start than requests may wait here
     assert reply.values == [3.0]
     assert before.pid not in [worker.pid for worker in hasty.workers()]
+
+
+def test_a_late_item_times_out_and_its_neighbors_do_not(tmp_path_factory):
+    patient = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "10")
+    try:
+        reply = patient.score("obeys", "abc", "sleep", "abcd")
+        assert (reply.status, reply.values) == (200, [3.0, 0.0, 4.0])
+        late = reply.json["scores"][1]["parts"][0]
+        assert late["status"] == "timeout"
+        assert late["explanation"].startswith("serving_obeys did not end within ")
+        assert patient.score("obeys", "abc").values == [3.0]
+    finally:
+        patient.close()
 
 
 def test_the_queue_does_not_grow(server):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,43 +11,14 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from grpo_env import Completion, Example, Score, StepScore, Verifier, load_task, verifier
+from grpo_env import load_task
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.config import flatten
 from grpo_env.trainer.engine.policy import Policy, load_policy
 
+from . import toy_verifiers as toy_verifiers
+
 TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 und 🙂🙃", "aeiou bcdfg"]
-
-
-@verifier("test_vowels")
-@dataclass(frozen=True)
-class Vowels(Verifier):
-    """Fraction of vowels in the text; each word is a step whose reward is its own fraction."""
-
-    gives_steps = True
-
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        text = completion.text
-        steps, start = [], 0
-        for word in text.split(" "):
-            steps.append(StepScore(start, start + len(word), vowel_fraction(word)))
-            start += len(word) + 1
-        return Score(vowel_fraction(text), steps=tuple(steps))
-
-
-@verifier("test_unscored_odd")
-@dataclass(frozen=True)
-class UnscoredOdd(Verifier):
-    """Leaves texts of odd length unscored."""
-
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        if len(completion.text) % 2:
-            return Score(None, "not_applicable", explanation="odd")
-        return Score(vowel_fraction(completion.text))
-
-
-def vowel_fraction(text: str) -> float:
-    return sum(letter in "aeiou" for letter in text) / max(1, len(text))
 
 
 # On matrices this small, threads only wait for each other.

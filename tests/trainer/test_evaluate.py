@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from grpo_env import Completion, Example, Score, Verifier, verifier
+from grpo_env import Example, Score
 from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
@@ -19,19 +18,6 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.evaluate import evaluate, run_eval, summarize
 from grpo_env.trainer.prompts import take
 from grpo_env.trainer.rollout import ScoredRollout
-
-
-@verifier("test_has_letter")
-@dataclass(frozen=True)
-class HasLetter(Verifier):
-    """1 for a text with the letter; examples whose answer is 4 cannot be scored."""
-
-    letter: str = "t"
-
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        if example.answer == "4":
-            return Score(None, "not_applicable", explanation="four")
-        return Score(float(self.letter in completion.text))
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])

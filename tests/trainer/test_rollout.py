@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+import os
 
 import pytest
 
-from grpo_env import Completion, Example, Score, Verifier, verifier
-from grpo_env.core import BatchVerifier
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.dynamic_sampling import GroupSelection
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import Prompt, PromptSampler, make_prompts, sample_prompts
+from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
 
 from .shortcuts import roll_out, with_settings
-
-
-@verifier("test_informative")
-@dataclass(frozen=True)
-class Informative(Verifier):
-    """1 for texts whose letters add up to an even number, but 1 for every text of most examples."""
-
-    every: int = 2
-
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        even = sum(map(ord, completion.text)) % 2 == 0
-        return Score(float(even or not is_informative(example, self.every)))
-
-
-def is_informative(example: Example, every: int = 2) -> bool:
-    return every > 0 and int(example.answer or 0) // 2 % every == 0
-
+from .toy_verifiers import BatchLengths, Lengths, is_informative
 
 CONFIG = TrainConfig(
     prompts_per_step=3,
@@ -114,39 +95,26 @@ def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
     assert [row["tokens"] for row in rows] == [row["groups_sampled"] * 4 * row["length"] for row in rows]
 
 
-@pytest.mark.parametrize("kind", [Verifier, BatchVerifier])
+@pytest.mark.parametrize("kind", [Lengths, BatchLengths])
 def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: Policy, make_task, kind) -> None:
-    threads = set()
-
-    class Lengths(kind):
-        def __call__(self, example: Example, completion: Completion) -> Score:
-            threads.add(threading.current_thread() is threading.main_thread())
-            return Score(float(completion.num_tokens), explanation=example.id)
-
-        def batch(self, pairs):
-            return [Lengths.__call__(self, *pair) for pair in pairs]
-
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
     task = make_task()
-    prompts = [Prompt(task, Lengths(), example) for example in task.examples("train")]
+    prompts = [Prompt(task, kind(), example) for example in task.examples("train")]
     scored = roll_out(policy, prompts, 3, max_new_tokens=30, temperature=1.0, seed="0")
     assert [row.example.id for row in scored] == [example.id for example in task.examples("train") for _ in range(3)]
     assert all(row.score.value == len(row.rollout.ids) for row in scored)
-    assert all(row.score.explanation == row.example.id for row in scored)
-    assert threads == {kind is BatchVerifier}
+    assert all(row.score.answer == row.example.id for row in scored)
+    assert {row.score.explanation == str(os.getpid()) for row in scored} == {kind is BatchLengths}
 
 
-def test_an_example_that_is_repeated_in_a_step_gets_other_samples(policy: Policy, make_task) -> None:
-    task = make_task()
-    first, second = task.examples("train")[:2]
-    options = {"max_new_tokens": 8, "temperature": 1.0, "seed": "0/7"}
-    once = roll_out(policy, make_prompts(task, [first, second]), 4, **options)
-    step = roll_out(policy, make_prompts(task, [first, second, first, first]), 4, **options)
-    assert [row.rollout for row in step[:8]] == [row.rollout for row in once]
-    assert len({tuple(row.rollout.ids) for row in step if row.example == first}) == 12
-    assert [row.rollout for row in roll_out(policy, make_prompts(task, [first] * 3), 4, **options)] == [
-        row.rollout for row in step if row.example == first
-    ]
+def test_a_verifier_that_does_not_end_times_out_in_training(policy: Policy, make_task, tmp_path) -> None:
+    task = make_task({"test_endless": {"deadline": 0.3}, "test_vowels": {}})
+    prompts = [Prompt(task, task.verifier, example) for example in task.examples("train")[:1]]
+    scored = roll_out(policy, prompts, 6, max_new_tokens=12, temperature=1.0, seed="0")
+    parts = [(row.score.part("test_endless").status, row.score.part("test_vowels").status) for row in scored]
+    assert parts == [("timeout" if len(row.rollout.text) % 2 else "scored", "scored") for row in scored]
+    assert len(set(parts)) == 2
+    train(task, run_dir=tmp_path / "run", steps=1, prompts_per_step=1, group_size=2, eval={"every": 0, "examples": 1})
 
 
 def test_an_unknown_part_is_an_error(make_task, tmp_path) -> None:

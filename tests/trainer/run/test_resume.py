@@ -39,7 +39,7 @@ PLACES = (
     ("update", None),
     ("RunFolder.save", None),
     ("sample", None),
-    ("score_groups", None),
+    ("BackgroundScorer.submit", None),
     ("micro_batch_loss", None),
     ("Tensor.backward", None),
     ("RunFiles.record_samples", "samples.jsonl"),

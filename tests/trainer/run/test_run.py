@@ -7,7 +7,7 @@ import json
 import math
 import os
 import signal
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,10 @@ import yaml
 from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from grpo_env import Completion, Example, Score, Verifier, load_task, verifier
+from grpo_env import Score, Verifier, load_task
+from grpo_env.core import Group
 from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
+from grpo_env.scoring_process import score_in_process
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.loop import resume, train
@@ -29,23 +31,24 @@ from grpo_env.trainer.run.watch import watch
 from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
-stop_after = [math.inf]  # calls of the verifier below until Ctrl-C is pressed
+stop_after = [math.inf]  # completions until Ctrl-C is pressed
 
 
-@verifier("test_interrupting")
-@dataclass(frozen=True)
-class Interrupting(Verifier):
-    """The fraction of ASCII characters; presses Ctrl-C after ``stop_after`` calls."""
+@pytest.fixture(autouse=True)
+def _pressing_control_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after ``stop_after`` completions that were sent to be scored."""
 
-    def __call__(self, example: Example, completion: Completion) -> Score:
-        stop_after[0] -= 1
-        if stop_after[0] == 0:
+    def score(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
+        before = stop_after[0]
+        stop_after[0] -= sum(len(group.completions) for group in groups)
+        if before > 0 >= stop_after[0]:
             signal.raise_signal(signal.SIGINT)
-        text = completion.text
-        return Score(sum(letter.isascii() for letter in text) / max(1, len(text)))
+        return score_in_process(verifier, groups)
+
+    monkeypatch.setattr("grpo_env.scoring_process.score_in_process", score)
 
 
-LETTERS = {"test_interrupting": {"weight": 1.0}}
+LETTERS = {"test_ascii": {"weight": 1.0}}
 
 
 def metrics(run: Path, kind: str | None = None) -> list[dict]:
