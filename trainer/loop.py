@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import GrpoEnvError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import Task
 
@@ -37,7 +37,8 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     Raises:
         UsageError: wrong settings, an unusable model or task, a run folder that exists.
         RunError: the run cannot continue: too many unscored completions, a loss that is not finite, a full disk,
-            Ctrl-C.
+            Ctrl-C. After any error in the loop, the last complete step is saved if possible, and the message, or a
+            note of the exception, says how to resume.
     """
     mixture = Mixture.of(task) if isinstance(task, Task) else load_mixture(task) if isinstance(task, str) else task
     TrainConfig.from_mapping(mixture.defaults, f"{mixture.source}: train")
@@ -101,16 +102,19 @@ def learn(run: Run, start: int) -> Result:
                 if run.reference is not None:
                     add_reference_logp(policy, run.reference, batch, config.sampling.temperature)
                 stats = update(policy, run.optimizer, batch, config, step)
-                done = step + 1
-                run.sync_reference_if_due(done)
+                run.sync_reference_if_due(step + 1)
+                done, run.mid_update = step + 1, False
                 run.keep_micro_batch_size(batch)
                 times = (began, sampling_ended, time.perf_counter())
                 record_step(run, step, rollouts, groups.sampled, batch, stats, times)
         run.engine.update_weights(policy, config.steps)
         evaluate_if_due(run, config.steps)
         return finish(run)
-    except (KeyboardInterrupt, RunError) as error:
+    except (KeyboardInterrupt, GrpoEnvError) as error:
         raise stopped(run, done, error) from error
+    except Exception as error:  # unforeseen, so its traceback matters
+        error.add_note(str(stopped(run, done, error)))
+        raise
     finally:
         run.engine.close()
         run.metrics.close()

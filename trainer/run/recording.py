@@ -99,9 +99,9 @@ def record_step(
         "sample_seconds": scored - start,
         "update_seconds": end - scored,
     }
-    run.metrics.write(row)
     for sampler in run.samplers:
         sampler.update_rates(sampled)
+    run.metrics.write(row)
     run.folder.record_samples(step, batch_rollouts[: run.config.group_size], batch.advantages)
 
 

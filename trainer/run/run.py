@@ -45,7 +45,8 @@ class Run:
 
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
     have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
-    ``micro_batch_tokens`` the setting, or less after memory ran out.
+    ``micro_batch_tokens`` the setting, or less after memory ran out. ``mid_update`` is True from the first change of the
+    weights in a step to the end of its updates.
     """
 
     mixture: Mixture
@@ -60,10 +61,15 @@ class Run:
     metrics: MetricsLogger = field(init=False)
     initial_rms: float = field(init=False)
     micro_batch_tokens: int = field(init=False)
+    mid_update: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
         self.micro_batch_tokens = self.config.engine.micro_batch_tokens
+        self.optimizer.register_step_pre_hook(self._begin_update)
+
+    def _begin_update(self, *_: Any) -> None:
+        self.mid_update = True
 
     @classmethod
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grpo_env.errors import DivergedError, InterruptedRunError, RunError
+from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError
 
 from ..engine.sharding.weights import is_sharded
 from ..rollout import ScoredRollout
@@ -42,18 +42,24 @@ def finish(run: Run) -> Result:
 
 
 def stopped(run: Run, updates: int, error: BaseException) -> RunError:
-    """Save the state after ``updates``, if possible; returns the error to raise, which says how to resume."""
+    """Save the state after ``updates``, if it is sound; returns the error to raise, which says how to resume.
+
+    It is not sound in the middle of an update, nor if the model has diverged.
+    """
     path, interrupted = run.folder.path, isinstance(error, KeyboardInterrupt)
-    reason = str(error) or "interrupted"
+    foreseen = interrupted or isinstance(error, GrpoEnvError)
+    reason = str(error) or ("interrupted" if interrupted else type(error).__name__)
     command = f"grpo_env train --resume {path}"
-    if isinstance(error, DivergedError) or is_sharded(run.policy):  # one process cannot gather shards alone
+    # One process cannot gather shards alone, nor can it know that the others fail too.
+    alone = is_sharded(run.policy) or (run.policy.accelerator.num_processes > 1 and not foreseen)
+    if isinstance(error, DivergedError) or run.mid_update or alone:
         kind = InterruptedRunError if interrupted else RunError
         return kind(f"after {updates} steps: {reason}. Resume from the last checkpoint with: {command}")
     with uninterrupted():
         try:
             run.save(updates)
-        except RunError as unsaved:
-            if str(unsaved) == str(error):
+        except Exception as unsaved:  # after an unforeseen error, anything may fail
+            if str(unsaved) == str(error) and isinstance(unsaved, RunError):
                 return unsaved
             return RunError(f"{reason}; and the state could not be saved: {unsaved}")
         _plot(run)
@@ -61,6 +67,8 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
         return InterruptedRunError(
             f"interrupted; {updates} of {run.config.steps} steps are saved. Resume with: {command}"
         )
+    if not foreseen:
+        return RunError(f"{updates} of {run.config.steps} steps are saved. Resume with: {command}")
     return RunError(f"{error}. The state after {updates} steps is saved: change {path / 'config.yaml'}, then {command}")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import os
+import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,8 +22,10 @@ from grpo_env import Score, Verifier, load_task
 from grpo_env.core import Group
 from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
 from grpo_env.scoring_process import score_in_process
+from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sharding.weights import optimizer_step
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.curves import plot_curves
@@ -159,6 +163,57 @@ def test_ctrl_c_and_resume_give_the_same_numbers(
     resumed = resume(tmp_path / "cut")
     assert_same_runs(whole_run, resumed.run_dir)
     assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), UsageError("a prompt"), RunError("an engine")])
+def test_any_error_saves_the_steps_before_it(
+    whole_run: Path, make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    stop_after[0] = math.inf
+    calls = itertools.count()
+
+    def fail_in_third_step(*arguments: object) -> torch.Tensor:
+        if next(calls) == 2:
+            raise error
+        return token_advantages(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("grpo_env.trainer.loop.token_advantages", fail_in_third_step)
+        with pytest.raises(type(error) if isinstance(error, ZeroDivisionError) else RunError) as caught:
+            train(make_task(LETTERS, **CUT), run_dir=tmp_path / "cut")
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert str(error) in text
+    assert re.search(r"2 (of 4 )?steps (is|are) saved.*grpo_env train --resume", text)
+    assert [path.name for path in RunFolder(tmp_path / "cut").checkpoints()] == ["step-000002"]
+    assert_same_runs(whole_run, resume(tmp_path / "cut").run_dir)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, RunError])
+@pytest.mark.parametrize(("failing", "saved"), [(2, ["step-000001"]), (3, [])])
+def test_half_an_update_is_not_saved(
+    whole_run: Path,
+    make_task,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failing: int,
+    saved: list[str],
+    error: type[Exception],
+) -> None:
+    """A step has two updates. If the first fails, the weights are those of the step before; if the second, of none."""
+    stop_after[0] = math.inf
+    calls = itertools.count()
+
+    def fail_once(*arguments: object) -> float:
+        if next(calls) == failing:
+            raise error("a bug")
+        return optimizer_step(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("grpo_env.trainer.update.optimizer_step", fail_once)
+        with pytest.raises(error, match="a bug"):
+            train(make_task(LETTERS, **CUT), run_dir=tmp_path / "cut")
+    assert [path.name for path in RunFolder(tmp_path / "cut").checkpoints()] == saved
+    assert_same_runs(whole_run, resume(tmp_path / "cut").run_dir)
 
 
 def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
