@@ -1,4 +1,4 @@
-"""Retries after running out of memory: micro-batches are halved until they fit. Sampling is not covered."""
+"""Retries after running out of memory: micro-batches are halved until they fit. Sampling has a retry of its own."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ class Run:
 
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
     have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
-    ``micro_batch_tokens`` the setting, or less after memory ran out. ``mid_update`` is True from the first change of the
-    weights in a step to the end of its updates.
+    ``micro_batch_tokens`` the setting, or less after memory ran out. ``mid_update`` is True from the first change of
+    the weights in a step to the end of its updates.
     """
 
     mixture: Mixture
@@ -67,6 +68,7 @@ class Run:
         self.initial_rms = root_mean_square(self.policy)
         self.micro_batch_tokens = self.config.engine.micro_batch_tokens
         self.optimizer.register_step_pre_hook(self._begin_update)
+        self.engine.report = partial(self.console.print, style="red")
 
     def _begin_update(self, *_: Any) -> None:
         self.mid_update = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ import torch
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.decoder import FusedDecoder
+from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.layers import SwiGLU
-from grpo_env.trainer.engine.policy import load_policy
+from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling.own import OwnEngine
+from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
@@ -115,6 +120,62 @@ def test_a_run_keeps_the_smaller_micro_batches(
     assert max(sizes[1:]) < sizes[0]
     rows = map(json.loads, (result.run_dir / "metrics.jsonl").read_text().splitlines())
     assert [row["step"] for row in rows if row["kind"] == "train"] == [0, 1, 2]
+
+
+def limit_rows(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
+    """Makes decoding run out of memory with more rows, at its third token; returns the rows of each first step."""
+    first_steps, step = [], FusedDecoder.step
+
+    def greedy(decoder: FusedDecoder, tokens: torch.Tensor) -> torch.Tensor:
+        count = decoder.width - getattr(decoder, "start", decoder.width)
+        if not count:
+            decoder.start = decoder.width
+            first_steps.append(len(tokens))
+        if count == 2 and len(tokens) > rows:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+        return step(decoder, tokens)
+
+    monkeypatch.setattr(FusedDecoder, "step", greedy)
+    return first_steps
+
+
+def test_out_of_memory_while_sampling_halves_the_prompts_and_changes_no_completion(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = OwnEngine()
+    policy = replace(with_fast_paths(policy, share_prompts=True), rollout_engine=engine)
+    vars(policy)["end_ids"] = []
+    prompts = [[40, 41, 42 + number] for number in range(6)]
+    options = {"max_new_tokens": 8, "temperature": 1.0}
+    expected = sample(policy, prompts, 3, **options)
+    with monkeypatch.context() as patch:
+        first_steps = limit_rows(patch, 8)
+        done: list[int] = []
+        actual = sample(policy, prompts, 3, **options, on_group=lambda number, _: done.append(number))
+        assert actual == expected
+        assert sorted(done) == list(range(6))
+        assert first_steps == [18, 9, 3, 3, 3, 3, 3, 3]
+        assert engine.row_limit.rows == 3
+        assert sample(policy, prompts[:2], 3, **options) == expected[:6]
+        assert first_steps[8:] == [3, 3]
+    with monkeypatch.context() as patch:
+        limit_rows(patch, 2)
+        with pytest.raises(RunError, match="out of memory with the 3 completions of one prompt"):
+            sample(policy, prompts, 3, **options)
+
+
+def test_a_run_samples_fewer_rows_after_memory_ran_out(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    rows = []
+    for name in ("plain", "limited"):
+        if name == "limited":
+            first_steps = limit_rows(monkeypatch, 7)
+        run = train(make_task(), run_dir=tmp_path / name).run_dir
+        rows.append([json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()])
+    assert capsys.readouterr().err.count("out of memory while sampling: ") == 1
+    assert first_steps.count(12) == 1  # 3 prompts x 4 completions
+    assert [row["reward"] for row in rows[0]] == pytest.approx([row["reward"] for row in rows[1]], rel=1e-4)
 
 
 def test_gradient_accumulation_of_accelerate_has_no_effect(

@@ -22,17 +22,21 @@ from ..layers import is_supported
 from ..policy import Policy
 from ..sharding.weights import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+from .row_limit import RowLimit
 
 
 class OwnEngine(RolloutEngine):
     """Samples from the policy's own tensors; shards are gathered meanwhile."""
+
+    def __init__(self) -> None:
+        self.row_limit = RowLimit()
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
         with unsharded(policy):  # also by a process without prompts, since all gather together
             if request.prompts:
                 with torch.inference_mode(), policy.autocast_context():
-                    decode_stepwise(policy, request, on_group)
+                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report)
 
 
 def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:

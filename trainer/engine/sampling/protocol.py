@@ -34,8 +34,10 @@ class RolloutEngine(ABC):
 
     A run calls ``start`` once; then, in every step, ``update_weights``, ``generate`` as often as it likes, and
     ``sleep`` until the next step; and ``close`` at the end. All processes make the same calls. An engine that samples
-    from the policy's own tensors needs only ``generate``.
+    from the policy's own tensors needs only ``generate``. ``report`` shows a message to the user; a run sets it.
     """
+
+    report: Callable[[str], None] = staticmethod(lambda message: None)
 
     def start(self, policy: Policy) -> None:  # noqa: B027
         """Load the model with the policy's weights, version 0. Raises ``UsageError`` if that is not possible."""

@@ -12,8 +12,6 @@ from ..policy import Policy
 from .own import OwnEngine
 from .protocol import SamplingRequest
 
-OWN = OwnEngine()
-
 
 @dataclass(frozen=True)
 class Rollout:
@@ -53,7 +51,7 @@ def sample(
     Raises:
         UsageError: prompt and completion together exceed the model's positions.
         DivergedError: the model's output is not finite.
-        RunError: the policy's rollout engine cannot sample from this model.
+        RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
     longest = max(map(len, prompts), default=0)
     if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
@@ -72,7 +70,7 @@ def sample(
 
     policy.model.eval()
     try:
-        (policy.rollout_engine or OWN).generate(policy, request, on_group_tokens)
+        (policy.rollout_engine or OwnEngine()).generate(policy, request, on_group_tokens)
     finally:
         policy.model.train(was_training)
     return [rollout for number in range(len(prompts)) for rollout in groups[number]]

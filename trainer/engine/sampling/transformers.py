@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from grpo_env.errors import DivergedError, RunError
 
 from ..policy import Policy
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+from .row_limit import RowLimit
 
 TOKENS_PER_PAGE = 256
 
@@ -21,14 +23,17 @@ TOKENS_PER_PAGE = 256
 class TransformersEngine(RolloutEngine):
     """Samples from a copy of the weights, made for every request, in the dtype that the policy computes in.
 
-    One generator, seeded by all ``seeds`` together, draws for all rows.
+    One generator, seeded by all ``seeds`` together, draws for all rows that are sampled at once.
     """
+
+    def __init__(self) -> None:
+        self.row_limit = RowLimit()
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
         if request.prompts:
             with torch.inference_mode(), policy.autocast_context():
-                _generate(policy, request, on_group)
+                self.row_limit.generate(request, on_group, partial(_generate, policy), self.report)
 
 
 def _generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:

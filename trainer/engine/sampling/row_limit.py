@@ -1,0 +1,80 @@
+"""Sampling in parts where memory is too small for all rows of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from accelerate.utils.memory import clear_device_cache
+
+from grpo_env.errors import RunError, memory_ran_out
+
+from .protocol import OnGroupTokens, SamplingRequest
+
+
+@dataclass
+class RowLimit:
+    """How many rows are sampled at once: ``rows``, or all of a request while that is ``None``.
+
+    It is lowered whenever memory runs out, and stays so.
+    """
+
+    rows: int | None = None
+
+    def generate(
+        self,
+        request: SamplingRequest,
+        on_group: OnGroupTokens,
+        generate: Callable[[SamplingRequest, OnGroupTokens], None],
+        report: Callable[[str], None],
+    ) -> None:
+        """Call ``generate`` with parts of a request until all its groups are complete.
+
+        If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
+        then on; ``report`` gets a message. Raises ``RunError`` if memory is too small for the rows of one prompt.
+        """
+        missing = set(range(len(request.prompts)))
+        while missing:
+            numbers = sorted(missing)[: None if self.rows is None else max(1, self.rows // request.group_size)]
+            if not self._fits(_part(request, numbers), partial(_complete, missing, numbers, on_group), generate):
+                # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
+                clear_device_cache(garbage_collection=True)
+                self.rows = len(numbers) // 2 * request.group_size
+                report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
+
+    @staticmethod
+    def _fits(
+        part: SamplingRequest, on_group: OnGroupTokens, generate: Callable[[SamplingRequest, OnGroupTokens], None]
+    ) -> bool:
+        try:
+            generate(part, on_group)
+        except (MemoryError, RuntimeError) as error:
+            if not memory_ran_out(error):
+                raise
+            if len(part.prompts) == 1:
+                raise RunError(
+                    f"out of memory with the {part.group_size} completions of one prompt at a time; try a lower "
+                    "sampling.max_new_tokens or group_size, or engine.precision=bf16"
+                ) from error
+            return False
+        return True
+
+
+def _part(request: SamplingRequest, numbers: list[int]) -> SamplingRequest:
+    """The request for some of its prompts."""
+    prompts = [request.prompts[number] for number in numbers]
+    return replace(request, prompts=prompts, seeds=[request.seeds[number] for number in numbers])
+
+
+def _complete(
+    missing: set[int],
+    numbers: list[int],
+    on_group: OnGroupTokens,
+    index: int,
+    rows: list[list[int]],
+    logps: list[list[float]],
+) -> None:
+    """Report group ``index`` of a part by its number in the whole request."""
+    missing.remove(numbers[index])
+    on_group(numbers[index], rows, logps)
