@@ -30,7 +30,7 @@ from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choi
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
-from .answers.rewordings import rewordings, shorter_gold
+from .answers.rewordings import in_text, rewordings, shorter_gold
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -214,6 +214,9 @@ class Accuracy(Verifier):
         """That an answer is right in another form, or without its label, gloss or sentence; else ``None``."""
         if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
+        if inner := in_text(text):
+            verdict = self._verdict_on(gold, inner, rules)
+            return verdict if verdict.correct else None
         for other in rewordings(gold.answer.text, gold.kind, text):
             if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
                 return Verdict(True, "the same words" if gold.kind == "words" else "the same text")

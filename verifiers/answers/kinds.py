@@ -52,6 +52,7 @@ _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
 _YEAR = re.compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
+_MONEY = re.compile(r"(?:USD|EUR|GBP|INR|JPY|CNY|CHF|CAD|AUD) ?\d[\d,.]{0,30}(?: ?[A-Za-z]{1,8})?$")
 _DOTTED = re.compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
 _LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
@@ -129,7 +130,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if kind == "json":
         return ParsedAnswer(text, JsonText(text))
     answer = parse(text)
-    if not is_fixed and kind in ("number", "formula") and is_name(answer.text):
+    if not is_fixed and kind in ("number", "formula") and is_name(answer.text) and not _MONEY.match(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
     if kind == "number" and isinstance(answer.content, Words | Formula):
         if thousands := _THOUSANDS.fullmatch(answer.text):
@@ -258,7 +259,7 @@ def _is_quantity(text: str, number: Number) -> bool:
 
 def _is_number(text: str) -> bool:
     """``1 000 000``, ``FF_{16}``, ``5 GB`` and ``44 BC``, which look like codes."""
-    if _GROUPED.fullmatch(text):
+    if _GROUPED.fullmatch(text) or (_MONEY.match(text) and read_number(normal(text))):
         return True
     if "_" not in text and (not text[:1].isdecimal() or not re.search(r"[A-Za-z'\"]", text)):
         return False

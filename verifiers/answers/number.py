@@ -51,6 +51,9 @@ _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eig
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
 _MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)\b", re.IGNORECASE)
 _MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
+_MAGNITUDE_OF_CURRENCY = re.compile(
+    r"\s?(k|mn?|bn?|t)\s(?=(?:USD|EUR|GBP|INR|JPY|CHF|CAD|AUD|(?-i:dollars|euros|pounds|yen))\b)", re.IGNORECASE
+)
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
 _SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
@@ -137,7 +140,7 @@ def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fr
     """A value with the words that follow it: ``and a half``, ``million``."""
     if match := _AND_A_HALF.match(text, at):
         return value + Fraction(1, _PARTS[match[1]]), match.end()
-    match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY.match(text, at) if is_money else None)
+    match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
     return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
 
 

@@ -59,6 +59,7 @@ _MATRIX = re.compile(
     re.DOTALL,
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
+_EUROPEAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
 _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
@@ -95,6 +96,8 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
         text = match[1] + "\\infty"
     if number := read_number(text):
         return ParsedAnswer(text, number)
+    if "," in text and (number := _european(text)):
+        return ParsedAnswer(text, number)
     if "\\approx" in text and (approximation := _approximation(text, depth)):
         return approximation
     if "mod" in text and (residue := _residue(text)):
@@ -104,6 +107,13 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
     if _RELATION.search(text) and (relation := _relation(text, depth)):
         return relation
     return ParsedAnswer(text, _other_content(text, depth))
+
+
+def _european(text: str) -> Number | None:
+    """``1.234,56`` with a unit or currency, which is 1234.56 and nothing else."""
+    match = _EUROPEAN.search(text)
+    digits = match.group().replace(".", "").replace(",", ".") if match else ""
+    return read_number(text[: match.start()] + digits + text[match.end() :]) if match else None
 
 
 # Equations and relations

@@ -40,6 +40,8 @@ _DECREASE = re.compile(
     re.IGNORECASE,
 )
 _BELOW_ZERO = re.compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
+_TEXT = re.compile(r"\$?\\text\s?\{(.*)\}\$?", re.DOTALL)
+_PLAIN = re.compile(r"[\w ]*")
 _TRUTHS = frozenset(("yes", "no", "true", "false"))
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
 
@@ -47,7 +49,11 @@ _RATIO = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
 def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     """Further readings of an answer in view of the gold answer, both as they were written."""
     answer = answer.strip()
-    if len(answer) > MAX_LENGTH or kind == "choice":
+    if len(answer) > MAX_LENGTH:
+        return
+    if (marked := _only_mark(answer)) is not None:
+        yield marked
+    if kind == "choice":
         return
     if kind == "number":
         yield from _number(gold, answer)
@@ -57,8 +63,12 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
             yield answer[match.end() :]
-    if (marked := _only_mark(answer)) is not None:
-        yield marked
+
+
+def in_text(answer: str) -> str | None:
+    r"""``**Paris**`` of ``\text{**Paris**}``; ``None`` for other answers, also for plain words in it."""
+    match = _TEXT.fullmatch(answer.strip())
+    return match[1] if match and not _PLAIN.fullmatch(match[1]) else None
 
 
 def shorter_gold(gold: str, answer: str) -> str | None:

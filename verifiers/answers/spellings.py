@@ -20,6 +20,18 @@ _ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=
 _HYPHEN = re.compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
 _COMPASS = re.compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
 _BRITISH = re.compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
+_AMERICAN = tuple(
+    (re.compile(british, re.IGNORECASE), american)
+    for british, american in (
+        (r"(?<=\w{3})our(?=(?:s|ed|ing|ful|able|ite|ites)?$)", "or"),
+        (r"(?<=\w{4})is(?=(?:e|es|ed|ing|ation|ations)$)", "iz"),
+        (r"(?<=\w{2}t)re(?=s?$)|(?<=^fib)re(?=s?$)", "er"),
+        (r"(?<=^gr)e(?=y$)", "a"),
+        (r"(?<=^alumin)i(?=um$)", ""),
+        (r"(?<=\wlog)ue(?=s?$)", ""),
+        (r"(?<=^progra)mme(?=s?$)", "m"),
+    )
+)
 _WORLD_WAR = re.compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"([,;:!?()])")
 _ROMAN = re.compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
@@ -133,7 +145,7 @@ def same_spelling(one: str, other: str) -> bool:
     if len(first) != len(second) or len(first) > 100:
         return False
     if len(first) == 1 and first[0][:3].casefold() not in _TIMES:  # Sr, alone, is strontium
-        return first == second
+        return first == second or _american(first[0]) == _american(second[0])
     return all(map(_same_word, first, second, ("", *first[:-1])))
 
 
@@ -141,7 +153,17 @@ def _same_word(one: str, other: str, before: str) -> bool:
     """Whether two words after a word are the same."""
     if one == other or _is_short_for(one, other) or _is_short_for(other, one):
         return True
-    return _same_numeral(one, other, before) or _same_numeral(other, one, before)
+    if _same_numeral(one, other, before) or _same_numeral(other, one, before):
+        return True
+    return one[:1] == other[:1] and _american(one) == _american(other)
+
+
+@lru_cache(maxsize=1024)
+def _american(word: str) -> str:
+    """``color`` of ``colour``, ``organize`` of ``organise``, ``theater`` of ``theatre``."""
+    for british, american in _AMERICAN:
+        word = british.sub(american, word)
+    return word
 
 
 def _without_namesake(words: list[str]) -> list[str]:

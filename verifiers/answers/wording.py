@@ -36,6 +36,7 @@ _LABELLED = ("vitamin", "hepatitis", "influenza", "type", "group", "class", "gra
 _NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A deficiency
 _ARTICLE = re.compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
+_PREFIX = re.compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
@@ -78,6 +79,8 @@ def same_words(
         first, second = (_without_accents(words) for words in (first, second))
         if _same_list(first.text, second.text, ignore_articles):
             return "the same words"
+    if _closed(one.text, ignore_case) == _closed(other.text, ignore_case):
+        return "the same words"
     if same_country(one.text, other.text) or same_name(one.text, other.text, ignore_case):
         return "the same words"
     if first.choice and second.choice:
@@ -85,6 +88,14 @@ def same_words(
     else:
         same = any(a.choice and b.text in (a.choice, a.rest) for a, b in ((first, second), (second, first)))
     return "the same choice" if same else "different words"
+
+
+def _closed(text: str, ignore_case: bool) -> str:
+    """``email`` of ``e-mail``, ``cooperate`` of ``co-operate``; and ``no solution`` of ``no solutions``."""
+    text = text.casefold() if ignore_case else text
+    if "-" in text:
+        text = _PREFIX.sub(r"\1", text)
+    return text[:-1] if text.startswith("no ") and text.endswith("s") and not text.endswith("ss") else text
 
 
 def same_greek(words: str, formula: str) -> bool:

@@ -25,6 +25,7 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"\(?[A-Z]\)?|(?:option|choice) \(?[A-Z]\)?", re.IGNORECASE)
+_OPTION = re.compile(r"([A-H])\.\s[a-z]")  # B. photosynthesis
 _NUMBER_WORD = re.compile(
     r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
     r"|seventeen|eighteen|nineteen|twenty)",
@@ -88,6 +89,8 @@ def is_answer(later: str, answers: tuple[str, ...]) -> bool:
     """
     if len(later) >= MAX_LENGTH:
         return False
+    if option := _OPTION.match(later):
+        later = option[1]
     for kind in (_LETTER, _NUMBER_WORD, TRUTH):
         if kind.fullmatch(normal(later)) and all(kind.fullmatch(normal(answer)) for answer in answers):
             return True

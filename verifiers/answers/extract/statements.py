@@ -24,6 +24,20 @@ _SENTENCE_END = re.compile(
     r"|(?-i:I)(?:['\u2019]m|\s[a-z]{2,}\b)|(?:we|you|it|he|she|they|this|that|there)\s[a-z])",
     re.IGNORECASE,
 )
+# What stands before and behind a period that ends no sentence.
+_PERIOD = tuple(
+    (re.compile(before), re.compile(after))
+    for before, after in (
+        (r"\A\W{0,3}[A-Z]\Z", r"\s(?!(?:so|as|because|but|since|and|or|not|if|while|though|is|are)\b)[a-z]{2}"),
+        (
+            r"(?<![\w'-])(?!(?:Option|Choice|Answer|Statement|Letter|Figure|Part|Type|Vitamin|Group|Plan)\b)"
+            r"[A-Z][a-z]{1,20} [A-Z]\Z",
+            rf"\s(?!{_NEXT_SENTENCE})[A-Z][\w'-]+(?=[.,;)*\n]|\s*\Z|\s[A-Z(])",
+        ),
+        (r"\b[A-Z][a-z]{1,4}\Z", r"\s\d{1,3}:\d"),
+        (r"\b(?:Inc|Ltd|Corp|Co|Jr|Sr)\Z", r"\s\("),
+    )
+)
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 _FENCE = re.compile(r"```[a-z0-9+#]{0,12}[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```")
 _BLOCK = re.compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
@@ -60,10 +74,23 @@ def statement(text: str, start: int) -> tuple[str, int]:
                 after = tail.lstrip("*_") if tail.startswith(("**", "__")) else tail
                 return (window[:end] + after).rstrip("*_"), start + end + len(tail)
     stop = _SENTENCE_END.search(window)
+    while stop and stop.group() == "." and _goes_on(window[: stop.start()], window[stop.end() :]):
+        stop = _SENTENCE_END.search(window, stop.end())
     if stop and stop.group() in "?\uff1f":
         return "", start
     stated = window[: stop.start() if stop else None]
-    return stated.strip().strip("*_"), start + len(stated)
+    return _without_marks(stated.strip()), start + len(stated)
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether a period between two texts ends no sentence: ``B. photosynthesis``, ``John F. Kennedy``, ``Gen. 1:1``."""
+    return any(start.search(before) and rest.match(after) for start, rest in _PERIOD)
+
+
+def _without_marks(text: str) -> str:
+    """A text without emphasis around it; that of its last words stays."""
+    stripped = text.strip("*_")
+    return text.lstrip("*_") if text.endswith("**") and stripped.count("**") % 2 else stripped
 
 
 def value_of(sentence: str) -> str:
