@@ -24,6 +24,8 @@ _SENTENCE_END = re.compile(
     r"|(?-i:I)(?:['\u2019]m|\s[a-z]{2,}\b)|(?:we|you|it|he|she|they|this|that|there)\s[a-z])",
     re.IGNORECASE,
 )
+_TAG_END = re.compile(r"(?:\s*</(?:b|i|u|em|strong|mark|p|span|div)>)+\Z", re.IGNORECASE)
+_CHECKS = " \u2705\u2714\u2713\u2611\ufe0f\U0001f389"
 # What stands before and behind a period that ends no sentence.
 _PERIOD = tuple(
     (re.compile(before), re.compile(after))
@@ -88,9 +90,15 @@ def _goes_on(before: str, after: str) -> bool:
 
 
 def _without_marks(text: str) -> str:
-    """A text without emphasis around it; that of its last words stays."""
+    """A text without emphasis around it, a check mark or the end of a tag; emphasis of only its last words stays."""
+    if text.endswith(">"):
+        text = _TAG_END.sub("", text)
+    if not text.isascii():
+        text = text.rstrip(_CHECKS) or text
     stripped = text.strip("*_")
-    return text.lstrip("*_") if text.endswith("**") and stripped.count("**") % 2 else stripped
+    if stripped.count("**") % 2 == 0:
+        return stripped
+    return text.replace("**", "") if text.startswith("**") else text.lstrip("*_")
 
 
 def value_of(sentence: str) -> str:
