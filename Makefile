@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks test-integrations pictures dist clean
+.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -48,6 +48,19 @@ test-docs: $(VENV)/ready
 attacks: $(VENV)/ready
 	$(BIN)/python tests/sandbox/table.py
 
+# Fuzzing for ten minutes, or for FUZZ_SECONDS; see docs/testing.md. Findings are in build/fuzz.
+fuzz: .venv-fuzz/ready
+	.venv-fuzz/bin/python tests/fuzz/run.py
+
+.venv-fuzz/ready: pyproject.toml constraints.txt tests/fuzz/requirements.txt tests/serving/requirements.txt
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -r tests/fuzz/requirements.txt -r tests/serving/requirements.txt
+	touch $@
+
+# A server under mixed load for ten minutes, or for SOAK_SECONDS.
+soak: $(VENV)/ready
+	$(BIN)/python benchmarks/soak.py
+
 # The adapters, called by the packages they are for.
 test-integrations: .venv-integrations/ready
 	.venv-integrations/bin/python -m pytest tests/integrations
@@ -84,4 +97,4 @@ dist: $(VENV)/ready
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
 
 clean:
-	rm -rf $(VENV) .venv-integrations build dist *.egg-info
+	rm -rf $(VENV) .venv-integrations .venv-fuzz build dist *.egg-info

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import engine
 
-ROUND = 30  # examples
+ROUND = 3  # examples: with killed processes each may take seconds
 
 
 def pytest_addoption(parser):
@@ -34,10 +34,11 @@ def pytest_configure(config):
 def pytest_pyfunc_call(pyfuncitem):
     """Call the test again and again until its time is up."""
     end = time.monotonic() + pyfuncitem.config.getoption("--fuzz-seconds")
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     rounds = 0
     while True:
         random.seed()
-        pyfuncitem.obj()
+        pyfuncitem.obj(**arguments)
         rounds += 1
         if time.monotonic() > end:
             print(f"\n{pyfuncitem.name}: {rounds * ROUND} examples")

@@ -29,7 +29,7 @@ from grpo_env.verifiers.answers.normal import normal
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one score; the worker's time is not included
 _PLACEHOLDER = re.compile(r"[\s?_~]*")  # a box with nothing else names no answer
-_TRUTHS = ("yes", "no", "true", "false")
+_TRUTHS = frozenset(("yes", "no", "true", "false"))  # an answer, and only an answer, may give its reason
 JUNK = "31415926"
 _BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
@@ -147,7 +147,8 @@ def kinds(gold: str, answer: str) -> None:
         if not reflexive.value and reflexive.status != "timeout":
             raise FindingError(f"reflexive {name}", f"{reflexive.status}: {reflexive.explanation}", gold=gold)
         forward = scored(name, verifier, gold, boxed(answer))
-        if readable[1] and forward.status in ("scored", "over_limit"):
+        may_be_swapped = readable[1] and _TRUTHS.isdisjoint((gold.lower(), answer.lower()))
+        if may_be_swapped and forward.status in ("scored", "over_limit"):
             backward = scored(name, verifier, answer, boxed(gold))
             if backward.status in ("scored", "over_limit") and forward.value != backward.value:
                 detail = f"{forward.value} {forward.explanation}; back: {backward.value} {backward.explanation}"
@@ -229,7 +230,7 @@ def spaced(text: str) -> str:
 
 
 RESPELLED: dict[str, Callable[[str], str]] = {
-    "dollars": lambda text: text if "$" in text else f"${text}$",
+    "dollars": lambda text: text if "$" in text or "`" in text else f"${text}$",
     "outer space": lambda text: f"  {text}\n",
     "dfrac": lambda text: text.replace("\\frac", "\\dfrac"),
     "tfrac": lambda text: text.replace("\\frac", "\\tfrac"),
@@ -259,7 +260,11 @@ def pair(first: str, second: str) -> None:
                 f"respelled: {name}", f"{forward.explanation}; then {score.explanation}", first=first, second=second
             )
     # The gold answer decides how both are compared: 7 accepts 007, but not the other way around.
-    if readable(second) and kind_of_text(first) == kind_of_text(second):
+    if (
+        readable(second)
+        and kind_of_text(first) == kind_of_text(second)
+        and _TRUTHS.isdisjoint((first.lower(), second.lower()))
+    ):
         backward = scored("accuracy", ACCURACY, second, boxed(first))
         # What cannot be read as mathematics is equal to the same text; as a gold it does not decide about others.
         only_texts = "bad_gold" in (forward.status, backward.status)
