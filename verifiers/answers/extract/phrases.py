@@ -26,7 +26,10 @@ _STATED_IN_CHINESE = re.compile(
 )
 _HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?:[-=]{3,80}\s{0,9}\n\s{0,9})?(?=\S)")
 _BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_ANSWER_ELSEWHERE = r"(?:[Rr](?:espuesta|\xe9ponse|isposta|esposta)|[Aa]nt(?:wort|woord)|[Oo]dpowied\u017a|[\u0110\u0111]\xe1p (?:\xe1n|s\u1ed1))"
+_ANSWER_ELSEWHERE = (
+    r"(?:[Rr](?:espuesta|\xe9ponse|isposta|esposta)|[Aa]nt(?:wort|woord)"
+    r"|[Oo]dpowied\u017a|[\u0110\u0111]\xe1p (?:\xe1n|s\u1ed1))"
+)
 # A part of each of these words, which are slow to search for.
 _HINTS = ("spuesta", "ponse", "sposta", "Antw", "antw", "dpowied", "\xe1p ")
 _NEAR_END = 600  # characters in which they are searched for
