@@ -30,7 +30,7 @@ from serving import Client, Disturber, make_cases
 from grpo_env.taskfile.task import load_task
 
 MIB = 2**20
-WARM_UP = 15.0  # seconds that are not counted: imports, caches, the first processes
+WARM_UP = 30.0  # seconds that are not counted: imports, caches, the first processes
 
 
 class Statuses:
@@ -54,7 +54,7 @@ def leave(port: int, end: float, body: bytes, rng: random.Random, statuses: Stat
             connection.sendall(data[: rng.randint(1, len(data))] if rng.random() < 0.5 else data)
             time.sleep(rng.choice([0, 0.01, 0.2]))
         statuses.add("left")
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def send_nonsense(port: int, end: float, rng: random.Random, statuses: Statuses) -> None:
@@ -101,9 +101,9 @@ def stop_under_load(server: subprocess.Popen[str], threads: list[threading.Threa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SOAK_SECONDS", "600")))
-    parser.add_argument("--clients", type=int, default=6)
+    parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kills-every", type=float, default=5.0, help="mean seconds between kills")
+    parser.add_argument("--kills-every", type=float, default=10.0, help="mean seconds between kills")
     parser.add_argument("--growth", type=float, default=0.1, help="largest growth of memory, as a fraction")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -124,7 +124,7 @@ def main() -> None:
         for index, client in enumerate(clients)
     ]
     statuses = Statuses()
-    body = json.dumps({"task": name, "items": [case.item for case in ordinary[:200]]}).encode()
+    body = json.dumps({"task": name, "items": [case.item for case in ordinary[:64]]}).encode()
     others = [
         threading.Thread(target=leave, args=(port, end - 2, body, random.Random(1), statuses), daemon=True),
         threading.Thread(target=send_nonsense, args=(port, end - 2, random.Random(2), statuses), daemon=True),

@@ -96,7 +96,7 @@ class AdmissionMiddleware:
         try:
             body = await self._body(receive)
             if body is not None:
-                await self._app(scope, _replay(body, receive), send)
+                await _while_connected(self._app, scope, body, receive, send)
         finally:
             self._requests -= 1
             self._bytes -= size
@@ -142,6 +142,28 @@ def _check_content_type(headers: Headers) -> None:
         raise RefusedError(415, f"the body must be JSON (Content-Type: application/json), not {kind[:100]!r}")
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedError(415, "compressed bodies (Content-Encoding) are not accepted")
+
+
+async def _while_connected(app: App, scope: Event, body: bytes, receive: Receive, send: Send) -> None:
+    """Answer a request, but give up once its client has disconnected, so that nothing is scored for nobody."""
+    answered = False
+
+    async def noting_end(event: Event) -> None:
+        nonlocal answered
+        answered = event["type"] == "http.response.body" and not event.get("more_body", False)
+        await send(event)
+
+    answer = asyncio.ensure_future(app(scope, _replay(body, receive), noting_end))
+    leaving = asyncio.ensure_future(receive())  # returns when the answer is complete, too
+    try:
+        await asyncio.wait((answer, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done() and not answered:
+            answer.cancel()
+        with suppress(asyncio.CancelledError):
+            await answer
+    finally:
+        answer.cancel()
+        leaving.cancel()
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -108,8 +108,10 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
         bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
     elif event == "subprocess.Popen":
         bad = "grpo_env.verifiers.answers.algebra_worker" not in arguments[1]
+    elif event == "compile":
+        bad = arguments[1] != "<unknown>"  # ast.parse, which runs nothing
     else:
-        bad = event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "compile", "exec", "os.remove")
+        bad = event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect", "exec", "os.remove")
     if bad:
         os.write(2, f"a verifier did {event} {str(arguments)[:200]}\n".encode())
         os._exit(70)  # an exception would be the verifier's to catch
