@@ -14,6 +14,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "max_completion_length": "sampling.max_new_tokens",
     "max_response_length": "sampling.max_new_tokens",
     "max_tokens": "sampling.max_new_tokens",
+    "max_prompt_length": "sampling.max_prompt_tokens",
+    "filter_overlong_prompts": "sampling.overlong_prompts",
     "num_iterations": "optimizer.updates_per_step",
     "ppo_epochs": "optimizer.updates_per_step",
     "max_steps": "steps",

@@ -55,6 +55,10 @@ class SamplingConfig(_Settings):
 
     max_new_tokens: int = Field(default=256, ge=1)
     """Maximum completion length in tokens; longer completions are truncated."""
+    max_prompt_tokens: int | None = Field(default=None, ge=1)
+    """Maximum prompt length in tokens; null: what the model's positions leave beside ``max_new_tokens``."""
+    overlong_prompts: Literal["error", "drop"] = "error"
+    """Longer prompts: stop before the run begins, or leave them out and report their number."""
     temperature: float = Field(default=1.0, gt=0)
     """Temperature of sampling and of the log-probabilities in the loss."""
     engine: Literal["own", "transformers"] = "own"

@@ -16,6 +16,7 @@ from grpo_env.taskfile.task import Task, load_task
 from .config import TrainConfig, flatten
 from .engine.policy import Policy, load_policy
 from .engine.sampling.own import with_cuda_graphs
+from .prompt_lengths import fitting_examples
 from .prompts import make_prompts
 from .rollout import ScoredRollout, sample_rollouts, score_rollouts
 
@@ -26,6 +27,8 @@ SETTINGS = (
     "prompts_per_step",
     "group_size",
     "sampling.max_new_tokens",
+    "sampling.max_prompt_tokens",
+    "sampling.overlong_prompts",
     "sampling.temperature",
     "engine.device",
     "engine.precision",
@@ -65,6 +68,7 @@ def run_eval(
     examples = task.examples("eval", limit)
     scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
+    examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
     greedy = evaluate(policy, task, examples, config, samples=0)
     sampled = evaluate(policy, task, examples, config, samples=samples)
     return {
@@ -80,6 +84,7 @@ def run_eval(
         "greedy_interval": accuracy_interval(greedy),
         "sampled": summarize(sampled),
         **_pass_at(sampled, samples, config.seed),
+        **({"overlong_prompts": overlong} if overlong else {}),
     }
 
 

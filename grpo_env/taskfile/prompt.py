@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,8 @@ from grpo_env.errors import UsageError, nearest
 
 from . import bounded_jinja
 from .schema import PromptSpec
+
+BATCH = 1000  # prompts that are tokenized together to measure them
 
 _environment = bounded_jinja.BoundedEnvironment()
 
@@ -113,9 +115,26 @@ def prompt_ids(tokenizer: Any, example: Example, format: Format, model: str) -> 
 
     Raises ``UsageError``, which names the ``model``, for a prompt without any token.
     """
-    uses_template = not isinstance(example.prompt, str) and tokenizer.chat_template is not None
     text = prompt_text(tokenizer, example, format)
-    ids: list[int] = tokenizer(text, add_special_tokens=not uses_template)["input_ids"]
+    ids: list[int] = tokenizer(text, add_special_tokens=not _uses_template(tokenizer, example))["input_ids"]
     if not ids:
         raise UsageError(f"example {example.id}: the prompt is empty, and {model} has no start token to add")
     return ids
+
+
+def prompt_lengths(tokenizer: Any, examples: Sequence[Example], format: Format) -> list[int]:
+    """The number of tokens of the prompts of a task, as ``prompt_ids`` makes them, but tokenized in batches.
+
+    Raises ``UsageError`` if the chat template fails.
+    """
+    lengths: list[int] = []
+    for start in range(0, len(examples), BATCH):
+        batch = examples[start : start + BATCH]
+        texts = [prompt_text(tokenizer, example, format) for example in batch]
+        ids = tokenizer(texts, add_special_tokens=not _uses_template(tokenizer, batch[0]))["input_ids"]
+        lengths += map(len, ids)
+    return lengths
+
+
+def _uses_template(tokenizer: Any, example: Example) -> bool:
+    return not isinstance(example.prompt, str) and tokenizer.chat_template is not None

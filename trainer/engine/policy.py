@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,6 +136,10 @@ class Policy:
     def prompt_ids(self, example: Example, format: Format) -> list[int]:
         """The prompt as token ids, see ``taskfile.prompt.prompt_ids``."""
         return prompts.prompt_ids(self.tokenizer, example, format, self.name)
+
+    def prompt_lengths(self, examples: Sequence[Example], format: Format) -> list[int]:
+        """The length of each of a task's prompts in tokens, see ``taskfile.prompt.prompt_lengths``."""
+        return prompts.prompt_lengths(self.tokenizer, examples, format)
 
 
 def local_shard(weight: Tensor) -> Tensor:

@@ -17,11 +17,14 @@ from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.gold_kinds import gold_warning
 from grpo_env.taskfile.mixture import Mixture
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
+from ..prompt_lengths import fitting_examples
 from ..prompts import PromptSampler, check_task
 from .checkpoint import RunFolder
 from .console import RunConsole
@@ -83,7 +86,7 @@ class Run:
         policy, optimizer = load_policy_and_optimizer(config)
         for task in mixture.tasks:
             check_task(task, config)
-        return cls(
+        run = cls(
             mixture,
             config,
             policy,
@@ -93,6 +96,22 @@ class Run:
             [task.examples("eval", config.eval.examples) for task in mixture.tasks],
             RunConsole(config.steps, silent=not policy.accelerator.is_main_process),
         )
+        run._drop_overlong_prompts()
+        return run
+
+    def _drop_overlong_prompts(self) -> None:
+        """Measure all prompts; leave out those that are too long, or raise ``UsageError``."""
+
+        def fitting(task: Task, split: Split, examples: Sequence[Example]) -> list[Example]:
+            remaining, message = fitting_examples(self.policy, task, split, examples, self.config.sampling)
+            if message is not None:
+                self.console.print(message, "yellow")
+            return remaining
+
+        for sampler in self.samplers:
+            sampler.examples = fitting(sampler.task, "train", sampler.examples)
+        tasks = zip(self.mixture.tasks, self.held_out, strict=True)
+        self.held_out = [fitting(task, "eval", examples) for task, examples in tasks]
 
     def warn_about_golds(self) -> None:
         """Print a line for each task with gold answers that look out of place."""

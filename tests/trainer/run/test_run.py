@@ -22,10 +22,13 @@ from grpo_env import Score, Verifier, load_task
 from grpo_env.core import Group
 from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
 from grpo_env.scoring_process import score_in_process
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding.weights import optimizer_step
+from grpo_env.trainer.evaluate import run_eval
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.curves import plot_curves
@@ -381,6 +384,49 @@ def test_a_full_disk_is_reported_in_one_line(make_task, tmp_path: Path) -> None:
     (run.path / "metrics.jsonl").symlink_to("/dev/full")
     with pytest.raises(RunError, match=r"metrics.jsonl: the disk is full"):
         run.record({"kind": "train", "step": 0})
+
+
+def with_questions(task: Task, digits: Sequence[int]) -> Task:
+    """The task with questions of so many digits, each of which is a token, as is the space after the question."""
+    rows = [{"question": "7" * count, "answer": "1"} for count in digits]
+    (task.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return task
+
+
+DIGITS = [*range(108, 120), *range(20, 32)]
+
+
+def longer_than(task: Task, split: Split, tokens: int) -> int:
+    return sum(len(example.info["question"]) + 1 > tokens for example in task.examples(split))
+
+
+def test_prompts_that_are_too_long_stop_a_run_before_it_begins(make_task, tmp_path: Path) -> None:
+    """The model has 128 positions, of which a completion takes 12."""
+    task = with_questions(make_task(), DIGITS)
+    longer, longest = longer_than(task, "train", 116), max(len(e.info["question"]) for e in task.examples("train")) + 1
+    with pytest.raises(
+        UsageError, match=rf"{longer} of \d+ prompts of the train split have more than 116 tokens"
+    ) as caught:
+        train(task, run_dir=tmp_path / "run")
+    assert f"the longest has {longest}" in str(caught.value)
+    assert "sampling.overlong_prompts=drop" in str(caught.value)
+    with pytest.raises(UsageError, match=r"have more than 50 tokens \(sampling.max_prompt_tokens\)"):
+        train(task, run_dir=tmp_path / "run", sampling={"max_prompt_tokens": 50})
+    with pytest.raises(UsageError, match="all prompts of the train split have more than 5 tokens"):
+        train(task, run_dir=tmp_path / "run", sampling={"max_prompt_tokens": 5, "overlong_prompts": "drop"})
+    with pytest.raises(UsageError, match="prompts of the eval split have more than 116 tokens"):
+        run_eval(task)
+    assert not (tmp_path / "run").exists()
+
+
+def test_prompts_that_are_too_long_are_dropped_on_request(make_task, tmp_path: Path, capsys) -> None:
+    task = with_questions(make_task(eval={"examples": 20}), DIGITS)
+    train(task, run_dir=tmp_path / "run", sampling={"max_prompt_tokens": 50, "overlong_prompts": "drop"}, steps=1)
+    messages = capsys.readouterr().err
+    for split in ("train", "eval"):
+        count, longer = len(task.examples(split)), longer_than(task, split, 50)
+        assert f"{longer} of {count} prompts of the {split} split have more than 50 tokens" in messages
+    assert f"task       vowels: {len(task.examples('train')) - longer_than(task, 'train', 50)} examples" in messages
 
 
 def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:

@@ -1,0 +1,61 @@
+"""Prompts are measured before anything is sampled: one that is too long would end a run at the step that meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .config import SamplingConfig
+from .engine.policy import Policy
+
+# Prompts of few bytes are not tokenized. A token is at least one byte, but tokenizers add special ones, and normalize:
+# NFC makes text at most three times as long, as does "▁" for a space in SentencePiece.
+TOKENS_PER_BYTE = 4
+
+
+def fitting_examples(
+    policy: Policy, task: Task, split: Split, examples: Sequence[Example], config: SamplingConfig
+) -> tuple[list[Example], str | None]:
+    """The examples whose prompts are not too long, and a message about the others, if there are any.
+
+    Too long is more than ``max_prompt_tokens``, or more than the model's positions less ``max_new_tokens``. Raises
+    ``UsageError``, with their number, under ``overlong_prompts: error`` or if no prompt is short enough.
+    """
+    limit, reason = _limit(policy, config)
+    if limit is None:
+        return list(examples), None
+    long = [
+        index
+        for index, example in enumerate(examples)
+        if TOKENS_PER_BYTE * len(policy.prompt_text(example, task.format).encode("utf-8", "replace")) > limit
+    ]
+    lengths = policy.prompt_lengths([examples[index] for index in long], task.format)
+    overlong = {index: length for index, length in zip(long, lengths, strict=True) if length > limit}
+    if not overlong:
+        return list(examples), None
+    fitting = [example for index, example in enumerate(examples) if index not in overlong]
+    count = f"{len(overlong)} of {len(examples)}" if fitting else "all"
+    longest = max(overlong, key=overlong.__getitem__)
+    problem = (
+        f"{task.source}: {count} prompts of the {split} split have more than {limit} tokens ({reason}); "
+        f"the longest has {overlong[longest]}, example {examples[longest].id}"
+    )
+    if not fitting:
+        raise UsageError(f"{problem}. Lower sampling.max_new_tokens, or shorten the prompt")
+    if config.overlong_prompts == "error":
+        raise UsageError(f"{problem}. Leave them out with sampling.overlong_prompts=drop, or shorten the prompt")
+    return fitting, f"{problem}: left out"
+
+
+def _limit(policy: Policy, config: SamplingConfig) -> tuple[int | None, str]:
+    """The longest prompt in tokens, ``None`` for any, and the reason."""
+    if policy.max_positions is not None:
+        positions = policy.max_positions - config.max_new_tokens
+        if config.max_prompt_tokens is None or positions < config.max_prompt_tokens:
+            of = f"the {policy.max_positions} positions of {policy.name}"
+            return positions, f"{of}, less sampling.max_new_tokens={config.max_new_tokens}"
+    return config.max_prompt_tokens, "sampling.max_prompt_tokens"
