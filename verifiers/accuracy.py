@@ -144,6 +144,8 @@ class Accuracy(Verifier):
             rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.notation, time)
             try:
                 verdict = self._verdict(golds, final.answers, rules)
+                if final.whole and not verdict.correct and golds[0].kind == "json":
+                    verdict = self._verdict(golds, [final.whole], rules)
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
             except _UndecidedError as error:
                 value, status, why = None, "bad_gold", str(error)

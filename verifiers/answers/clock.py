@@ -40,7 +40,7 @@ def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
     sure = bool(half) or not 1 <= hour <= 12
     padded = not sure and text.startswith("0")
     seconds = 3600 * (hour % 24) + 60 * minute + second
-    return Clock(seconds, sure, None if half else read_ratio(text, parse), padded=padded)
+    return Clock(seconds, sure, None if half else read_ratio(text, parse), padded=padded, half=bool(half))
 
 
 def read_time(text: str) -> Clock | None:

@@ -26,7 +26,7 @@ The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or `
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import floor
@@ -50,6 +50,7 @@ Notation: TypeAlias = Literal["flexible", "strict"]
 
 MAX_PAIRS = 2500  # of elements of two sets
 PERCENT = ("%", 1)
+NOON = 12 * 3600  # seconds
 
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
 _RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
@@ -313,11 +314,14 @@ def _times(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     return Verdict(False, "a different kind of answer")
 
 
-def _same_time(one: Clock, other: Clock) -> bool:
-    """Whether two times are the same. A time zone may be left out, am and pm may not."""
+def _same_time(gold: Clock, answer: Clock) -> bool:
+    """Whether two times are the same. A time zone may be left out, am and pm may be added, but not left out."""
+    if answer.half and not gold.sure and not gold.padded and gold.seconds < NOON:
+        gold = replace(gold, seconds=gold.seconds + answer.seconds // NOON * NOON)
+    one, other = gold, answer
     if one.seconds != other.seconds or (one.zone and other.zone and one.zone != other.zone):
         return False
-    return one.sure == other.sure or one.padded or other.padded
+    return one.sure == other.sure or one.padded or other.padded or answer.half
 
 
 def _lists_several(content: Content, other: Content) -> bool:

@@ -28,7 +28,8 @@ class Group:
 class Clock:
     """A time of day. ``sure`` if it is known whether it is am or pm; else ``3:30`` may also be a ratio.
 
-    ``padded`` if it is not sure but has a leading zero: ``08:05`` may be 8:05 am, but not pm.
+    ``padded`` if it is not sure but has a leading zero: ``08:05`` may be 8:05 am, but not pm. ``half`` if it has
+    am or pm.
     """
 
     seconds: int
@@ -36,6 +37,7 @@ class Clock:
     ratio: Content | None
     zone: str = ""
     padded: bool = False
+    half: bool = False
 
 
 @dataclass(frozen=True)

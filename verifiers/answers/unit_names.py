@@ -211,7 +211,8 @@ NO_UNITS = LINKS | _words("""
     or not pi sqrt e i x log ln sin cos tan cot sec csc exp mod det gcd lcm inf infinity plus minus equals
     between either maybe perhaps but if frac cdot divided approximately roughly probably possibly nearly almost about
     around factorial choose base wait wrong false instead sorry nope negative unless except versus least most below
+    или або не нет неверно неправильно возможно może błędne
     ish approx estimate estimated guess unsure likely unlikely undefined none no never nor
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega
-    """) - {"psi", "sec", "without", "with"}
+    """) - {"psi", "sec", "without", "with"}  # noqa: RUF001
 """Functions, numbers and connectives; and words that say that a number is not the answer."""

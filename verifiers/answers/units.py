@@ -32,11 +32,12 @@ MAX_WORDS = 8
 MAX_DESCRIPTION = 20  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
+_FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = re.compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     r"|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
-    rf"|[A-Za-z][A-Za-z.'-]*){_POWER}",
+    rf"|{_FIRST}[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-]*){_POWER}",
     re.IGNORECASE,
 )
 # What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
@@ -55,6 +56,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 _INLINE_POWER = re.compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
+_IN_ONE = re.compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
 _HYPHENATED = re.compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
@@ -149,6 +151,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
         text = _QUOTIENT.sub(r" \1/(\2)", text)
     if any(character.isdigit() for character in text):
         text = _INLINE_POWER.sub(r"\1^", text)
+    if " one " in text:
+        text = _IN_ONE.sub(r"\1a", text)
     if "(" in text or "[" in text:
         return _bracketed_unit(text, description)
     if hyphen := _HYPHENATED.match(text):
@@ -327,7 +331,12 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
         )
     if len(plain) == 1:
         return spaced and word in LETTERS
-    return spaced and len(plain) > 2 and any(vowel in plain for vowel in "aeiouy") and not PRODUCT.fullmatch(word)
+    return (
+        spaced
+        and len(plain) > 2
+        and (any(vowel in plain for vowel in "aeiouy") or not plain.isascii())
+        and not PRODUCT.fullmatch(word)
+    )
 
 
 def _is_word(part: str) -> bool:

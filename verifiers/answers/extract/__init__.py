@@ -33,9 +33,11 @@ from grpo_env.core import Completion, Format
 from ...blocks import find_tags, whole_turn
 from .answer_tag import from_answer_tags, not_mentioned
 from .boxed import EMPTY
+from .corrections import replaced
 from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value
 from .last_number import last_number
 from .later import IN_TEXT, answer_in, visible, with_later_answers
+from .new_question import before_new_question
 
 __all__ = [
     "ALL_SOURCES",
@@ -53,6 +55,20 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
+    statements = [source for source in sources if source not in ("last_line", "last_number")]
+
+    def read(part: str) -> ExtractedAnswer | None:
+        return _answer(format, part, statements)
+
+    text = before_new_question(text, read)
+    answer = _answer(format, text, sources)
+    if answer and (answer.denied or len(answer.answers) > 1):
+        answer = replaced(text, answer, read) or answer
+    return answer or ExtractedAnswer((), "none", "no final answer in the text")
+
+
+def _answer(format: Format, text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:
+    """The answer by the first source that is present, with what follows it."""
     empty: ExtractedAnswer | None = None
     for source in sources:
         if source == "answer_tag":
@@ -66,7 +82,7 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
             empty = extracted
         elif not (empty and source in ("last_line", "last_number")):
             return with_later_answers(extracted, text, sources)
-    return empty or ExtractedAnswer((), "none", "no final answer in the text")
+    return empty
 
 
 def after_reasoning(format: Format, completion: Completion) -> str | None:

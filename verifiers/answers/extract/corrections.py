@@ -4,19 +4,21 @@ r"""What a text says about its answer after it: that it is wrong, another one be
     alternatives  ``\boxed{5} or 6``, "The correct option is (C). Or maybe (B)."
     corrected     "Wait, it is 20.", "Actually, 20.", "Correction: 20", "I change my answer to 20."
 
-A correction needs a correcting word before the value, so "We check: 2*9 = 18." or "It lasts 7 days." is none.
+A correction needs a correcting word before the value, so "We check: 2*9 = 18." or "It lasts 7 days." is none. One that
+follows an answer and states another one, which nothing after it contradicts, replaces the answer: ``replaced``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
 from ..normal import normal
 from ..number import OverLimitError, read_number
-from .extracted import MAX_LENGTH, TRUTH, is_answer, is_value
+from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
 from .statements import statement
 
 NOTHING = re.compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
@@ -50,13 +52,22 @@ _ALTERNATIVE = re.compile(
     r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)",
     re.IGNORECASE,
 )
-_CORRECTING = re.compile(
-    rf"(?:(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:(?:no|nope)(?=[,.!:;\u2014]|\swait)|wait|actually|correction"
-    r"|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i meant?|rather|apologies|my mistake|my bad"
-    r"|not quite|instead)\b"
-    r"|\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
+_EXCLAMATION = (
+    r"(?:wait|actually|correction|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i meant?|rather"
+    r"|apologies|my mistake|my bad|not quite|instead)\b"
+)
+_NO = r"(?:no|nope)(?=[,.!:;\u2014]|\swait)\b"
+_MISTAKEN = (
+    r"\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
     r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
-    r"|\b(?:change|revise|update|correct)(?:d|ing)? (?:my|the) (?:final )?answer\b|不对|错了|更正|等等)",
+    r"|\b(?:change|revise|update|correct)(?:d|ing)? (?:my|the) (?:final )?answer\b|不对|错了|更正|等等"
+)
+_CORRECTING = re.compile(
+    rf"(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:{_NO}|{_EXCLAMATION})|{_MISTAKEN}", re.IGNORECASE
+)
+# A correction that may replace an answer: not ", no, " inside of a sentence.
+_RETRACTING = re.compile(
+    rf"(?:\A|[.!?\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:{_NO}|{_EXCLAMATION})|[$)\]}}>]\s{_EXCLAMATION}|{_MISTAKEN}",
     re.IGNORECASE,
 )
 # One of these stands in every match of the pattern above, which is slow to search for.
@@ -108,6 +119,8 @@ _ARTICLE = re.compile(r"(?:an?|the)\s", re.IGNORECASE)
 _FORM = re.compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
 _DECIMALS = re.compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
+_MOST_REPLACED = 5  # of which the last ones may replace an answer
+_REVERTS = re.compile(r"never ?mind|\b(?:first|original|initial|previous|earlier)\b|after all", re.IGNORECASE)
 
 
 class Corrections(NamedTuple):
@@ -145,6 +158,43 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
             starts = [word.end() for word in words] + [sentence.end() for sentence in sentences]
             further += [value for start in starts for value in _corrected_words(text, start, answers)]
     return Corrections(further, False)
+
+
+def replaced(
+    text: str, answer: ExtractedAnswer, read: Callable[[str], ExtractedAnswer | None]
+) -> ExtractedAnswer | None:
+    """The answer that a text names after it has withdrawn what it said before: "Wait, no. The answer is 20."
+
+    ``read`` finds the answer that a text states, with what follows it. Without a statement after the correcting word,
+    it is the value that the correction gives ("Wait, it is 20."); ``None`` if that is in doubt as well.
+    """
+    lower = text.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return None
+    for word in reversed(deque(_RETRACTING.finditer(text), maxlen=_MOST_REPLACED)):
+        later = read(text[word.end() :])
+        if later is None or not later.answers:
+            later = _stated_by_correction(text, word.end(), answer)
+        if later:
+            return later
+    return None
+
+
+def _stated_by_correction(text: str, start: int, answer: ExtractedAnswer) -> ExtractedAnswer | None:
+    """The value after a correcting word that ends at ``start``, if nothing after it takes it back."""
+    starts = [match.end() for match in deque(_RESULT.finditer(text, start), maxlen=1)]
+    starts += [match.end()] if (match := _VALUE.match(text, start)) else []
+    found = [(value, at) for at in starts if (value := _value(text, at, answer.answers))]
+    if not found and _are_words(answer.answers):
+        found = [(value, start) for value in _corrected_words(text, start, answer.answers)]
+    for value, at in found:
+        end = text.find(value, at) + len(value)
+        rest = text[end:].lower()
+        if any(hint in rest for hint in _HINTS) or _REVERTS.search(rest) or _ALTERNATIVE.match(text, end):
+            return None
+        if not _REJECTED.match(text, end):
+            return extracted([value], answer.source)
+    return None
 
 
 def _corrected_words(text: str, start: int, answers: tuple[str, ...]) -> list[str]:

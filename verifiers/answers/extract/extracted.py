@@ -34,13 +34,20 @@ _NUMBER_WORD = re.compile(
 TRUTH = re.compile(r"yes|no|true|false", re.IGNORECASE)
 _TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
 _RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
+# A check mark, a trophy and the like; not a cross or a question mark, which say that the answer is wrong or in doubt.
+_SIGN = (
+    r"(?:[\u2705\u2713\u2714\u2611\u2728\u2b50\u263a\U0001f389\U0001f38a\U0001f3af\U0001f3c6\U0001f44d\U0001f44f\U0001f31f"
+    r"\U0001f4af\U0001f4a1\U0001f600-\U0001f60a\U0001f642\U0001f64c\U0001f680\U0001f973]\ufe0f?)"
+)
+_SUCCESS = re.compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z")
 
 
 @dataclass(frozen=True)
 class ExtractedAnswer:
     """The answers that the deciding source names. If there is no answer: none, and the reason.
 
-    ``end`` is where the last of them ends in the text, and 0 if nothing can follow it.
+    ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``whole`` is the JSON object
+    whose answer field was read, for tasks that expect the object.
     """
 
     answers: tuple[str, ...]
@@ -48,14 +55,21 @@ class ExtractedAnswer:
     reason: str = ""
     denied: bool = False
     end: int = 0
+    whole: str = ""
 
 
 def extracted(
     answers: list[str], source: Place, empty: str = "the answer is empty", denied: bool = False, end: int = 0
 ) -> ExtractedAnswer:
     """The distinct answers that a source names; ``empty`` is the reason if all of them are blank."""
-    distinct = tuple(dict.fromkeys(stripped for answer in answers if (stripped := answer.strip())))
+    distinct = tuple(dict.fromkeys(stripped for answer in answers if (stripped := _stripped(answer))))
     return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end)
+
+
+def _stripped(answer: str) -> str:
+    """An answer without white space and signs of success at its ends."""
+    answer = answer.strip()
+    return answer if answer.isascii() else _SUCCESS.sub("", answer) or answer
 
 
 def is_denied(text: str, start: int) -> bool:

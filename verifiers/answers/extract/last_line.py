@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
+from .json_object import json_answers, json_object
 from .statements import block_at_end
 
 MAX_WORDS = 6
@@ -30,9 +32,11 @@ _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 def last_line(text: str) -> ExtractedAnswer | None:
     """The last line if it is short, or its bold text or code if there is one in a longer line.
 
-    Of a fence or a display block that ends the text it is the line inside.
+    Of a fence or a display block that ends the text it is the line inside, and of a JSON object its answer field.
     """
     text = text.rstrip()
+    if text.endswith(("}", "}\n```")) and (whole := json_object(text)) and (answers := json_answers(whole)):
+        return replace(extracted(answers, "last_line"), whole=whole)
     line = block_at_end(text)
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from .boxed import NOT_CLOSED, boxed
-from .corrections import NOTHING, corrections
+from .corrections import NOTHING, corrections, replaced
 from .extracted import SOURCES, ExtractedAnswer, Source, extracted, is_answer
 from .hash_marks import hash_marks
+from .json_object import json_answers, json_object
+from .languages import in_other_languages
 from .last_line import last_line
 from .last_number import last_number
 from .phrases import a_lines, phrases
@@ -34,10 +36,18 @@ _WEAKER: tuple[Source, ...] = ("hashes", "phrase", "a_line")
 def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
     """The answer in a text that is nothing but an answer, such as the content of an answer tag or a gold answer."""
     text = visible(text)
+    answer = _stated(text, sources)
+    if answer and (answer.denied or len(answer.answers) > 1):
+        answer = replaced(text, answer, lambda part: _stated(part, sources)) or answer
+    return answer or extracted([text], "text")
+
+
+def _stated(text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:
+    """The answer by the first source that is present, other than the last line, with what follows it."""
     for source in sources:
         if source not in ("answer_tag", "last_line", "last_number") and (answer := IN_TEXT[source](text)):
             return with_later_answers(answer, text, sources)
-    return extracted([text], "text")
+    return None
 
 
 def visible(text: str) -> str:
@@ -60,7 +70,11 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
         later = list(with_later_answers(boxes, rest, sources).answers)
     else:
         statements = [IN_TEXT[source](rest) for source in _WEAKER if source in sources and source != first.source]
+        if "phrase" in sources and first.source == "phrase":
+            statements.append(in_other_languages(rest))
         texts = [text for statement in statements if statement for text in statement.answers]
+        if rest.endswith(("}", "```")) and "last_line" in sources:
+            texts += json_answers(json_object(rest))
         later = [text for text in texts if is_answer(text, first.answers)]
         corrected = corrections(text, end, first.answers)
         later += corrected.answers

@@ -6,6 +6,7 @@ import re
 from collections import deque
 
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_value
+from .languages import in_other_languages
 from .statements import statement, value_of
 
 _MARKER = re.compile(
@@ -24,22 +25,9 @@ _STATED = re.compile(
 _STATED_IN_CHINESE = re.compile(
     r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|\s?(?=[(\uff08]?[A-Z](?![A-Za-z])|不[是为选])"
 )
-_HEADING = re.compile(r"[*_: \t]{0,9}\n\s{0,9}(?:[-=]{3,80}\s{0,9}\n\s{0,9})?(?=\S)")
+_HEADING = re.compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
 _BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_ANSWER_ELSEWHERE = (
-    r"(?:[Rr](?:espuesta|\xe9ponse|isposta|esposta)|[Aa]nt(?:wort|woord)"
-    r"|[Oo]dpowied\u017a|[\u0110\u0111]\xe1p (?:\xe1n|s\u1ed1))"
-)
-# A part of each of these words, which are slow to search for.
-_HINTS = ("spuesta", "ponse", "sposta", "Antw", "antw", "dpowied", "\xe1p ")
-_NEAR_END = 600  # characters in which they are searched for
-_LINE = r"\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)"
-_A_LINE = re.compile(rf"(?:A(?:ns)?|\u041e\u0442\u0432\u0435\u0442|\u7b54\u3048|\uc815\ub2f5){_LINE}")
-_LINE_ELSEWHERE = re.compile(rf"{_ANSWER_ELSEWHERE}(?: finale?)?{_LINE}")
-_SENTENCE_ELSEWHERE = re.compile(
-    rf"(?:[Ll]a|[Dd]ie|[Hh]et|[Aa]|[Ll]'|[Dd]e)\s?{_ANSWER_ELSEWHERE}(?: (?:finale?|richtige|correcte|correcta))?\s"
-    r"(?:est|es|ist|lautet|\xe8|\xe9|is)(?:\s?:)?[\s*]{1,4}(?=\S)"
-)
+_A_LINE = re.compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
 # "Not enough information" is an answer.
 _NEGATION = re.compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
@@ -71,7 +59,7 @@ def phrases(text: str) -> ExtractedAnswer | None:
     lower = text.lower()
     marked = "answer" in lower or "option" in lower or "choice" in lower
     if not marked and (text.isascii() or ("答案" not in text and "选" not in text)):
-        return None
+        return in_other_languages(text)
     stated: list[tuple[str, int]] = []
     denied = False
     for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
@@ -95,7 +83,7 @@ def phrases(text: str) -> ExtractedAnswer | None:
     if len(stated) > 1:
         stated = [pair for pair in stated if not _is_remark(pair[0])] or stated
     if not stated:
-        return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
+        return ExtractedAnswer(("",), "phrase", denied=True) if denied else in_other_languages(text)
     return extracted([answer for answer, _ in stated], "phrase", end=stated[-1][1])
 
 
@@ -121,16 +109,9 @@ def _start(text: str, word: re.Match[str]) -> int | None:
 
 
 def a_lines(text: str) -> ExtractedAnswer | None:
-    """The lines that start with ``A:`` or ``Ans:``, or answer in another language; "La respuesta es 6." """
+    """The lines that start with ``A:`` or ``Ans:``."""
     matches = [match for match in _A_LINE.finditer(text) if _starts_line(text, match.start())]
-    is_elsewhere = not matches and any(hint in text[-_NEAR_END:] for hint in _HINTS)
-    if is_elsewhere:
-        matches = [match for match in _LINE_ELSEWHERE.finditer(text) if _starts_line(text, match.start())]
-    if matches or not is_elsewhere:
-        return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None
-    stated = [statement(text, match.end()) for match in deque(_SENTENCE_ELSEWHERE.finditer(text), maxlen=MAX_ANSWERS)]
-    stated = [pair for pair in stated if pair[0]]
-    return extracted([answer for answer, _ in stated], "a_line", end=stated[-1][1]) if stated else None
+    return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None
 
 
 def _starts_line(text: str, start: int) -> bool:

@@ -24,8 +24,6 @@ _SENTENCE_END = re.compile(
     r"|(?-i:I)(?:['\u2019]m|\s[a-z]{2,}\b)|(?:we|you|it|he|she|they|this|that|there)\s[a-z])",
     re.IGNORECASE,
 )
-_TAG_END = re.compile(r"(?:\s*</(?:b|i|u|em|strong|mark|p|span|div)>)+\Z", re.IGNORECASE)
-_CHECKS = " \u2705\u2714\u2713\u2611\ufe0f\U0001f389"
 # What stands before and behind a period that ends no sentence.
 _PERIOD = tuple(
     (re.compile(before), re.compile(after))
@@ -55,6 +53,9 @@ UNSURE = re.compile(
     r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
+_CLOSING_TAG = re.compile(r"\s*</?(b|i|u|em|strong|mark|code|p|span|div|br|center|li|h[1-6])\s*/?>\s*", re.IGNORECASE)
+_CLOSING_BOLD = re.compile(r"(?<=\S)\*\*(?=\s+[^\W\d_])")
+_HTML = re.compile(r"<(b|i|u|em|strong|mark)>([^<>]+)</\1>", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
 
 
@@ -81,7 +82,7 @@ def statement(text: str, start: int) -> tuple[str, int]:
     if stop and stop.group() in "?\uff1f":
         return "", start
     stated = window[: stop.start() if stop else None]
-    return _without_marks(stated.strip()), start + len(stated)
+    return _without_marks(text, start, stated), start + len(stated)
 
 
 def _goes_on(before: str, after: str) -> bool:
@@ -89,16 +90,33 @@ def _goes_on(before: str, after: str) -> bool:
     return any(start.search(before) and rest.match(after) for start, rest in _PERIOD)
 
 
-def _without_marks(text: str) -> str:
-    """A text without emphasis around it, a check mark or the end of a tag; emphasis of only its last words stays."""
-    if text.endswith(">"):
-        text = _TAG_END.sub("", text)
-    if not text.isascii():
-        text = text.rstrip(_CHECKS) or text
-    stripped = text.strip("*_")
-    if stripped.count("**") % 2 == 0:
-        return stripped
-    return text.replace("**", "") if text.startswith("**") else text.lstrip("*_")
+def _without_marks(text: str, start: int, stated: str) -> str:
+    """What is stated without the marks of emphasis that begin in it or right before it, and without HTML's tags."""
+    plain = stated.strip()
+    if "*" in plain:
+        mark = "**" if plain.startswith("**") or text[max(0, start - 2) : start] == "**" else "*"
+        begins = plain.startswith(mark)
+        if begins or text[start - 1 : start] == "*":
+            plain = plain.removeprefix(mark).replace(mark, "", 1)
+        elif plain.count("**") == 1:  # "**The answer is 18** dollars."
+            plain = _CLOSING_BOLD.sub("", plain)
+    if plain.endswith(">") or plain.startswith("</"):
+        plain = _without_closing_tags(plain)
+    elif "</" in plain:
+        plain = _HTML.sub(r"\2", plain)
+    stripped = plain.strip("*_")
+    return plain.lstrip("*_") if plain.endswith("**") and stripped.count("**") % 2 else stripped
+
+
+def _without_closing_tags(text: str) -> str:
+    """The text without line breaks and closing tags of HTML at its edges whose opening tags are not in it."""
+    if (match := _CLOSING_TAG.match(text)) and match.end() < len(text):
+        text = text[match.end() :]
+    while text.endswith(">") and (match := _CLOSING_TAG.fullmatch(text, max(0, text.rfind("<")))):
+        if match.start() == 0 or (match[1].lower() != "br" and f"<{match[1].lower()}>" in text.lower()):
+            break
+        text = text[: match.start()].rstrip()
+    return text
 
 
 def value_of(sentence: str) -> str:
