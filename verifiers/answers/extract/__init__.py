@@ -11,17 +11,19 @@ In that text the first of these sources that is present decides; a task may name
     answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
-    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
-    a_line         ``A: 18``, ``Antwort: 18``
+    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C).", "La respuesta es 18."
+    a_line         ``A: 18``, ``Ans: 18``
     last_line      if it is a short answer by itself, contains one bold ``**18**`` or one piece of code, or ends in its
-                   only italic text; or all of a text of one or two sentences that begins with yes or no
+                   only italic text; or all of a text of one or two sentences that begins with yes or no; or the
+                   answer field of a JSON object
     last_number    the last number of the text, whatever it says: only if a task names it
 
-A source yields all answers that it names, in order and without repetitions of the same text. Several different answers
-are no answer; the caller decides that. An answer that a weaker source names later is added to them, and contradicts
-them if it differs (see ``later``), and so is one that corrects them or stands beside them (see ``corrections``). An
-answer that is denied (``not \boxed{4}``, ``\boxed{4} is wrong``) is not accepted. Every search is linear in the length
-of the text.
+A source yields all answers that it names, in order and without repetitions of the same text. Several different
+answers are no answer; the caller decides that. One that follows an explicit correction replaces those before it, and
+what follows a new question is not read (see ``corrections.replaced`` and ``new_question``). An answer that a weaker
+source names later is added to them, and contradicts them if it differs (see ``later``), and so is one that corrects
+them or stands beside them (see ``corrections``). An answer that is denied (``not \boxed{4}``, ``\boxed{4} is wrong``)
+is not accepted. Every search is linear in the length of the text.
 """
 
 from __future__ import annotations
