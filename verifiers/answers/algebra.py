@@ -217,22 +217,28 @@ def check_size(text: str) -> None:
     """Raise ``OverLimitError`` for a formula that may take very long and is larger than any honest answer."""
     if len(text) > MAX_LENGTH:
         raise OverLimitError(f"a formula of {len(text)} characters is too long")
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "({[") - (character in ")}]")
-        deepest = max(deepest, depth)
-    if deepest > MAX_NESTING:
+    if sum(map(text.count, "({[")) > MAX_NESTING and _nesting(text) > MAX_NESTING:
         raise OverLimitError("brackets are nested too deeply")
-    if _TOWER.search(text):
+    if ("^" in text or "*" in text) and _TOWER.search(text):
         raise OverLimitError("a tower of powers is too large")
     for match in _EXPONENT.finditer(text):
         if _too_large(match[1]) or match[2]:
             raise OverLimitError(f"the exponent {match[1][:20]} is too large")
-    large = any(_too_large(match[1]) or len(match[2]) > 1 for match in _FACTORIAL.finditer(text))
-    if large or text.count("!") > 4 or _OF_FACTORIAL.search(text):
-        raise OverLimitError("a factorial is too large")
+    if "!" in text:
+        large = any(_too_large(match[1]) or len(match[2]) > 1 for match in _FACTORIAL.finditer(text))
+        if large or text.count("!") > 4 or _OF_FACTORIAL.search(text):
+            raise OverLimitError("a factorial is too large")
     if _BINOMIAL.search(text) and any(_too_large(number) for number in re.findall(r"\d+", text)):
         raise OverLimitError("a binomial is too large")
+
+
+def _nesting(text: str) -> int:
+    """How deep brackets of any kind are nested."""
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _has_word(text: str) -> bool:

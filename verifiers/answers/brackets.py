@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_TOKENS = re.compile(r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[\s\S]")
+# Commands, brackets, and the characters that may separate parts. All others are skipped.
+_TOKEN = r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[()\[\]{}]"
+_TOKENS = re.compile(rf"{_TOKEN}|[=:&]")
+_TOKENS_OF_LIST = re.compile(rf"{_TOKEN}|([\s,;])")
 _DEPTH = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\rangle": -1}
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 # In a list with other separators, a comma between digits may separate thousands: 1,000, 2,000
@@ -14,7 +17,7 @@ _FRENCH = re.compile(r"([\[\]])([^\[\]()]*)([\[\]])")
 
 
 def split(text: str, at: str) -> list[str]:
-    """A text split at a token, the parts stripped."""
+    r"""A text split at a token, which is a LaTeX command, ``\\`` or one of ``=:&``; the parts stripped."""
     if at not in text:
         return [text]
     parts, depth, start = [], 0, 0
@@ -29,10 +32,15 @@ def split(text: str, at: str) -> list[str]:
 
 def items(text: str) -> list[str]:
     """A text split at its outer commas, semicolons, ``and`` and ``or``."""
+    if not _SEPARATOR.search(text):
+        text = text.strip()
+        return [text] if text else []
     thousands = _OTHER_SEPARATOR.search(text) is not None
     cuts, depth, at = [], 0, 0
-    for match in _TOKENS.finditer(text):
-        depth += _change(match.group())
+    for match in _TOKENS_OF_LIST.finditer(text):
+        if not match[1]:
+            depth += _change(match.group())
+            continue
         if depth or match.start() < at or (thousands and _THOUSANDS.match(text, match.start())):
             continue
         if separator := _SEPARATOR.match(text, match.start()):
@@ -75,6 +83,6 @@ def _english(match: re.Match[str]) -> str:
 
 
 def _change(token: str) -> int:
-    if token.startswith("\\begin"):
-        return 1
-    return -1 if token.startswith("\\end") else _DEPTH.get(token, 0)
+    if len(token) > 3 and token.startswith(("\\begin", "\\end")):
+        return 1 if token[1] == "b" else -1
+    return _DEPTH.get(token, 0)

@@ -52,6 +52,7 @@ MAX_PAIRS = 2500  # of elements of two sets
 PERCENT = ("%", 1)
 NOON = 12 * 3600  # seconds
 
+_AS_TEXT = (Code, JsonText, Date)
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
 _RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
@@ -174,9 +175,9 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
     if rules.notation == "flexible":
         gold, answer = as_coordinates(gold, answer) or in_radians(gold, answer) or (gold, answer)
     one, other = gold.content, answer.content
-    if isinstance(one, Code | JsonText | Date):
+    if isinstance(one, _AS_TEXT):
         return _as_written(one, answer.text, rules)
-    if isinstance(other, Code | JsonText | Date):
+    if isinstance(other, _AS_TEXT):
         return _as_written(other, gold.text, rules)
     if _is_chain(one):
         return _chain(one, answer, rules)
@@ -252,11 +253,12 @@ def _converted(gold: Number, answer: Number, rules: Rules) -> Verdict | None:
 
 
 def _same_number(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    left_out = bool(gold.unit) != bool(answer.unit)
-    if not same_unit(gold.unit, answer.unit) or (left_out and not (gold.bare and answer.bare)):
-        return Verdict(False, "a different unit")
-    if rules.percent == "equal" and (PERCENT in gold.unit) != (PERCENT in answer.unit):
-        return _percentage(gold, answer, rules)
+    if gold.unit or answer.unit:
+        left_out = not (gold.unit and answer.unit)
+        if not same_unit(gold.unit, answer.unit) or (left_out and not (gold.bare and answer.bare)):
+            return Verdict(False, "a different unit")
+        if rules.percent == "equal" and (PERCENT in gold.unit) != (PERCENT in answer.unit):
+            return _percentage(gold, answer, rules)
     if gold.equals(answer):
         return Verdict(True, "the same number")
     reason = rules.close(gold.value, answer.value)
@@ -351,8 +353,21 @@ def _elements(same: bool) -> Verdict:
 
 def _same_set(gold: Group, answer: Group, rules: Rules) -> bool:
     """Whether each set has every element of the other."""
+    if rules.exact and (one := _values(gold)) is not None and (other := _values(answer)) is not None:
+        return one == other
     none_missing = all(any(_same_element(one, other, rules) for other in answer.items) for one in gold.items)
     return none_missing and all(any(_same_element(one, other, rules) for one in gold.items) for other in answer.items)
+
+
+def _values(group: Group) -> set[Fraction] | None:
+    """The elements of a set in which all are numbers without names and units, else ``None``."""
+    values = set()
+    for item in group.items:
+        number = item.content
+        if item.variable or not isinstance(number, Number) or number.unit or number.also or number.numeral is not None:
+            return None
+        values.add(number.value)
+    return values
 
 
 def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:

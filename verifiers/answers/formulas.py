@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|phi|omega|pi)(?![A-Za-z]))"
     r"(?:_(?:\{[A-Za-z0-9]{1,9}\}|[A-Za-z0-9](?!\d)))?)"
     r"|(?P<sign>\\(?:frac|sqrt|cdot|times|div)(?![A-Za-z])|\*\*|[-+*/^=(){}\[\]])"
-    r"|(?P<space>\s+)"
+    r"|(?P<other>\S)"
 )
 _NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -40,6 +40,9 @@ _WORD = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|i[A-Za-z]|[A-Za-z]i|(?:ln|lg|
 class _Token(NamedTuple):
     kind: str
     text: str
+
+
+_END = _Token("end", "")
 
 
 class _UndecidedError(Exception):
@@ -104,17 +107,13 @@ def _tokens(text: str) -> list[_Token]:
     if len(text) > MAX_LENGTH or _WORD.search(text):
         raise _UndecidedError
     tokens: list[_Token] = []
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise _UndecidedError
-        at = match.end()
+    for match in _TOKEN.finditer(text):
         kind, token = match.lastgroup or "", match.group()
+        if kind == "other":
+            raise _UndecidedError
         if kind == "symbol":
             token = token.replace("{", "").replace("}", "")
-        if kind != "space":
-            tokens.append(_Token(kind, _NAMES.get(token, token)))
+        tokens.append(_Token(kind, _NAMES.get(token, token)))
     return tokens
 
 
@@ -130,19 +129,19 @@ class _Parser:
     """Recursive descent. Ambiguous formulas (``1/2x``, ``2(3)``, ``f(x)``) are left to computer algebra."""
 
     def __init__(self, tokens: list[_Token]) -> None:
-        self._tokens = tokens
+        self._tokens = [*tokens, _END]
         self._at = 0
         self._depth = 0
 
     def value(self) -> Quotient:
         """The value of all tokens. Raises ``_UndecidedError`` or ``TooLargeError``."""
         value = self._sum()
-        if self._at < len(self._tokens):
+        if self._next() is not _END:
             raise _UndecidedError
         return value
 
     def _next(self) -> _Token:
-        return self._tokens[self._at] if self._at < len(self._tokens) else _Token("end", "")
+        return self._tokens[self._at]
 
     def _take(self, *expected: str) -> _Token:
         token = self._next()
@@ -179,8 +178,10 @@ class _Parser:
 
     def _calls(self, opening: _Token) -> bool:
         """Whether a bracket after a symbol contains a single token, as in ``f(x)``."""
+        if opening.text not in _CLOSING or self._tokens[self._at - 1].kind != "symbol":
+            return False
         after = [token.text for token in self._tokens[self._at + 2 : self._at + 3]]
-        return self._tokens[self._at - 1].kind == "symbol" and after == [_CLOSING.get(opening.text, "")]
+        return after == [_CLOSING[opening.text]]
 
     def _factor(self) -> Quotient:
         if self._next().text in ("+", "-"):
@@ -202,7 +203,7 @@ class _Parser:
         token = self._next()
         if token.kind == "number" and len(token.text) <= MAX_DIGITS:
             self._at += 1
-            return Quotient.of(Fraction(token.text))
+            return Quotient.of(int(token.text) if token.text.isdecimal() else Fraction(token.text))
         if token.kind == "symbol" and token.text not in _RESERVED:
             self._at += 1
             return Quotient.symbol(token.text)

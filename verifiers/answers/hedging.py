@@ -45,11 +45,14 @@ _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_H
 
 def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
     """Whether the answer is a calculation where the gold answer is not: ``2+2`` for 4, or an integral for its value."""
+    results = _results(answer)
+    if not results:
+        return False
     golds = list(gold.formulas())
     closed_form = _POWER_FORM if _POWER_FORM.search(gold.text) else _CLOSED_FORM
     gold_is_calculation = any(_PLAIN_CALCULATION.fullmatch(formula.text) for formula in golds)
     gold_has_operation = any(_OPERATION.search(formula.text) for formula in golds)
-    for formula in _results(answer):
+    for formula in results:
         if _OPERATION.search(formula.text) and not gold_has_operation:
             return True
         products = closed_form.sub("C", formula.text)

@@ -37,13 +37,7 @@ _GREEK_WORD = re.compile("[\u0370-\u03ff]{3}")
 _UNICODE_ROOT = re.compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
-_RENAMED = re.compile(
-    r"\\(dfrac|tfrac|cfrac|left|right|displaystyle|textstyle|limits|[bB]igg?[lrm]?|leqslant|geqslant|leq|geq|lt|gt|neq"
-    r"|degree|circ|lbrace|rbrace|lbrack|rbrack|dots|cdots|dbinom|tbinom|operatorname|mathrm|textrm|textbf|mathbf|textit"
-    r"|mathit|textnormal|emph|boldsymbol|mbox|hbox|varnothing|lvert|rvert|vert|land|wedge|lor|vee|backslash|smallsetminus"
-    r"|colon|R|mathsf|textsf|texttt|mathtt|pounds|textsterling|euro|yen|textdollar|textdegree|degrees|celsius|percent"
-    r")(?![A-Za-z])"
-)
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
 _NEW_NAMES = {
     "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
     "leq": r"\le", "geq": r"\ge", "leqslant": r"\le", "geqslant": r"\ge", "lt": "<", "gt": ">", "neq": r"\ne",
@@ -55,12 +49,17 @@ _NEW_NAMES = {
     "cdots": r"\ldots", "varnothing": r"\emptyset",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
     **dict.fromkeys(("textnormal", "emph", "boldsymbol", "mathsf", "textsf", "texttt", "mathtt"), r"\text"),
+    **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "operatorname"), ""),
+    **dict.fromkeys((f"{big}{side}" for big in ("big", "bigg", "Big", "Bigg") for side in ("", "l", "r", "m")), ""),
 }  # fmt: skip
 _UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = re.compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
+_RAISED_DEGREE = re.compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
+_BRACED_SIGN = re.compile(r"\s?\{([,:])\}\s?")
+_SPACE_IN_BRACES = re.compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
@@ -86,6 +85,7 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 _BETWEEN = re.compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _ORDER = re.compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
 _MAY_LACK_BRACES = re.compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\sqrt(?!\{)|[\^_]\s*\\")
+_OUTER_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
@@ -99,22 +99,31 @@ def normal(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:  # escaped twice: \\\\frac{1}{2}
             text = _ESCAPED.sub(r"\\", text)
-        text = _UNPRINTED.sub("", text).replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
-        text = _RENAMED.sub(lambda match: _NEW_NAMES.get(match[1], ""), text)
-        text = re.sub(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})", "°", text)
+        if "\\!" in text or "phantom" in text:
+            text = _UNPRINTED.sub("", text)
+        text = text.replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
+        if not _NEW_NAMES.keys().isdisjoint(_COMMAND.findall(text)):
+            text = _COMMAND.sub(lambda match: _NEW_NAMES.get(match[1], match[0]), text)
+        if "°" in text:
+            text = _RAISED_DEGREE.sub("°", text)
         if "\\mathcal" in text:
             text = _ORDER.sub("O", text)
-        text = _TEXT.sub(_plain_text, text)
-        text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text).replace(r"\mathbb R", r"\mathbb{R}")
+        if "\\text" in text:
+            text = _TEXT.sub(_plain_text, text)
+        if "\\sqrt" in text:
+            text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text)
+        text = text.replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
-    if "{" in text:
-        text = re.sub(r"\s?\{([,:])\}\s?", r"\1", text)
+    if "{,}" in text or "{:}" in text:
+        text = _BRACED_SIGN.sub(r"\1", text)
     if ("<" in text or ">" in text) and "=" in text:
         text = text.replace("<=", r"\le ").replace(">=", r"\ge ")
     text = _SPACES.sub(" ", text).strip().lstrip("=: ")
+    if "{ " in text or "{- " in text or "{+ " in text:
+        text = _SPACE_IN_BRACES.sub(r"{\1", text)
     if "{" in text:
-        text = re.sub(r"\{ ?([-+]?) ?", r"{\1", text).replace(" }", "}")
+        text = text.replace(" }", "}")
     while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
@@ -171,7 +180,12 @@ def _without_dollars(text: str) -> str:
 
 def same_text(one: str, other: str) -> bool:
     r"""Whether two texts in normal spelling differ only in spaces and in braces around one letter or digit."""
-    return one == other or _bare(one) == _bare(other)
+    return one == other or (_characters(one) == _characters(other) and _bare(one) == _bare(other))
+
+
+def _characters(text: str) -> str:
+    """The text without spaces and braces, which tells most different texts apart."""
+    return "".join(text.split()).replace("{", "").replace("}", "")
 
 
 def _bare(text: str) -> str:
@@ -180,7 +194,8 @@ def _bare(text: str) -> str:
 
 def squeezed(text: str) -> str:
     """The text without spaces, except between two letters or digits: for comparing texts."""
-    return re.sub(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])", "", text)
+    has_inner_spaces = len(text.split(None, 1)) > 1
+    return _OUTER_SPACE.sub("", text) if has_inner_spaces else text.strip()
 
 
 def _braced(text: str) -> str:

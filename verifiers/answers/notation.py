@@ -42,9 +42,11 @@ class Relations(NamedTuple):
 
 def relations(text: str) -> Relations | None:
     """The sides of a chain of inequalities, implications or inclusions in one direction, or ``None``."""
-    signs = tuple(match.group() for match in _SIGN.finditer(text))
+    signs = tuple(_SIGN.findall(text))
+    if not signs:
+        return None
     sides = tuple(side.strip() for side in _SIGN.split(text))
-    if not signs or not all(sides) or len(items(text)) > 1 or "=" in text or r"\mid" in text:
+    if not all(sides) or len(items(text)) > 1 or "=" in text or r"\mid" in text:
         return None
     turned = [sign in _TURNED for sign in signs]
     if all(turned):
@@ -127,10 +129,11 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
 def _names(answer: ParsedAnswer) -> list[str] | None:
     """The names of the parts of ``x=2, y=-1``, if all of them have one, and no two the same."""
     content = answer.content
-    if not (isinstance(content, Group) and content.kind == "set") or _ALTERNATIVES.search(answer.text):
+    if not (isinstance(content, Group) and content.kind == "set"):
         return None
     names = [item.variable.replace(" ", "") for item in content.items if item.variable]
-    return names if 1 < len(set(names)) == len(content.items) else None
+    are_distinct = 1 < len(set(names)) == len(content.items)
+    return names if are_distinct and not _ALTERNATIVES.search(answer.text) else None
 
 
 def _order(names: list[str], tuple_name: str | None) -> list[str] | None:

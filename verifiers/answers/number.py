@@ -25,6 +25,7 @@ _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = (
     r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 )
+_PLAIN = re.compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
 _DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
 _REPEATING = re.compile(
@@ -56,6 +57,9 @@ _MAGNITUDE_OF_CURRENCY = re.compile(
 )
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
+_NO_NUMBER = re.compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
+_GOES_ON = re.compile(r"\s*(?:\+|-\s*[\d\\(]|\\(?:sqrt|pi)(?![A-Za-z]))")  # 2 + \sqrt{3}, 2\pi: a formula
+_DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
 _IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
 # Words before a number that change nothing.
@@ -106,9 +110,20 @@ def read_number(text: str, description: bool = False) -> Number | None:
     """
     if text.isdecimal() and text.isascii():
         return Number(_integer(text))
+    if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
+        sign, decimal, top, bottom = match.groups()
+        if decimal:
+            value = _decimal(decimal)
+        elif divisor := int(_bounded(bottom, MAX_DIGITS)):
+            value = Fraction(int(_bounded(top, MAX_DIGITS)), divisor)
+        else:
+            return None
+        return Number(-value if sign else value)
+    if _NO_NUMBER.match(text):
+        return None
     if text and not text[0].isdigit() and (spelled := in_digits(text)):
         return read_number(spelled, description)
-    if not any(character.isdigit() for character in text):
+    if not _DIGIT.search(text):
         return None
     match = _LEAD.match(text)
     sign, at = 1, match.end() if match else 0
@@ -127,6 +142,8 @@ def read_number(text: str, description: bool = False) -> Number | None:
     value, numeral, at = reading
     if at == len(text):
         return Number(sign * value, joined(currency, ()), None if numeral is None else sign * numeral)
+    if _GOES_ON.match(text, at):
+        return None
     value, at = _multiplied(value, text, at, bool(currency))
     unit = read_unit(text, at, description)
     if unit is None:
@@ -276,7 +293,9 @@ def _period(digits: str) -> str | None:
 
 def _decimal(text: str) -> Fraction:
     plain = _bounded(text.replace(",", "").replace(" ", ""), MAX_DIGITS)
-    return Fraction(plain.rstrip(".")) if plain.strip(".") else Fraction(0)
+    whole, _, places = plain.partition(".")
+    digits = int(whole + places or "0")
+    return Fraction(digits, 10 ** len(places)) if places else Fraction(digits)
 
 
 def _integer(text: str) -> Fraction:

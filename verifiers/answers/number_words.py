@@ -33,6 +33,8 @@ _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
 
 def in_digits(text: str) -> str | None:
     """A text that starts with a number in words, with that number in digits; ``None`` for other texts."""
+    if text.isascii() and not text[:1].isalpha():
+        return None
     if "dozen" in text and (dozen := _DOZEN.match(text)):
         return f"{'0.5' if dozen[1] else '1'} dozen{text[dozen.end() :]}"
     if not _START.match(text):

@@ -223,7 +223,7 @@ def _is_constant(side: str) -> bool:
 
 def _relation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``x \in (1,2)`` or an inequality."""
-    if (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
+    if "\\in" in text and (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
         return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())
     if len(parts := split(text, ":")) == 2 and all(parts):  # x<2: (-\infty,2)
         sides = tuple(_parse(part, depth - 1) for part in parts)
@@ -265,7 +265,7 @@ def _negated_number(text: str) -> Number | None:
 
 
 def _matrix(text: str, depth: int) -> Group | None:
-    match = _MATRIX.fullmatch(text)
+    match = _MATRIX.fullmatch(text) if "\\begin" in text else None
     if match is None:
         return None
     rows = [row for row in split(match[2], "\\\\") if row]
@@ -339,13 +339,18 @@ def _expanded(parts: list[str], depth: int) -> Iterator[ParsedAnswer]:
             yield _parse(part, depth - 1)
 
 
+def _with_degrees(text: str) -> str:
+    r"""A formula with angles in radians where a function takes them, else with one degree sign at its end."""
+    if _ANGLE.search(text):
+        return _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
+    return text if text.endswith("°") else re.sub(r"\s*°", "", text) + "°"  # \frac{1170°}{19}
+
+
 def _formula(text: str) -> Content:
     """A formula for computer algebra, unless it has words in it."""
-    if _ANGLE.search(text):
-        text = _DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
-    elif "°" in text and not text.endswith("°"):  # \frac{1170°}{19}
-        text = re.sub(r"\s*°", "", text) + "°"
-    if counted := _COUNTED_IN_CHINESE.fullmatch(text):
+    if "°" in text:
+        text = _with_degrees(text)
+    if not text.isascii() and (counted := _COUNTED_IN_CHINESE.fullmatch(text)):
         number = read_number(counted[1])
         return replace(number, unit=((counted[2], 1),)) if number else Words(text)
     formula = Formula(*split_unit(text))

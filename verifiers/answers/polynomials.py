@@ -21,10 +21,14 @@ MAX_RADICAND = 10**12
 PI = r"\pi"
 
 # A square root and powers of symbols: the radicand, squarefree and negative for a factor i; names with exponents.
-Term: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
-Polynomial: TypeAlias = Mapping[Term, Fraction]
+Powers: TypeAlias = tuple[tuple[str, int], ...]
+Term: TypeAlias = tuple[int, Powers]
+# Coefficients are ``int`` where they can be: these are added and multiplied several times as fast as fractions.
+Rational: TypeAlias = int | Fraction
+Polynomial: TypeAlias = Mapping[Term, Rational]
 
 _ONE: Term = (1, ())
+_WHOLE: Polynomial = {_ONE: 1}
 
 
 class TooLargeError(ArithmeticError):
@@ -41,17 +45,17 @@ class Quotient:
     @classmethod
     def of(cls, value: Fraction | int) -> Quotient:
         """A rational number."""
-        return cls({_ONE: Fraction(value)} if value else {}, {_ONE: Fraction(1)})
+        return cls({_ONE: _rational(value)} if value else {}, _WHOLE)
 
     @classmethod
     def symbol(cls, name: str) -> Quotient:
         """A variable, ``\\pi``, or ``i``, the imaginary unit."""
-        return cls({(-1, ()) if name == "i" else (1, ((name, 1),)): Fraction(1)}, {_ONE: Fraction(1)})
+        return cls({(-1, ()) if name == "i" else (1, ((name, 1),)): 1}, _WHOLE)
 
     def rational(self) -> Fraction | None:
         """The value, if this is a rational number in its simplest form."""
         if self.top.keys() <= {_ONE} and self.bottom.keys() == {_ONE}:
-            return self.top.get(_ONE, Fraction(0)) / self.bottom[_ONE]
+            return Fraction(self.top.get(_ONE, 0), self.bottom[_ONE])
         return None
 
     def is_constant(self) -> bool:
@@ -89,7 +93,8 @@ class Quotient:
         return Quotient(top, _product(self.bottom, other.bottom))
 
     def __mul__(self, other: Quotient) -> Quotient:
-        return Quotient(_product(self.top, other.top), _product(self.bottom, other.bottom))
+        whole = self.bottom == _WHOLE and other.bottom == _WHOLE
+        return Quotient(_product(self.top, other.top), _WHOLE if whole else _product(self.bottom, other.bottom))
 
     def __truediv__(self, other: Quotient) -> Quotient:
         if not other.top:
@@ -102,8 +107,8 @@ class Quotient:
             return self.root().power(exponent * 2)
         if exponent.denominator > 1 or abs(exponent) > MAX_POWER or not self.top:
             raise TooLargeError("no small integer power")
-        result = Quotient.of(1)
-        for _ in range(abs(exponent.numerator)):
+        result = self if exponent else Quotient.of(1)
+        for _ in range(abs(exponent.numerator) - 1):
             result *= self
         return result if exponent >= 0 else Quotient.of(1) / result
 
@@ -117,7 +122,11 @@ class Quotient:
         # The root of p/q is that of pq, over q.
         outside, inside = _squarefree(abs(value.numerator) * value.denominator)
         term = (inside if value > 0 else -inside, ())
-        return Quotient({term: Fraction(outside, value.denominator)}, {_ONE: Fraction(1)})
+        return Quotient({term: _rational(Fraction(outside, value.denominator))}, _WHOLE)
+
+
+def _rational(value: Rational) -> Rational:
+    return value.numerator if value.denominator == 1 else value
 
 
 @lru_cache(maxsize=1024)
@@ -137,32 +146,39 @@ def _squarefree(number: int) -> tuple[int, int]:
 def _sum(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
     total = dict(one)
     for term, value in other.items():
-        total[term] = total.get(term, Fraction(0)) + sign * value
+        total[term] = total.get(term, 0) + sign * value
     return {term: value for term, value in total.items() if value}
 
 
 def _product(one: Polynomial, other: Polynomial) -> Polynomial:
     if len(one) * len(other) > MAX_PRODUCTS:
         raise TooLargeError("too many terms")
-    total: dict[Term, Fraction] = {}
+    total: dict[Term, Rational] = {}
     for (root, powers), value in one.items():
         for (other_root, other_powers), other_value in other.items():
             common = gcd(root, other_root)
             product = value * other_value * (-common if root < 0 > other_root else common)  # i times i is -1
             if product.numerator.bit_length() + product.denominator.bit_length() > MAX_BITS:
                 raise TooLargeError("a coefficient with too many digits")
-            exponents = dict(powers)
-            for name, exponent in other_powers:
-                exponents[name] = exponents.get(name, 0) + exponent
             inside = abs(root * other_root) // common**2
-            term = (-inside if (root < 0) != (other_root < 0) else inside, tuple(sorted(exponents.items())))
-            total[term] = total.get(term, Fraction(0)) + product
+            term = (-inside if (root < 0) != (other_root < 0) else inside, _powers(powers, other_powers))
+            total[term] = total.get(term, 0) + product
     return {term: value for term, value in total.items() if value}
 
 
-def _coefficients(polynomial: Polynomial) -> dict[tuple[tuple[str, int], ...], dict[Term, Fraction]]:
+def _powers(one: Powers, other: Powers) -> Powers:
+    """The product of two products of powers of symbols."""
+    if not one or not other:
+        return one or other
+    exponents = dict(one)
+    for name, exponent in other:
+        exponents[name] = exponents.get(name, 0) + exponent
+    return tuple(sorted(exponents.items()))
+
+
+def _coefficients(polynomial: Polynomial) -> dict[Powers, dict[Term, Rational]]:
     """The coefficient of each product of variables."""
-    coefficients: dict[tuple[tuple[str, int], ...], dict[Term, Fraction]] = {}
+    coefficients: dict[Powers, dict[Term, Rational]] = {}
     for (root, powers), value in polynomial.items():
         constant = tuple(power for power in powers if power[0] == PI)
         coefficients.setdefault(tuple(power for power in powers if power[0] != PI), {})[root, constant] = value

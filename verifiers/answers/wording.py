@@ -27,7 +27,7 @@ _CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S
 _ANOTHER_CHOICE = re.compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
 _HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: not the text of that choice
 _MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
-_LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|[A-Za-z]{2,}")
+_LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
 _CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
@@ -60,9 +60,9 @@ def read_prose(text: str) -> Words | None:
     """A formula as words if it contains any that algebra would take for products of letters (``0 or 7``)."""
     if _CHINESE.search(text) or _SEQUENCE.search(text):
         return Words(_plain(text))
-    for word in _LETTERS.findall(text):
+    for word in filter(None, _LETTERS.findall(text)):  # not LaTeX commands
         product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)
-        prose = word.lower() in _LITTLE_WORDS or (len(word) > 3 and word[0] != "\\" and not product)
+        prose = word.lower() in _LITTLE_WORDS or (len(word) > 3 and not product)
         if prose and word not in _FUNCTIONS and re.search("[aeiou]", word):
             return Words(_plain(text))
     return None

@@ -10,9 +10,7 @@ NOT_CLOSED = "the box is not closed"
 EMPTY = "the box is empty"
 
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
-_BOX = re.compile(
-    r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\.|[{}]", re.DOTALL
-)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]")
 _BLANK = re.compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~])*")
 
 
@@ -20,12 +18,17 @@ def boxed(text: str) -> ExtractedAnswer | None:
     """The contents of the outermost boxes that are not blank."""
     if "\\boxed" not in text and "\\fbox" not in text:
         return None
+    start = min(at for at in (text.find("\\boxed"), text.find("\\fbox")) if at >= 0)
+    while start and text[start - 1] == "\\":  # one before it may escape the backslash of the box
+        start -= 1
     open_braces: list[tuple[int, int] | None] = []  # where the box and its content start, for those of a box
     answers: list[str] = []
     denied, depth, end = False, 0, 0
-    for match in _BOX.finditer(text):
+    for match in _BOX.finditer(text, start):
         token = match.group()
-        if token == "}" and open_braces:
+        if token == "{":
+            open_braces.append(None)
+        elif token == "}" and open_braces:
             box = open_braces.pop()
             depth -= box is not None
             content = text[box[1] : match.start()] if box is not None and depth == 0 else ""
@@ -37,8 +40,6 @@ def boxed(text: str) -> ExtractedAnswer | None:
             end = match.end()
             answers.append(match["bare"])
             denied = denied or (len(answers) <= MAX_ANSWERS and is_denied(text, match.start()))
-        elif token == "{":
-            open_braces.append(None)
         elif token[-1] == "{" and len(token) > 2:
             open_braces.append(match.span())
             depth += 1

@@ -24,6 +24,7 @@ _DENIED = re.compile(
     r"(?:\b(?:can)?not|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
     re.IGNORECASE,
 )
+_DENIALS = ("not", "never", "n't", "n\u2019t", "\u2260", "\\ne", "!=")  # one of them is in every match
 _LETTER = re.compile(r"\(?[A-Z]\)?|(?:option|choice) \(?[A-Z]\)?", re.IGNORECASE)
 _OPTION = re.compile(r"([A-H])\.\s[a-z]")  # B. photosynthesis
 _NUMBER_WORD = re.compile(
@@ -74,7 +75,9 @@ def _stripped(answer: str) -> str:
 
 def is_denied(text: str, start: int) -> bool:
     """Whether what starts at ``start`` is denied by the words before it: ``it is not \\boxed{4}``."""
-    return _DENIED.search(text[max(0, start - 30) : start]) is not None
+    before = text[max(0, start - 30) : start]
+    lower = before.lower()
+    return any(denial in lower for denial in _DENIALS) and _DENIED.search(before) is not None
 
 
 def is_number(text: str) -> bool:

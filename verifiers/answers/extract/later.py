@@ -60,9 +60,9 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
     if not first.answers or not 0 < first.end < len(text):
         return first
     end, denied = first.end, first.denied
-    rest = text[end:]
-    if NOTHING.match(rest):
+    if NOTHING.match(text, end):
         return first
+    rest = text[end:]
     boxes = boxed(rest) if first.source == "answer_tag" and "boxed" in sources else None
     if boxes and boxes.reason == NOT_CLOSED:
         return boxes
