@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -89,11 +89,19 @@ def run_eval(
 
 
 def evaluate(
-    policy: Policy, task: Task, examples: Sequence[Example], config: TrainConfig, *, samples: int, step: int = 0
+    policy: Policy,
+    task: Task,
+    examples: Sequence[Example],
+    config: TrainConfig,
+    *,
+    samples: int,
+    step: int = 0,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> list[ScoredRollout]:
     """Sample and score ``samples`` completions of every example, or one greedy completion if ``samples`` is 0.
 
     As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
+    ``advance`` is called with the numbers of completions as they end.
     """
     group_size = max(1, samples)
     chunk = max(1, config.prompts_per_step * config.group_size // group_size)
@@ -108,6 +116,7 @@ def evaluate(
             max_new_tokens=config.sampling.max_new_tokens,
             temperature=config.sampling.temperature if samples else 0.0,
             seed=f"{config.seed}/eval",
+            advance=advance,
         )
         rollouts += score_rollouts(policy, sampled)
     groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}

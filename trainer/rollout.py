@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -61,9 +61,11 @@ class SampledGroups:
     groups: dict[int, Group] = field(default_factory=dict)
     rollouts: list[Rollout] = field(default_factory=list)
     scorer: BackgroundScorer = field(default_factory=BackgroundScorer)
+    advance: Callable[[int], None] = lambda count: None
 
     def add(self, number: int, rollouts: Sequence[Rollout]) -> None:
         """Take a complete group, and start to score it, unless its verifier scores many groups at once."""
+        self.advance(len(rollouts))
         task, verifier, example = self.prompts[number]
         self.groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in rollouts])
         if not _scores_in_batches(verifier):
@@ -71,15 +73,23 @@ class SampledGroups:
 
 
 def sample_rollouts(
-    policy: Policy, prompts: Sequence[Prompt], group_size: int, *, max_new_tokens: int, temperature: float, seed: str
+    policy: Policy,
+    prompts: Sequence[Prompt],
+    group_size: int,
+    *,
+    max_new_tokens: int,
+    temperature: float,
+    seed: str,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> SampledGroups:
     """Sample ``group_size`` completions of every prompt of this process; ``score_rollouts`` completes the result.
 
     Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
     among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
+    ``advance`` is called with the number of completions of each group that is complete.
     """
     shard = rank_slice(policy.accelerator, len(prompts))
-    sampled = SampledGroups(prompts[shard])
+    sampled = SampledGroups(prompts[shard], advance=advance)
     try:
         sampled.rollouts = sample(
             policy,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -183,6 +184,13 @@ def load_policy(
         model.activation_checkpointing_enable({"use_reentrant": False})
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
+
+
+def emulates_bf16(device: torch.device) -> bool:
+    """Whether a device is an x86 CPU without instructions for bfloat16."""
+    if device.type != "cpu" or platform.machine() not in ("x86_64", "AMD64"):
+        return False
+    return not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def load_model(name: str | Path) -> tuple[Any, Any]:

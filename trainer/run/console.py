@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, Group
@@ -18,6 +20,7 @@ Row = Mapping[str, Any]
 BARS = "▁▂▃▄▅▆▇█"
 TREND_WIDTH = 32  # characters of a trend line
 LINE_INTERVAL = 3.0  # seconds of the run between two plain lines
+PROGRESS_INTERVAL = 20.0  # seconds between two lines about an evaluation that is going on
 STALLED_AFTER = 10.0  # seconds without a new row after which the table says so
 RECENT_ROWS = 50  # rows that the remaining time is estimated from
 SHOWN_EVALUATIONS = 8  # in the last line of the table
@@ -47,6 +50,7 @@ class RunConsole:
         self._last_row_time = time.time()
         self._last_line_seconds = -LINE_INTERVAL
         self._table: Table | None = None
+        self._progress = ""
         self._live = Live(console=self.console, refresh_per_second=4, get_renderable=self._render)
         self._shows_table = self.console.is_terminal and not silent
 
@@ -81,6 +85,34 @@ class RunConsole:
             self._last_line_seconds = row["seconds"]
             self.print(f"step {row['step'] + 1}/{self._steps} | {step_line(row)} | left {self._left()}")
 
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show how many completions of ``total`` are done: in the table, otherwise as a line every 20 seconds.
+
+        The block gets a function to call with the number of further completions.
+        """
+        done, finished = 0, threading.Event()
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            self._progress = f"{label}: {done} of {total} completions"
+
+        def print_lines() -> None:
+            while not finished.wait(PROGRESS_INTERVAL):
+                if not self._live.is_started:
+                    self.print(self._progress, "dim")
+
+        advance(0)
+        thread = threading.Thread(target=print_lines, daemon=True)
+        thread.start()
+        try:
+            yield advance
+        finally:
+            finished.set()
+            thread.join()
+            self._progress = ""
+
     def completions(self, title: str, scored: Iterable[tuple[Example, str, Score]]) -> None:
         """Show completions with their scores."""
         self.print(title, "bold")
@@ -105,7 +137,9 @@ class RunConsole:
         last, stalled = self._rows[-1], time.time() - self._last_row_time
         self._table = self._table or metrics_table([row for row in self._rows if row["kind"] == "train"])
         title = f"step {_updates(last)}/{self._steps}   elapsed {clock(last['seconds'])}   left {self._left()}"
-        if stalled >= STALLED_AFTER and _updates(last) < self._steps:
+        if self._progress:
+            title += f"   {self._progress}"
+        elif stalled >= STALLED_AFTER and _updates(last) < self._steps:
             title += f"   no new row for {clock(stalled)}"
         evaluations = [row for row in self._rows if row["kind"] == "eval" and row["accuracy"] is not None]
         accuracies = "  ".join(f"{row['step']}: {row['accuracy']:.3f}" for row in evaluations[-SHOWN_EVALUATIONS:])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
+
+from grpo_env.equality import all_equal
 
 from ..batch import Batch
 from ..config import flatten
 from ..engine.layers import is_supported
-from ..engine.policy import count_weights
+from ..engine.policy import count_weights, emulates_bf16
 from ..engine.sharding.weights import is_sharded
 from ..evaluate import accuracy_interval, evaluate, summarize
 from ..optimizer import learning_rate
@@ -68,6 +71,11 @@ def _print_fallbacks(run: Run) -> None:
         run.console.print("layers     those of transformers: there are no faster ones for this model")
     elif policy.device.type == "cuda" and not policy.uses_cuda_graphs:
         run.console.print("sampling   without CUDA graphs: here they do not give the logits of this model")
+    if policy.autocast is not None and emulates_bf16(policy.device):
+        run.console.print(
+            "precision  this CPU emulates bfloat16, which takes several times as long as engine.precision=fp32",
+            "yellow",
+        )
 
 
 def record_step(
@@ -110,23 +118,46 @@ def evaluate_if_due(run: Run, step: int) -> None:
     config, is_end = run.config, step in (0, run.config.steps)
     if not is_end and not (config.eval.every and step % config.eval.every == 0):
         return
-    greedy = _evaluate_tasks(run, 0, step)
+    greedy, sampled = _evaluate_tasks(run, 0, step), []
     row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}
     if config.eval.samples:
-        sampled = summarize(_evaluate_tasks(run, config.eval.samples, step))
-        row |= {f"sampled_{name}": mean for name, mean in sampled.items()}
+        sampled = _evaluate_tasks(run, config.eval.samples, step)
+        row |= {f"sampled_{name}": mean for name, mean in summarize(sampled).items()}
     row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
     run.metrics.write(row)
     if is_end:
         _print_completions(run, f"completions {'after' if step else 'before'} training", greedy)
+    if step == 0 < config.steps:
+        _warn_if_never_correct(run, [*greedy, *sampled])
+
+
+def _warn_if_never_correct(run: Run, rollouts: Sequence[ScoredRollout]) -> None:
+    """Say so if no completion of a task is correct before training: its metric then has no gradient to begin with."""
+    for task in run.mixture.tasks:
+        scored = [rollout for rollout in rollouts if rollout.task == task.name and rollout.score.scored]
+        if not scored or any(rollout.correct for rollout in scored):
+            continue
+        cut = fmean(rollout.rollout.finish == "length" for rollout in scored)
+        rewards = [rollout.score.value or 0.0 for rollout in scored]
+        spread = "the same reward" if all_equal(rewards) else f"rewards from {min(rewards):g} to {max(rewards):g}"
+        longer = "a larger sampling.max_new_tokens, " if cut >= 0.5 else ""
+        run.console.print(
+            f"warning    {task.name}: 0 of {len(scored)} completions are correct, {cut:.0%} are cut off, and they have "
+            f"{spread}. If this stays so, there is nothing to learn from: try {longer}a prompt that shows the form of "
+            "an answer (prompt.shots), a prefill, easier examples, or a model that can answer now and then",
+            "yellow",
+        )
 
 
 def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
-    return [
-        rollout
-        for task, examples in zip(run.mixture.tasks, run.held_out, strict=True)
-        for rollout in evaluate(run.policy, task, examples, run.config, samples=samples, step=step)
-    ]
+    kind = "sampled" if samples else "greedy"
+    total = sum(map(len, run.held_out)) * max(1, samples) // run.policy.accelerator.num_processes
+    with run.console.progress(f"evaluation after {step} steps, {kind}", total) as advance:
+        return [
+            rollout
+            for task, examples in zip(run.mixture.tasks, run.held_out, strict=True)
+            for rollout in evaluate(run.policy, task, examples, run.config, samples=samples, step=step, advance=advance)
+        ]
 
 
 def _print_completions(run: Run, title: str, rollouts: Sequence[ScoredRollout]) -> None:

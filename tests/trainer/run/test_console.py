@@ -119,6 +119,35 @@ def test_an_alert_is_printed_on_its_own_line() -> None:
     assert output_of([row], terminal=False) == "warning    step 5: too [long]. less\n"
 
 
+def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
+    out = io.StringIO()
+    console = RunConsole(5, Console(file=out, width=120))
+    with console.progress("evaluation after 0 steps", 40) as advance:
+        advance(3)
+        advance(4)
+        for _ in range(5000):
+            if "evaluation after 0 steps: 7 of 40 completions" in out.getvalue():
+                break
+            time.sleep(0.002)
+    assert "evaluation after 0 steps: 7 of 40 completions" in out.getvalue()
+    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
+    console = RunConsole(5, Console(file=(quick := io.StringIO()), width=120))
+    with console.progress("evaluation after 0 steps", 40) as advance:
+        advance(40)
+    assert quick.getvalue() == ""
+
+
+def test_progress_is_in_the_title_of_the_table() -> None:
+    out = io.StringIO()
+    console = RunConsole(5, Console(file=out, force_terminal=True, width=120, highlight=False))
+    console.show(train_row(0))
+    with console.progress("evaluation after 1 steps", 40) as advance:
+        advance(7)
+        console.close()
+    assert "evaluation after 1 steps: 7 of 40 completions" in out.getvalue()
+
+
 def test_brackets_in_text_are_not_markup() -> None:
     out = io.StringIO()
     console = RunConsole(1, Console(file=out, width=80))

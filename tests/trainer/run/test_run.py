@@ -119,6 +119,30 @@ def _start_weights(config: dict) -> list[torch.Tensor]:
     return list(AutoModelForCausalLM.from_pretrained(config["model"]).state_dict().values())
 
 
+def test_a_model_that_is_never_correct_is_reported_after_the_first_evaluation(
+    make_task, tmp_path: Path, capsys
+) -> None:
+    settings = {"steps": 1, "eval": {"every": 0, "samples": 1}}
+    train(make_task({"accuracy": {"weight": 1.0}}, **settings), run_dir=tmp_path / "silent")
+    count = 2 * len(load_task(tmp_path / "silent" / "task.yaml").examples("eval", 4))
+    messages = capsys.readouterr().err
+    assert messages.count(f"0 of {count} completions are correct, 100% are cut off, and they have the same reward") == 1
+    assert "try a larger sampling.max_new_tokens" in messages
+    train(make_task(**settings), run_dir=tmp_path / "vowels")
+    assert "are correct" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_emulated_bfloat16_is_reported(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, native: bool
+) -> None:
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: native)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    train(make_task(steps=0), run_dir=tmp_path / "run", engine={"precision": "bf16"})
+    assert ("this CPU emulates bfloat16" in capsys.readouterr().err) == (not native)
+
+
 def test_default_names_count_up(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [train(make_task(steps=0)).run_dir for _ in range(2)]
