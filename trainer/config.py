@@ -32,6 +32,9 @@ Surrogate = Literal["ppo", "cispo", "reinforce"]
 ImportanceLevel = Literal["token", "sequence"]
 KLEstimator = Literal["k1", "k2", "k3"]
 
+TIS_CAP = 2.0
+"""``loss.tis_cap`` of engines other than our own."""
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(
@@ -61,8 +64,27 @@ class SamplingConfig(_Settings):
     """Longer prompts: stop before the run begins, or leave them out and report their number."""
     temperature: float = Field(default=1.0, gt=0)
     """Temperature of sampling and of the log-probabilities in the loss."""
-    engine: Literal["own", "transformers"] = "own"
-    """``transformers`` samples with its continuous batching, from a copy of the weights; see ``loss.tis_cap``."""
+    engine: Literal["own", "transformers", "vllm"] = "own"
+    """The library's own loop, transformers' continuous batching, or vLLM in this process or on servers (``url``)."""
+    url: str | None = None
+    """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
+    weight_transfer: Literal["nccl", "ipc", "path"] | None = None
+    """How servers get new weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
+    gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
+    """Under ``vllm`` without ``url``: fraction of the GPU's memory for its weights and cache while it samples."""
+
+    @model_validator(mode="after")
+    def _servers_are_of_vllm(self) -> Self:
+        if self.url is not None and self.engine != "vllm":
+            raise ValueError(f"sampling.url requires sampling.engine=vllm, not {self.engine}")
+        if self.weight_transfer is not None and self.url is None:
+            raise ValueError("sampling.weight_transfer requires sampling.url")
+        return self
+
+    @property
+    def urls(self) -> list[str]:
+        """The servers, without slashes at the end."""
+        return [url.strip().rstrip("/") for url in (self.url or "").split(",") if url.strip()]
 
 
 class DynamicSamplingConfig(_Settings):
@@ -140,7 +162,11 @@ class LossConfig(_Settings):
     dual_clip: float | None = Field(default=None, gt=1)
     """Under ``ppo``: upper bound of the ratio for negative advantages (3 is usual); null: no bound."""
     tis_cap: float | None = Field(default=None, gt=1)
-    """Truncated importance sampling: weight tokens by trainer over sampler probability, at most this; null: off."""
+    """Truncated importance sampling: weight tokens by trainer over sampler probability, at most this; null: off.
+    2 unless ``sampling.engine`` is ``own``."""
+    max_row_gap: float | None = Field(default=None, gt=0)
+    """Leave rows out of the policy loss where the mean log-ratio of trainer to sampler, in nats a token, is beyond
+    plus or minus this; null: off."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
 
@@ -332,6 +358,8 @@ class TrainConfig(_Settings):
         for mapping in (defaults or {}, settings):
             explicit = flatten(mapping, source)
             merged |= {**PRESETS.get(str(explicit.get("preset")), {}), **explicit}
+        if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's
+            merged.setdefault("loss.tis_cap", TIS_CAP)
         for name in merged:
             if name not in FIELDS:
                 raise UsageError(f"{source}: {_unknown(name, merged[name])}")

@@ -34,6 +34,16 @@ def tis_weight(old_logp: Tensor, sampler_logp: Tensor, cap: float) -> Tensor:
     return (old_logp - sampler_logp).detach().exp().clamp(max=cap)
 
 
+def astray_rows(old_logp: Tensor, sampler_logp: Tensor, completion_mask: Tensor, limit: float) -> Tensor:
+    """(B, 1) True for rows whose mean of old_logp - sampler_logp, in nats a token, is beyond +-``limit``.
+
+    That mean is the logarithm of the row's geometric mean ratio (``sequence`` in ``importance_ratio``).
+    """
+    log_ratio = (old_logp - sampler_logp).where(completion_mask, 0.0)
+    mean = log_ratio.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
+    return mean.abs() > limit
+
+
 def policy_loss(
     logp: Tensor,
     ratio: Tensor,

@@ -19,7 +19,7 @@ from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sharding.weights import backward, optimizer_step
 from .logprobs import completion_logp
-from .losses import aggregate, clipped, denominators, importance_ratio, kl_penalty, policy_loss, tis_weight
+from .losses import aggregate, astray_rows, clipped, denominators, importance_ratio, kl_penalty, policy_loss, tis_weight
 from .oom import with_oom_retry
 from .optimizer import learning_rate
 
@@ -29,7 +29,8 @@ class UpdateStats:
     """Statistics of an update. Means are over the tokens that went through the model; NaN if there were none.
 
     ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities of the step's first
-    update and those of the sampler: the effect of rounding, or of another engine, on the same weights.
+    update and those of the sampler: the effect of rounding, or of another engine, on the same weights. ``astray`` is
+    the fraction of tokens in rows that ``loss.max_row_gap`` left out.
     """
 
     loss: float
@@ -38,6 +39,7 @@ class UpdateStats:
     kl: float
     clip_fraction: float
     rollout_logprob_gap: float
+    astray: float
 
 
 @dataclass
@@ -49,6 +51,7 @@ class LossSums:
     kl: float = 0.0
     clipped: float = 0.0
     logprob_gap: float = 0.0
+    astray: float = 0.0
     tokens: float = 0.0
 
     def add(self, **sums: Tensor) -> None:
@@ -72,6 +75,7 @@ class LossSums:
             kl=self.kl / tokens,
             clip_fraction=self.clipped / tokens,
             rollout_logprob_gap=self.logprob_gap / tokens,
+            astray=self.astray / tokens,
         )
 
 
@@ -142,6 +146,10 @@ def micro_batch_loss(
     per_token = policy_loss(logp, ratio, micro.advantages, loss_config.surrogate, **bounds)
     if loss_config.tis_cap is not None:
         per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, loss_config.tis_cap)
+    astray = torch.zeros_like(mask[:, :1])
+    if loss_config.max_row_gap is not None:
+        astray = astray_rows(micro.old_logp, micro.sampler_logp, mask, loss_config.max_row_gap)
+        per_token = per_token.masked_fill(astray, 0.0)
     per_token = per_token - loss_config.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
@@ -156,6 +164,7 @@ def micro_batch_loss(
             kl=kl.where(mask, 0.0).sum(),
             clipped=is_clipped.sum(),
             logprob_gap=(micro.old_logp - micro.sampler_logp).abs().sum(),  # both are 0 where there is no token
+            astray=(astray & mask).sum(),
             tokens=mask.sum(),
         )
     return loss

@@ -55,6 +55,9 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"loss.entropy_coef": "inf"}, "loss.entropy_coef is inf; it must be a finite number"),
         ({"optimizer.beta2": 1.0}, "optimizer.beta2 is 1.0; it must be a number of at least 0 and at most 0.999999"),
         ({"loss": {"tis_cap": 1.0}}, "loss.tis_cap is 1.0; it must be a number above 1 or null"),
+        ({"loss.max_row_gap": 0}, "loss.max_row_gap is 0; it must be a number above 0 or null"),
+        ({"sampling.url": "http://a:8000"}, "sampling.url requires sampling.engine=vllm, not own"),
+        ({"sampling": {"engine": "vllm", "weight_transfer": "path"}}, "sampling.weight_transfer requires sampling.url"),
         ({"loss.clip_low": 1.5}, "loss.clip_low is 1.5; it must be a number of at least 0 and at most 1"),
         ({"loss.dual_clip": 0.9}, "loss.dual_clip is 0.9; it must be a number above 1 or null"),
         ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
@@ -170,3 +173,15 @@ def test_every_setting_is_documented() -> None:
 def test_the_config_does_not_import_torch() -> None:
     code = "import sys, grpo_env.trainer.config; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_engines_other_than_our_own_are_corrected_for() -> None:
+    caps = {
+        engine: TrainConfig.from_mapping({"sampling.engine": engine}).loss.tis_cap
+        for engine in ("own", "transformers", "vllm")
+    }
+    assert caps == {"own": None, "transformers": 2.0, "vllm": 2.0}
+    explicit = {"loss.tis_cap": None}
+    assert TrainConfig.from_mapping({"sampling.engine": "vllm"}, defaults=explicit).loss.tis_cap is None
+    servers = TrainConfig.from_mapping({"sampling": {"engine": "vllm", "url": "http://a:8000/, http://b:8000"}})
+    assert servers.sampling.urls == ["http://a:8000", "http://b:8000"]

@@ -11,6 +11,7 @@ from grpo_env.trainer import logprobs
 from grpo_env.trainer.logprobs import token_logp
 from grpo_env.trainer.losses import (
     aggregate,
+    astray_rows,
     clipped,
     denominators,
     importance_ratio,
@@ -240,6 +241,15 @@ def test_truncated_importance_weights() -> None:
     weights = tis_weight(old, sampler, 2.0)
     assert weights.tolist() == pytest.approx([1.25, 0.5, 2.0, 1.0, 2.0], abs=1e-15)
     assert not weights.requires_grad
+
+
+def test_rows_astray_are_those_whose_mean_log_ratio_is_far_from_0() -> None:
+    """By hand: means of .3 / 2, -.2 / 1 and (.5 - .5) / 2; what is masked does not count."""
+    sampler = torch.tensor([[-1.0, -2.0], [-1.0, -9.0], [-1.0, -2.0]])
+    old = torch.tensor([[-0.9, -1.8], [-1.2, 0.0], [-0.5, -2.5]])
+    mask = torch.tensor([[True, True], [True, False], [True, True]])
+    assert astray_rows(old, sampler, mask, 0.14).flatten().tolist() == [True, True, False]
+    assert astray_rows(old, sampler, mask, 0.16).flatten().tolist() == [False, True, False]
 
 
 def test_masked_tokens_have_no_value_and_no_gradient_even_when_not_finite() -> None:

@@ -310,6 +310,22 @@ def test_importance_weights_do_not_affect_penalty_bonus_and_skipped_rows(policy:
     torch.testing.assert_close(skipped, passed, atol=1e-6, rtol=1e-4)
 
 
+def test_rows_astray_have_no_gradient_and_count_in_the_denominator(policy: Policy) -> None:
+    """The sampler's log-probabilities of half of the rows are moved by .3 nats a token."""
+    config = with_settings(CONFIG, loss={"max_row_gap": 0.2})
+    rows, old = scored(policy), packed(policy, scored(policy), CONFIG).micro_batches[0]
+    (micro,) = packed(policy, rows, config).micro_batches
+    loss_of(policy, old, CONFIG)
+    moved = torch.tensor([0.3, 0.0] * len(old.ids))[: len(old.ids), None]
+    micro.sampler_logp = (old.old_logp - moved).where(micro.completion_mask, 0.0)
+    loss, sums = loss_of(policy, micro, config)
+    old.advantages = old.advantages * (moved == 0)
+    expected, _ = loss_of(policy, old, CONFIG)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-7)
+    assert sums.astray == micro.completion_mask[::2].sum().item()
+    assert 0 < sums.astray < sums.tokens
+
+
 def test_importance_weights_are_those_of_the_first_update(policy: Policy) -> None:
     (micro,) = packed(policy, scored(policy), CONFIG).micro_batches
     config = with_settings(CONFIG, loss={"tis_cap": 1e6, "clip_low": 1.0, "clip_high": 1e6})

@@ -35,6 +35,7 @@ METRICS = (
     ("entropy", "entropy, nats", ".3f"),
     ("clip_fraction", "clipped tokens", ".2%"),
     ("rollout_logprob_gap", "log-prob gap, nats", ".1e"),
+    ("astray", "left out by the gap", ".2%"),
     ("grad_norm", "gradient norm", ".3f"),
     ("tokens_per_second", "tokens/s", ",.0f"),
 )
@@ -219,5 +220,5 @@ def task_accuracies(row: Row) -> list[str]:
 
 def _is_shown(row: Row, name: str) -> bool:
     """Whether a row has a metric; some are hidden at 0, such as the KL without a KL penalty."""
-    optional = name in ("kl", "unscored", "clip_fraction", "truncated")
+    optional = name in ("kl", "unscored", "clip_fraction", "truncated", "astray")
     return row.get(name) is not None and (row[name] != 0 or not optional)

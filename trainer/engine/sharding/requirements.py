@@ -16,7 +16,7 @@ def check_requirements(kind: str, requirements: dict[str, bool], policy: Policy,
     requirements = {
         **requirements,
         "optimizer.name=adamw": config.optimizer.name == "adamw",
-        "sampling.engine=own": config.sampling.engine == "own",
+        "sampling.engine=own, or vllm with sampling.url": config.sampling.engine == "own" or bool(config.sampling.urls),
         "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
     if missing := [name for name, met in requirements.items() if not met]:

@@ -1,0 +1,207 @@
+"""vLLM servers, played by ``fake_vllm``. ``tests/vllm`` has the same with vLLM itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from grpo_env.errors import DivergedError, RunError, UsageError
+from grpo_env.trainer.engine.policy import Policy, load_model
+from grpo_env.trainer.engine.sampling import vllm_server
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
+from grpo_env.trainer.loop import resume, train
+
+from .fake_vllm import FakeVllm
+
+PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
+
+
+@pytest.fixture
+def servers(model_folder: Path) -> Iterator[list[FakeVllm]]:
+    running = [FakeVllm(model_folder), FakeVllm(model_folder)]
+    yield running
+    for server in running:
+        server.close()
+
+
+@pytest.fixture
+def engine(servers: list[FakeVllm], policy: Policy) -> Iterator[VllmServers]:
+    started = VllmServers([server.url for server in servers], None)
+    started.start(policy)
+    yield started
+    started.close()
+
+
+def plain_logps(policy: Policy, rollout: Rollout, temperature: float) -> list[float]:
+    with torch.no_grad():
+        logits = policy.model(torch.tensor([rollout.prompt_ids + rollout.ids])).logits[0] / temperature
+    logp = torch.log_softmax(logits[len(rollout.prompt_ids) - 1 : -1], -1)
+    return logp[range(len(rollout.ids)), rollout.ids].tolist()
+
+
+def test_greedy_tokens_equal_those_of_the_own_engine(policy: Policy, engine: VllmServers) -> None:
+    expected = sample(policy, PROMPTS, 2, max_new_tokens=20, temperature=0)
+    assert sample(replace(policy, rollout_engine=engine), PROMPTS, 2, max_new_tokens=20, temperature=0) == expected
+
+
+def test_samples_have_the_log_probabilities_of_new_weights(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm]
+) -> None:
+    with torch.no_grad():
+        for weight in policy.trained.values():
+            weight.add_(torch.randn_like(weight) * 0.05)
+    engine.update_weights(policy, 1)
+    sampler, ended = replace(policy, rollout_engine=engine), []
+    rollouts = sample(
+        sampler, PROMPTS, 3, max_new_tokens=8, temperature=0.5, on_group=lambda number, rows: ended.append(number)
+    )
+    for rollout in rollouts:
+        assert rollout.logps == pytest.approx(plain_logps(policy, rollout, 0.5), abs=1e-5)
+    assert sorted(ended) == [0, 1, 2, 3]
+    assert len({tuple(rollout.ids) for rollout in rollouts}) > 8  # rows have seeds of their own
+    assert sample(sampler, PROMPTS, 3, max_new_tokens=8, temperature=0.5) == rollouts
+    prompts = [[body["prompt"] for path, body in server.requests if path == "/v1/completions"] for server in servers]
+    assert [PROMPTS[0] in part for part in prompts] == [True, False]  # the groups are spread over the servers
+    assert [PROMPTS[1] in part for part in prompts] == [False, True]
+    paths = [path for path, _ in servers[0].requests]
+    assert paths.index("/reset_prefix_cache") > paths.index("/collective_rpc")
+
+
+def test_weights_are_sent_once_for_each_version(policy: Policy, engine: VllmServers, servers: list[FakeVllm]) -> None:
+    for version in (0, 1, 1, 2):
+        engine.update_weights(policy, version)
+    assert sum(path == "/collective_rpc" for path, _ in servers[0].requests) == 3
+
+
+def test_a_server_that_is_not_there(policy: Policy) -> None:
+    with pytest.raises(UsageError, match=r"sampling.url=http://127.0.0.1:9 does not answer .*; is vLLM running\?"):
+        VllmServers(["http://127.0.0.1:9"], None).start(policy)
+
+
+def test_a_server_with_another_tokenizer(
+    policy: Policy, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers[1].policy.tokenizer, "encode", lambda *args, **options: [1, 2, 3])
+    with pytest.raises(UsageError, match=r"\(the-model\) has another tokenizer than "):
+        VllmServers([server.url for server in servers], None).start(policy)
+
+
+def test_a_server_whose_model_has_other_shapes(policy: Policy, servers: list[FakeVllm]) -> None:
+    servers[0].policy.model.model.embed_tokens.weight.data = torch.zeros(7, 5)
+    with pytest.raises(UsageError, match=r"status 500: .*; has it the model that is trained"):
+        VllmServers([servers[0].url], None).start(policy)
+
+
+def test_a_server_whose_log_probabilities_are_those_of_temperature_1(policy: Policy, servers: list[FakeVllm]) -> None:
+    """vLLM's default, ``--logprobs-mode raw_logprobs``."""
+    complete = servers[0].complete
+
+    def raw(body: dict) -> tuple[int, dict]:
+        status, reply = complete(body)
+        for choice in reply["choices"]:
+            rollout = Rollout(body["prompt"], choice["token_ids"], "", "stop", [])
+            choice["logprobs"]["token_logprobs"] = plain_logps(servers[0].policy, rollout, 1.0)
+        return status, reply
+
+    servers[0].complete = raw
+    with pytest.raises(UsageError, match=r"differ by .* nats a token .*processed_logprobs"):
+        VllmServers([servers[0].url], None).start(policy)
+
+
+def test_log_probabilities_that_are_not_finite(policy: Policy, engine: VllmServers, servers: list[FakeVllm]) -> None:
+    for server in servers:
+        choice = {"index": 0, "token_ids": [5], "logprobs": {"token_logprobs": [float("nan")]}}
+        server.complete = lambda body, choice=choice: (200, {"choices": [choice]})
+    with pytest.raises(DivergedError, match="not finite"):
+        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+
+
+def test_a_server_that_is_restarted_gets_the_weights_again(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "POLL", 0.01)
+    with torch.no_grad():
+        for weight in policy.trained.values():
+            weight.mul_(1.1)
+    engine.update_weights(policy, 1)
+    sampler, lines = replace(policy, rollout_engine=engine), []
+    engine.report = lines.append
+    expected = sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+    servers[1].close()
+
+    def restart() -> None:
+        time.sleep(0.1)
+        servers[1] = FakeVllm(model_folder, servers[1].port)
+
+    thread = threading.Thread(target=restart)
+    thread.start()
+    assert sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0) == expected
+    thread.join()
+    assert "; waiting for it, at most 300 s" in lines[0]
+    assert lines[-1].endswith(" is back and has the weights")
+
+
+def test_a_completion_that_fails_is_asked_for_again(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm]
+) -> None:
+    sampler = replace(policy, rollout_engine=engine)
+    expected = sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+    servers[0].fail_next = 2
+    assert sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0) == expected
+    servers[0].fail_next = 100
+    with pytest.raises(RunError, match=r"2 groups failed 3 times: status 500: .*EngineCore encountered an issue"):
+        sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+
+
+def test_a_run_whose_server_dies_is_saved_and_goes_on_with_another(
+    make_task, servers: list[FakeVllm], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "WAIT", 0.05)
+    monkeypatch.setattr(vllm_server, "POLL", 0.01)
+    task = make_task(steps=4, eval={"samples": 0, "every": 0}, sampling={"engine": "vllm", "url": servers[0].url})
+    train(task, run_dir=tmp_path / "whole")
+    send = VllmServers.update_weights
+
+    def die(self: VllmServers, policy: Policy, version: int) -> None:
+        send(self, policy, version)
+        if version == 2:
+            servers[0].close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(VllmServers, "update_weights", die)
+        with pytest.raises(RunError, match=r"did not come back within 0 s .* The state after 2 steps is saved"):
+            train(task, run_dir=tmp_path / "stopped")
+    config = tmp_path / "stopped/config.yaml"
+    config.write_text(config.read_text().replace(servers[0].url, servers[1].url))
+    resume(tmp_path / "stopped")
+    whole, stopped = (load_model(tmp_path / name / "model")[0].state_dict() for name in ("whole", "stopped"))
+    for name, weight in whole.items():
+        torch.testing.assert_close(stopped[name], weight, atol=1e-6, rtol=1e-5)
+    rows = [json.loads(line) for line in (tmp_path / "whole/metrics.jsonl").read_text().splitlines()]
+    gaps = [row["rollout_logprob_gap"] for row in rows if row["kind"] == "train"]
+    assert max(gaps) < 1e-5
+    assert servers[1].version.endswith("-4")
+    assert "tis_cap: 2.0" in config.read_text()
+
+
+def test_an_adapter_is_sent_alone(make_task, servers: list[FakeVllm], tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    train(
+        make_task(steps=2, eval={"samples": 0, "every": 0}, lora={"rank": 2}),
+        run_dir=tmp_path / "lora",
+        sampling={"engine": "vllm", "url": servers[0].url},
+    )
+    rows = [json.loads(line) for line in (tmp_path / "lora/metrics.jsonl").read_text().splitlines()]
+    assert max(row["rollout_logprob_gap"] for row in rows if row["kind"] == "train") < 1e-5
+    paths = [path for path, _ in servers[0].requests]
+    assert paths.count("/v1/load_lora_adapter") == 3
+    assert len(servers[0].adapters) == 1
+    assert "/collective_rpc" not in paths

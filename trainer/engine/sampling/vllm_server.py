@@ -1,0 +1,321 @@
+"""vLLM on servers (``sampling.url``): token ids in and out over HTTP, groups spread over all of them.
+
+A server needs ``VLLM_SERVER_DEV_MODE=1`` and ``--logprobs-mode processed_logprobs``; docs/scaling.md has the commands.
+It gets new weights by NCCL or CUDA IPC, by vLLM's own trainer classes (these two have not been run: they need GPUs), or
+as a path; an adapter always as a path. A server that does not answer is waited for; if it was restarted, it gets the
+weights again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import torch
+from torch import Tensor
+
+from grpo_env.errors import RunError, UsageError
+
+from ..policy import Policy
+from .probe import MAX_GAP, TEXT, logprob_gap, probe_ids
+from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+from .vllm import group_seed, report_group
+from .weights import compute_dtype, has_adapter, named_weights, save_weights
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT = 10.0  # seconds to connect; an answer may take as long as its longest completion
+WAIT = 300.0  # seconds that a server may be away
+POLL = 1.0  # seconds between two looks
+ATTEMPTS = 3  # at a group, if its server goes away each time
+GROUPS_AT_ONCE = 256  # requests to one server; it queues what it cannot sample yet
+
+
+class ServerGoneError(Exception):
+    """A server does not answer, or says that it failed."""
+
+
+class VllmServer:
+    """The HTTP calls of one server. ``model`` is the name that requests give: the model's or the adapter's."""
+
+    def __init__(self, url: str) -> None:
+        import httpx2
+
+        self.url, self.model = url, ""
+        limits = httpx2.Limits(max_connections=None)
+        self._client: httpx2.Client = httpx2.Client(timeout=httpx2.Timeout(None, connect=CONNECT), limits=limits)
+
+    def call(self, path: str, body: Any = None) -> Any:
+        """POST a body, or GET without one; returns the JSON of the answer.
+
+        Raises ``ServerGoneError``; ``RunError`` if the server refuses the request.
+        """
+        import httpx2
+
+        try:
+            method = "GET" if body is None else "POST"
+            response = self._client.request(method, f"{self.url}{path}", json=body)
+        except (httpx2.TransportError, RuntimeError) as error:  # RuntimeError: the client was closed
+            raise ServerGoneError(f"{type(error).__name__}: {error}") from error
+        detail = " ".join(response.text[:300].split())
+        if response.status_code >= 500:
+            raise ServerGoneError(f"status {response.status_code}: {detail}")
+        if response.status_code >= 400:
+            raise RunError(f"{self.url}{path}: status {response.status_code}: {detail}")
+        return json.loads(response.text) if response.text.startswith(("{", "[")) else None
+
+    def complete(self, policy: Policy, request: SamplingRequest, number: int) -> tuple[list[Any], list[Any]]:
+        """Tokens and log-probabilities of a group's rows."""
+        copies = request.group_size if request.temperature else 1
+        body = {
+            "model": self.model,
+            "prompt": request.prompts[number],
+            "n": copies,
+            "max_tokens": request.max_new_tokens,
+            "temperature": request.temperature,
+            "seed": group_seed(request.seeds[number]),
+            "stop_token_ids": policy.end_ids,
+            "ignore_eos": True,
+            "logprobs": 0,
+            "return_token_ids": True,
+            # Or those of the model's generation config would apply.
+            "top_p": 1.0,
+            "top_k": 0,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+        }
+        choices = sorted(self.call("/v1/completions", body)["choices"], key=lambda choice: choice["index"])
+        return [c["token_ids"] for c in choices], [c["logprobs"]["token_logprobs"] for c in choices]
+
+    def close(self) -> None:
+        """Close all connections; requests under way end."""
+        self._client.close()
+
+
+class VllmServers(RolloutEngine):
+    """Samples on servers, all with the same weights."""
+
+    def __init__(self, urls: Sequence[str], transfer: str | None) -> None:
+        """Raises ``UsageError`` if vLLM, whose classes send weights between GPUs, is not installed."""
+        if transfer in ("nccl", "ipc") and find_spec("vllm") is None:
+            raise UsageError(f"sampling.weight_transfer={transfer} needs vLLM here too: pip install 'grpo_env[vllm]'")
+        self._servers = [VllmServer(url) for url in urls]
+        self._transfer = transfer
+        self._senders: dict[str, Any] = {}  # of tensors, by URL
+        self._run, self._version = uuid4().hex[:8], 0
+        self._folder = Path(tempfile.mkdtemp(prefix="grpo_env-"))
+
+    def start(self, policy: Policy) -> None:
+        """See ``RolloutEngine``. Refuses servers with another model or another tokenizer."""
+        if self._transfer is None:
+            self._transfer = "nccl" if policy.device.type == "cuda" and find_spec("vllm") else "path"
+        if self._transfer != "path" and has_adapter(policy):
+            self._transfer = "path"
+        for server in self._servers:
+            try:
+                server.model = server.call("/v1/models")["data"][0]["id"]
+                _check_tokenizer(policy, server)
+            except ServerGoneError as error:
+                raise UsageError(f"sampling.url={server.url} does not answer ({error}); is vLLM running?") from error
+        for server in self._servers:
+            try:
+                self._send(policy, server)
+                policy.accelerator.wait_for_everyone()
+                _check_logprobs(policy, server)
+            except (ServerGoneError, RunError) as error:
+                hint = "has it the model that is trained, and was it started as docs/scaling.md says?"
+                raise UsageError(f"sampling.url={server.url}: {error}; {hint}") from error
+
+    def update_weights(self, policy: Policy, version: int) -> None:
+        """See ``RolloutEngine``."""
+        if version == self._version:
+            return
+        self._version = version
+        for server in self._servers:
+            try:
+                self._send(policy, server)
+            except ServerGoneError as error:
+                self._revive(policy, server, error)
+        policy.accelerator.wait_for_everyone()
+
+    def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        """See ``RolloutEngine``."""
+        first = policy.accelerator.process_index
+        server_of = {n: self._servers[(first + n) % len(self._servers)] for n in range(len(request.prompts))}
+        waiting = set(server_of)
+        pool = ThreadPoolExecutor(GROUPS_AT_ONCE * len(self._servers))
+        try:
+            for _ in range(ATTEMPTS):
+                self._check_versions(policy)
+                futures = {pool.submit(server_of[n].complete, policy, request, n): n for n in waiting}
+                for future in as_completed(futures):
+                    number = futures[future]
+                    try:
+                        tokens, logps = future.result()
+                    except ServerGoneError as error:
+                        failure = error
+                        continue
+                    waiting.remove(number)
+                    report_group(request, number, tokens, logps, on_group)
+                if not waiting:
+                    return
+            raise RunError(f"sampling.url: {len(waiting)} groups failed {ATTEMPTS} times: {failure}")
+        except BaseException:
+            self.close()  # or the threads would wait for their answers
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """See ``RolloutEngine``."""
+        for server in self._servers:
+            server.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _label(self) -> str:
+        """What servers call the current weights."""
+        return f"{self._run}-{self._version}"
+
+    def _check_versions(self, policy: Policy) -> None:
+        """Wait for servers that are away, and send the weights to those that do not have them."""
+        for server in self._servers:
+            try:
+                label = server.call("/weight_info")["weight_version"]
+                if label != self._label:
+                    self._revive(policy, server, ServerGoneError(f"it has other weights ({label})"))
+            except ServerGoneError as error:
+                self._revive(policy, server, error)
+
+    def _revive(self, policy: Policy, server: VllmServer, error: ServerGoneError) -> None:
+        """Wait until a server answers, and has the weights again. Raises ``RunError`` after ``WAIT`` seconds."""
+        self.report(f"{server.url}: {error}; waiting for it, at most {WAIT:.0f} s")
+        deadline, is_main = time.monotonic() + WAIT, policy.accelerator.is_main_process
+        while time.monotonic() < deadline:
+            try:
+                server.call("/health")
+                if is_main:
+                    self._senders.pop(server.url, None)
+                    self._send(policy, server)
+                if is_main or server.call("/weight_info")["weight_version"] == self._label:
+                    self.report(f"{server.url} is back and has the weights")
+                    return
+            except ServerGoneError as again:
+                error = again
+            time.sleep(POLL)
+        raise RunError(f"sampling.url={server.url} did not come back within {WAIT:.0f} s ({error})")
+
+    def _send(self, policy: Policy, server: VllmServer) -> None:
+        """Give a server the current weights. The first process does; all that shard the weights must call this."""
+        if has_adapter(policy):
+            self._send_adapter(policy, server)
+        elif self._transfer == "path":
+            self._send_path(policy, server)
+        else:
+            self._send_tensors(policy, server)
+        if policy.accelerator.is_main_process:
+            server.call("/reset_prefix_cache", {})
+            server.call("/update_weight_version", {"new_version": self._label})
+        server.model = self._label if has_adapter(policy) else server.model
+
+    def _send_path(self, policy: Policy, server: VllmServer) -> None:
+        self._folder.mkdir(exist_ok=True)
+        save_weights(policy, self._folder)
+        if policy.accelerator.is_main_process:
+            body = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
+            server.call("/collective_rpc", body)
+
+    def _send_adapter(self, policy: Policy, server: VllmServer) -> None:
+        if policy.accelerator.is_main_process:
+            folder = self._folder / self._label
+            save_weights(policy, folder)
+            server.call("/v1/load_lora_adapter", {"lora_name": self._label, "lora_path": str(folder)})
+            if server.model.startswith(self._run) and server.model != self._label:
+                server.call("/v1/unload_lora_adapter", {"lora_name": server.model})
+
+    def _send_tensors(self, policy: Policy, server: VllmServer) -> None:
+        if not policy.accelerator.is_main_process:
+            named_weights(policy)
+        elif server.url in self._senders:
+            self._senders[server.url].send_weights()
+        else:
+            self._senders[server.url] = _tensor_sender(policy, server, str(self._transfer))
+            self._senders[server.url].send_weights()
+
+
+def _check_tokenizer(policy: Policy, server: VllmServer) -> None:
+    """Raises ``UsageError`` if the server's tokenizer is not the policy's."""
+    ids = server.call("/tokenize", {"model": server.model, "prompt": TEXT, "add_special_tokens": False})["tokens"]
+    if ids != probe_ids(policy):
+        raise UsageError(
+            f"sampling.url={server.url}: the server ({server.model}) has another tokenizer than {policy.name}"
+        )
+
+
+def _check_logprobs(policy: Policy, server: VllmServer) -> None:
+    """Raises ``RunError`` if the server does not compute what the policy does."""
+
+    def generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        report_group(request, 0, *server.complete(policy, request, 0), on_group)
+
+    if (gap := logprob_gap(policy, generate)) > MAX_GAP:
+        raise RunError(
+            f"its log-probabilities differ by {gap:.2f} nats a token from those of {policy.name} (another model, or "
+            "without --logprobs-mode processed_logprobs)"
+        )
+
+
+def _tensor_sender(policy: Policy, server: VllmServer, transfer: str) -> Any:
+    """vLLM's own sender of weights, by NCCL or CUDA IPC, to one server: ``send_weights()`` does a whole update.
+
+    Written by vLLM's documentation (``vllm.distributed.weight_transfer``); never run, since it needs GPUs.
+    """
+    from vllm.distributed.weight_transfer.base import ParamMeta, WeightSource
+    from vllm.distributed.weight_transfer.clients import HTTPVLLMWeightSyncClient
+    from vllm.distributed.weight_transfer.factory import WeightTransferTrainerFactory
+    from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
+    from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
+
+    class Source(WeightSource):  # type: ignore[misc]
+        """The policy's weights of the moment, one at a time on its device."""
+
+        def metadata(self) -> list[Any]:
+            weights = named_weights(policy).items()
+            return [ParamMeta(name, _sent_dtype(policy, weight), tuple(weight.shape)) for name, weight in weights]
+
+        def __iter__(self) -> Iterator[tuple[str, Any]]:
+            for name, weight in named_weights(policy).items():
+                yield name, weight.to(policy.device, _sent_dtype(policy, weight))
+
+    info: Any = IPCTrainerInitInfo(rank=0)
+    if transfer == "nccl":
+        address, port = _own_address(server.url)
+        size = 1 + server.call("/get_world_size")["world_size"]
+        info = NCCLTrainerInitInfo(master_address=address, master_port=port, world_size=size, rank=0)
+    return WeightTransferTrainerFactory.trainer_init(info, client=HTTPVLLMWeightSyncClient(server.url), source=Source())
+
+
+def _sent_dtype(policy: Policy, weight: Tensor) -> torch.dtype:
+    return compute_dtype(policy) if weight.is_floating_point() else weight.dtype
+
+
+def _own_address(url: str) -> tuple[str, int]:
+    """This machine's address as a server sees it, and a free port."""
+    parts = urlsplit(url)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((parts.hostname, parts.port or 80))
+        address = probe.getsockname()[0]
+    with socket.socket() as listener:
+        listener.bind((address, 0))
+        return address, listener.getsockname()[1]
