@@ -6,16 +6,19 @@ from collections.abc import Callable
 
 import torch
 
+from grpo_env.errors import RunError
+
 from ..policy import Policy
 from ..sharding.weights import unsharded
 from .protocol import OnGroupTokens, SamplingRequest
+from .weights import compute_dtype
 
 TEXT = "What is 3 + 4? The answer is 7. Why? Because 3 + 4 = 7, and 7 is"
 TOKENS = 16
 TEMPERATURE = 0.7  # not 1, which would hide an engine that reports log-probabilities at temperature 1
 
-MAX_GAP = 0.1
-"""Nats a token. Rounding to bfloat16 makes about 0.02."""
+# Nats a token. Rounding to bfloat16 makes about 0.02, and a few updates of the weights can make as little.
+MAX_GAP = {torch.float32: 0.01, torch.bfloat16: 0.1, torch.float16: 0.1}
 
 Generate = Callable[[Policy, SamplingRequest, OnGroupTokens], None]
 
@@ -26,9 +29,19 @@ def probe_ids(policy: Policy) -> list[int]:
     return ids
 
 
+def check_logprobs(policy: Policy, generate: Generate) -> None:
+    """Raises ``RunError`` if an engine does not compute what the policy does. All processes must call this together."""
+    gap = logprob_gap(policy, generate)
+    if gap > MAX_GAP[compute_dtype(policy)]:
+        raise RunError(
+            f"the log-probabilities differ by {gap:.3f} nats a token from those of {policy.name}, by another model, "
+            "other weights, or log-probabilities that are not those of the temperature (processed_logprobs)"
+        )
+
+
 def logprob_gap(policy: Policy, generate: Generate) -> float:
     """Mean absolute difference, in nats, between the log-probabilities that an engine reports for a completion of its
-    own and those of a forward pass. All processes must call this together.
+    own and those of a forward pass.
     """
     prompt, rows = probe_ids(policy), []
 

@@ -21,7 +21,7 @@ from grpo_env.errors import DivergedError, RunError, UsageError
 
 from ..policy import Policy
 from ..sharding.weights import is_sharded
-from .probe import MAX_GAP, logprob_gap
+from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_weights
 
@@ -83,11 +83,10 @@ class VllmEngine(RolloutEngine):
             reason = str(error).strip().split("\n")[0]
             raise UsageError(f"sampling.engine=vllm cannot load {policy.name} ({reason})") from error
         self._load(policy)
-        if (gap := logprob_gap(policy, self.generate)) > MAX_GAP:
-            raise UsageError(
-                f"sampling.engine=vllm computes something else than {policy.name}: its log-probabilities differ by "
-                f"{gap:.2f} nats a token; use sampling.engine=own"
-            )
+        try:
+            check_logprobs(policy, self.generate)
+        except RunError as error:
+            raise UsageError(f"sampling.engine=vllm cannot sample: {error}; use sampling.engine=own") from error
 
     def update_weights(self, policy: Policy, version: int) -> None:
         """See ``RolloutEngine``."""

@@ -27,7 +27,7 @@ from torch import Tensor
 from grpo_env.errors import RunError, UsageError
 
 from ..policy import Policy
-from .probe import MAX_GAP, TEXT, logprob_gap, probe_ids
+from .probe import TEXT, check_logprobs, probe_ids
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .vllm import group_seed, report_group
 from .weights import compute_dtype, has_adapter, named_weights, save_weights
@@ -134,7 +134,7 @@ class VllmServers(RolloutEngine):
                 policy.accelerator.wait_for_everyone()
                 _check_logprobs(policy, server)
             except (ServerGoneError, RunError) as error:
-                hint = "has it the model that is trained, and was it started as docs/scaling.md says?"
+                hint = "start it anew as docs/scaling.md says, with the model that is trained"
                 raise UsageError(f"sampling.url={server.url}: {error}; {hint}") from error
 
     def update_weights(self, policy: Policy, version: int) -> None:
@@ -264,16 +264,12 @@ def _check_tokenizer(policy: Policy, server: VllmServer) -> None:
 
 
 def _check_logprobs(policy: Policy, server: VllmServer) -> None:
-    """Raises ``RunError`` if the server does not compute what the policy does."""
+    """Raises ``RunError`` if the server does not sample from the policy."""
 
     def generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         report_group(request, 0, *server.complete(policy, request, 0), on_group)
 
-    if (gap := logprob_gap(policy, generate)) > MAX_GAP:
-        raise RunError(
-            f"its log-probabilities differ by {gap:.2f} nats a token from those of {policy.name} (another model, or "
-            "without --logprobs-mode processed_logprobs)"
-        )
+    check_logprobs(policy, generate)
 
 
 def _tensor_sender(policy: Policy, server: VllmServer, transfer: str) -> Any:

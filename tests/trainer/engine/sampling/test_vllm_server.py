@@ -96,7 +96,7 @@ def test_a_server_with_another_tokenizer(
 
 def test_a_server_whose_model_has_other_shapes(policy: Policy, servers: list[FakeVllm]) -> None:
     servers[0].policy.model.model.embed_tokens.weight.data = torch.zeros(7, 5)
-    with pytest.raises(UsageError, match=r"status 500: .*; has it the model that is trained"):
+    with pytest.raises(UsageError, match=r"status 500: .*; start it anew as docs/scaling.md says"):
         VllmServers([servers[0].url], None).start(policy)
 
 
