@@ -11,8 +11,8 @@ In that text the first of these sources that is present decides; a task may name
     answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
-    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C).", "La respuesta es 18."
-    a_line         ``A: 18``, ``Ans: 18``
+    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
+    a_line         ``A: 18``, ``Ans: 18``; "La respuesta es 18.", "Ответ: 18"
     last_line      if it is a short answer by itself, contains one bold ``**18**`` or one piece of code, or ends in its
                    only italic text; or all of a text of one or two sentences that begins with yes or no; or the
                    answer field of a JSON object
@@ -29,6 +29,7 @@ is not accepted. Every search is linear in the length of the text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from grpo_env.core import Completion, Format
 
@@ -39,7 +40,7 @@ from .corrections import replaced
 from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value
 from .last_number import last_number
 from .later import IN_TEXT, answer_in, visible, with_later_answers
-from .new_question import before_new_question
+from .new_question import before_new_question, has_new_question
 
 __all__ = [
     "ALL_SOURCES",
@@ -57,16 +58,17 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
-    statements = [source for source in sources if source not in ("last_line", "last_number")]
-
-    def read(part: str) -> ExtractedAnswer | None:
-        return _answer(format, part, statements)
-
-    text = before_new_question(text, read)
+    if has_new_question(text):
+        text = before_new_question(text, partial(_stated, format, sources))
     answer = _answer(format, text, sources)
     if answer and (answer.denied or len(answer.answers) > 1):
-        answer = replaced(text, answer, read) or answer
+        answer = replaced(text, answer, partial(_stated, format, sources)) or answer
     return answer or ExtractedAnswer((), "none", "no final answer in the text")
+
+
+def _stated(format: Format, sources: Sequence[Source], text: str) -> ExtractedAnswer | None:
+    """The answer that a text states, by a source other than its last line."""
+    return _answer(format, text, [source for source in sources if source not in ("last_line", "last_number")])
 
 
 def _answer(format: Format, text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:

@@ -105,8 +105,8 @@ def in_other_languages(text: str) -> ExtractedAnswer | None:
             answers.append(answer)
             end = at
     if not answers:
-        return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
-    return extracted(answers, "phrase", end=end)
+        return ExtractedAnswer(("",), "a_line", denied=True) if denied else None
+    return extracted(answers, "a_line", end=end)
 
 
 def is_hinted(text: str) -> bool:

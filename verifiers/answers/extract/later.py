@@ -14,7 +14,6 @@ from .corrections import NOTHING, corrections, replaced
 from .extracted import SOURCES, ExtractedAnswer, Source, extracted, is_answer
 from .hash_marks import hash_marks
 from .json_object import json_answers, json_object
-from .languages import in_other_languages
 from .last_line import last_line
 from .last_number import last_number
 from .phrases import a_lines, phrases
@@ -70,8 +69,6 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
         later = list(with_later_answers(boxes, rest, sources).answers)
     else:
         statements = [IN_TEXT[source](rest) for source in _WEAKER if source in sources and source != first.source]
-        if "phrase" in sources and first.source == "phrase":
-            statements.append(in_other_languages(rest))
         texts = [text for statement in statements if statement for text in statement.answers]
         if rest.endswith(("}", "```")) and "last_line" in sources:
             texts += json_answers(json_object(rest))

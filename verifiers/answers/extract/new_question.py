@@ -7,13 +7,27 @@ from collections.abc import Callable
 
 from .extracted import ExtractedAnswer, is_value
 
-# One of these stands in every match of the pattern below.
-_HINTS = ("\nQ", "\nProblem", "\nUser", "\nHuman", "\n###", "\n**", "<|", "<start_of", "[INST]")
+# One of these stands in every match of the pattern below; to look for its one letter first is much faster.
+_HINTS = (
+    ("Q", "Q"),
+    ("P", "Problem"),
+    ("U", "User"),
+    ("H", "Human"),
+    ("#", "\n##"),
+    ("|", "<|"),
+    ("<", "<start_of"),
+    ("[", "[INST]"),
+)
 _NEW_QUESTION = re.compile(
     r"\n[ \t]*(?:\*\*)?(?:Question|Q|Problem|User|Human)(?:[ \t]?\d{1,4})?(?:\*\*)?[ \t]?:"
     r"|\n#{2,6}[ \t]*(?:Instruction|Question|Problem|User|Human|Input)\b"
     r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"
 )
+
+
+def has_new_question(text: str) -> bool:
+    """Whether a text may have a new question, which is cheap to find out."""
+    return any(letter in text and hint in text for letter, hint in _HINTS)
 
 
 def before_new_question(text: str, read: Callable[[str], ExtractedAnswer | None]) -> str:
@@ -22,8 +36,6 @@ def before_new_question(text: str, read: Callable[[str], ExtractedAnswer | None]
     So the first answer counts, whatever the model answers to its own questions. A text that begins with a question is
     read as a whole.
     """
-    if not any(hint in text for hint in _HINTS):
-        return text
     question = _NEW_QUESTION.search(text)
     if question is None or _NEW_QUESTION.match("\n" + text.lstrip()):
         return text

@@ -59,7 +59,7 @@ def phrases(text: str) -> ExtractedAnswer | None:
     lower = text.lower()
     marked = "answer" in lower or "option" in lower or "choice" in lower
     if not marked and (text.isascii() or ("答案" not in text and "选" not in text)):
-        return in_other_languages(text)
+        return None
     stated: list[tuple[str, int]] = []
     denied = False
     for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
@@ -83,7 +83,7 @@ def phrases(text: str) -> ExtractedAnswer | None:
     if len(stated) > 1:
         stated = [pair for pair in stated if not _is_remark(pair[0])] or stated
     if not stated:
-        return ExtractedAnswer(("",), "phrase", denied=True) if denied else in_other_languages(text)
+        return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
     return extracted([answer for answer, _ in stated], "phrase", end=stated[-1][1])
 
 
@@ -109,9 +109,11 @@ def _start(text: str, word: re.Match[str]) -> int | None:
 
 
 def a_lines(text: str) -> ExtractedAnswer | None:
-    """The lines that start with ``A:`` or ``Ans:``."""
+    """The lines that start with ``A:`` or ``Ans:``, else what is stated in languages other than English and Chinese."""
     matches = [match for match in _A_LINE.finditer(text) if _starts_line(text, match.start())]
-    return extracted([match[1] for match in matches], "a_line", end=matches[-1].end()) if matches else None
+    if not matches:
+        return in_other_languages(text)
+    return extracted([match[1] for match in matches], "a_line", end=matches[-1].end())
 
 
 def _starts_line(text: str, start: int) -> bool:
