@@ -20,6 +20,7 @@ from grpo_env.core import Completion, Example, Group, Score, Verifier
 
 _RECORD = Struct("2d3q")  # when it is late, after how many seconds; the place (two numbers); the running verifier
 _pack = _RECORD.pack_into
+_clock = time.perf_counter
 _COMBINING = 120.0  # seconds per completion for a composite's own work
 
 
@@ -66,12 +67,12 @@ class Clock:
 
     def seconds_left(self) -> float:
         """Until the present place is late."""
-        return max(self._now()[0] - time.perf_counter(), 0.0)
+        return max(self._now()[0] - _clock(), 0.0)
 
     def late(self) -> Lateness | None:
         """What is late, if anything is."""
         now = self._now()
-        if now[0] > time.perf_counter():
+        if now[0] > _clock():
             return None
         time.sleep(0.001)
         if self._now() != now:  # it has just moved on, perhaps in the middle of being read
@@ -150,9 +151,10 @@ class Watch:
         Returns what ``leave`` needs, or a ``Score`` if it was late before: then do not run it, and do not ``leave``.
         """
         before = self._now
-        row = self._rows.get(id(verifier))
-        number = self._numbers.get((id(example), id(completions[0])))
-        if row is None or number is None:
+        try:
+            row = self._rows[id(verifier)]
+            number = self._numbers[id(example), id(completions[0])]
+        except KeyError:  # called by another verifier, whose deadline includes this
             return before
         if self._late and (score := self._late_score(row, number)):
             return score
@@ -162,9 +164,9 @@ class Watch:
             seconds *= len(completions)
         if seconds > self._most:
             seconds = self._most
-        expiry = time.perf_counter() + seconds
+        expiry = _clock() + seconds
         if expiry < before[0]:
-            self._now = (expiry, seconds, index, number, index)
+            self._now = expiry, seconds, index, number, index
             _pack(self._memory, 0, expiry, seconds, index, number, index)
         else:
             self._set((*before[:4], index))
@@ -173,9 +175,8 @@ class Watch:
         return before
 
     def leave(self, before: object, scores: Sequence[Score]) -> None:
-        """Note that it has ended with ``scores``."""
+        """Note that it has ended with ``scores``. The memory follows with the next completion or ``score_groups``."""
         self._now = before  # type: ignore[assignment]
-        _pack(self._memory, 0, *before)  # type: ignore[misc]
         if self._charged:
             for place in self._charged:
                 self._spent[place] = self._spent.get(place, 0.0) + scores[0].seconds
@@ -204,7 +205,7 @@ class Watch:
         return row.seconds
 
     def _note(self, row: _Row, seconds: float, number: int) -> None:
-        expiry = time.perf_counter() + seconds
+        expiry = _clock() + seconds
         earlier = expiry < self._now[0]
         self._set((expiry, seconds, row.number, number, row.number) if earlier else (*self._now[:4], row.number))
 
@@ -212,7 +213,7 @@ class Watch:
         self._charged = tuple(Place(above.number, number) for above in row.budgets)
         for above, place in zip(row.budgets, self._charged, strict=True):
             budget = above.budget or inf
-            expiry = time.perf_counter() + budget - self._spent.get(place, 0.0)
+            expiry = _clock() + budget - self._spent.get(place, 0.0)
             if place not in self._late and expiry < self._now[0]:
                 self._set((expiry, budget, *place, row.number))
 

@@ -146,10 +146,7 @@ def _unstable(task: Task, attempts: Sequence[_Attempt]) -> dict[str, str]:
         with closing(Worker(partial(_score_one_at_a_time, task))) as worker:
             rewards = worker([pair for _, pair, _ in rescored])
     except RunError as error:
-        raise RunError(
-            f"scoring texts a second time failed: {error} (in a script of yours, call audit under "
-            "if __name__ == '__main__', or with rescore=False)"
-        ) from error
+        raise RunError(f"scoring texts a second time failed: {error} (rescore=False leaves it out)") from error
     return {
         name: f"{target.example.id}: total {first.total}, scored again {second.total}"
         for (name, (target, _), first), second in zip(rescored, rewards, strict=True)
