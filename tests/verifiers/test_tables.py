@@ -28,7 +28,8 @@ def test_the_tables_both_accept_and_reject() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for name in ("accuracy", "notation", "quantities", "statements", "wording") for row in rows(name)]
+    "row",
+    [row for name in ("accuracy", "notation", "quantities", "rewordings", "statements", "wording") for row in rows(name)],
 )
 def test_accuracy(row: dict[str, Any]) -> None:
     verifier = find("accuracy")(**row.get("options", {}))
@@ -40,7 +41,7 @@ def test_accuracy(row: dict[str, Any]) -> None:
     assert score.status != "scored" or reason in REASONS, score
 
 
-@pytest.mark.parametrize("name", ["daily", "equality", "extraction", "questions"])
+@pytest.mark.parametrize("name", ["completions", "daily", "daily_life", "equality", "extraction", "latex", "questions"])
 def test_tables_by_other_authors(name: str) -> None:
     """Rows by authors who had not seen the code. Those with ``open`` are known to fail, with the reason."""
     surprises = []

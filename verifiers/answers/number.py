@@ -45,7 +45,7 @@ _SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:ov
 _AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
 _BASED = re.compile(
-    r"([0-9A-Z]+(?:\.[0-9A-Z]+)?)\s?"
+    r"(\()?([0-9A-Z]+(?:\.[0-9A-Z]+)?)(?(1)\))\s?"
     r"(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
 )
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -217,7 +217,7 @@ def _unit_name(text: str) -> str:
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
     """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
     if match := _BASED.match(text, at):
-        return _numeral(match[1], match[2] or match[3] or match[4], match.end())
+        return _numeral(match[2], match[3] or match[4] or match[5], match.end())
     if match := _MIXED.match(text, at):
         whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
         value = _quotient(top, bottom)

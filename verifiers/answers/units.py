@@ -1,7 +1,7 @@
 """Units: which words after a number are its unit, and when two units contradict each other.
 
 A unit is a set of words with exponents: ``cm^2``, ``sq cm`` and ``square centimetres`` are the same, ``mph`` is miles
-times hours to the power of minus one. Units are never converted.
+times hours to the power of minus one. ``conversion`` compares quantities in different units.
 """
 
 from __future__ import annotations
