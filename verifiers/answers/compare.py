@@ -4,7 +4,7 @@ What counts as equal:
 
     numbers        the same exact value, however written: ``0.5``, ``\frac12``, ``50/100``, ``5\times10^{-1}``,
                    ``0.\overline{3}`` and ``1/3``; no tolerance unless ``rel_tol`` or ``decimals`` is set
-    units          may be left out, may not contradict (12 cm is not 12 m); others of the same dimension by exact factors
+    units          may be left out, may not contradict (12 cm is not 12 m); converted by exact factors
     percentages    50 % is 0.5, and 50 with the sign left out, unless ``percent`` is ``strict``
     letters        ``3 a^2`` is ``3a^2``; a letter that may be a variable is not left out
     bases          ``101_2`` is 5; the base may be left out (``101``); ``52_8`` is not ``52_9``
