@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .spellings import same_spelling, spelled
+from .spellings import ABBREVIATIONS, same_spelling, spelled
 
 MAX_LENGTH = 120
 
@@ -92,4 +92,6 @@ def _begins(one: str, other: str, before: str) -> bool:
     if not (is_initial or _SHORT.fullmatch(short)):
         return False
     beginning = short.rstrip(".")
+    if beginning.casefold() in ABBREVIATIONS:  # St. John is not Steven John
+        return False
     return word.isalpha() and len(word) > len(beginning) + 1 and word.startswith(beginning)

@@ -98,6 +98,8 @@ _SHORT = _groups("""
     fri friday
     sat saturday
 """)
+ABBREVIATIONS = frozenset(_SHORT) | {"no", "vol", "pp"}
+"""Abbreviations that stand for nothing else."""
 _TIMES = _words("jan feb mar apr jun jul aug sep oct nov dec mon tue wed thu fri sat")
 _COUNTRIES = (
     re.compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
