@@ -27,10 +27,10 @@ def test_the_tables_both_accept_and_reject() -> None:
     assert verdicts.count(False) > 80
 
 
-@pytest.mark.parametrize(
-    "row",
-    [row for name in ("accuracy", "notation", "quantities", "rewordings", "statements", "wording") for row in rows(name)],
-)
+OWN_TABLES = ("accuracy", "notation", "quantities", "rewordings", "statements", "wording")
+
+
+@pytest.mark.parametrize("row", [row for name in OWN_TABLES for row in rows(name)])
 def test_accuracy(row: dict[str, Any]) -> None:
     verifier = find("accuracy")(**row.get("options", {}))
     score = verifier(Example("x", answer=row["gold"]), Completion(row["completion"]))
