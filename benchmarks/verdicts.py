@@ -100,7 +100,7 @@ def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
         example = Example(group.id, answer=group.gold)
         scores = [verifier(example, Completion(text)) for text in group.completions]
         yield [(score.value, f"{score.status}: {score.answer!r}: {score.explanation}") for score in scores]
-    algebra.ALGEBRA.worker.stop()  # reaped, so that its processor time counts
+    algebra.ALGEBRA.worker.close()  # reaped, so that its processor time counts
 
 
 def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
