@@ -11,7 +11,7 @@ from functools import partial
 
 from grpo_env.core import Completion
 from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.killable_worker import Worker
+from grpo_env.killable_worker import ReplaceableWorker
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -143,7 +143,7 @@ def _unstable(task: Task, attempts: Sequence[_Attempt]) -> dict[str, str]:
         for pair, reward in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED])
     ]
     try:
-        with closing(Worker(partial(_score_one_at_a_time, task))) as worker:
+        with closing(ReplaceableWorker(partial(_score_one_at_a_time, task))) as worker:
             rewards = worker([pair for _, pair, _ in rescored])
     except RunError as error:
         raise RunError(f"scoring texts a second time failed: {error} (rescore=False leaves it out)") from error

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.reader import read_lines
-from grpo_env.killable_worker import Worker, WorkerDiedError
+from grpo_env.killable_worker import ReplaceableWorker, WorkerDiedError
 
 from .chunks import Chunk, cut_files
 from .isolate_failures import isolate_failures
@@ -76,7 +76,7 @@ class _ScoringActor:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._worker: Worker[Chunk, ChunkResult] | None = None
+        self._attempt = ReplaceableWorker(_PortableJob(job))
 
     def __call__(self, chunks: pa.Table) -> pa.Table:
         results = [self._score(pickle.loads(chunk)) for chunk in chunks["chunk"].to_pylist()]
@@ -87,12 +87,6 @@ class _ScoringActor:
             return self._attempt(chunk)
         except WorkerDiedError:
             return isolate_failures(self._job, chunk, self._attempt)
-
-    def _attempt(self, chunk: Chunk) -> ChunkResult:
-        worker, self._worker = self._worker or Worker(_PortableJob(self._job)), None
-        result = worker(chunk)
-        self._worker = worker
-        return result
 
 
 class _PortableJob:
