@@ -11,7 +11,7 @@ from grpo_env import __version__
 from grpo_env.errors import GrpoEnvError
 
 from .calibrate import calibrate
-from .options import console
+from .options import console, escape_controls
 from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
@@ -50,7 +50,7 @@ def main() -> None:
     try:
         app()
     except GrpoEnvError as error:
-        console.print(f"grpo_env: {error}", style="red", markup=False, soft_wrap=True)
+        console.print(f"grpo_env: {escape_controls(str(error))}", style="red", markup=False, soft_wrap=True)
         sys.exit(error.exit_code)
 
 

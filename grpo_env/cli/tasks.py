@@ -12,7 +12,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, task_keys, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, task_keys, write_new
 
 if TYPE_CHECKING:
     from grpo_env.audit.scoreboard import Audit
@@ -49,7 +49,7 @@ def show(name: TaskName, overrides: TaskKeys = None, split: Split = "train", ver
     from grpo_env.docgen.task_summary import describe
     from grpo_env.taskfile.task import load_task
 
-    print(describe(load_task(name, task_keys(overrides)), split))  # type: ignore[arg-type]
+    print(escape_controls(describe(load_task(name, task_keys(overrides)), split)))  # type: ignore[arg-type]
 
 
 @tasks_app.command("new")

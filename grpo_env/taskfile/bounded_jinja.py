@@ -101,6 +101,13 @@ class _BoundedCode(CodeGenerator):
         self.write(")")
 
 
+class _StrictlyUndefined(StrictUndefined):
+    """Also fails in a list, which prints as the ``repr`` of what is in it."""
+
+    __slots__ = ()
+    __repr__ = StrictUndefined._fail_with_undefined_error  # type: ignore[assignment]
+
+
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
     """Strict and immutable, with limits on text, integers, steps and time."""
 
@@ -108,7 +115,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self) -> None:
-        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_finalize)
+        super().__init__(undefined=_StrictlyUndefined, keep_trailing_newline=True, finalize=_finalize)
         del self.filters["urlize"]  # its regular expressions take quadratic time
         del self.globals["lipsum"]
         self.filters = {name: _bounded_filter(name, function) for name, function in self.filters.items()}

@@ -159,6 +159,18 @@ def test_tasks_are_listed_and_shown(tmp_path):
         assert heading in result.stdout
 
 
+def test_data_cannot_steer_the_terminal(tmp_path):
+    """An escape sequence in a row or a column name, a direction of writing, half a character."""
+    assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
+    row = {"question": "a\n\x1b]0;title\x07\u202eb\ud83dé界", "answer": 1, "\x1b[2J": 0}
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row | {"answer": n}) + "\n" for n in range(40)))
+    shown = grpo_env("tasks", "show", "mine.yaml", cwd=tmp_path)
+    assert "a\n\\x1b]0;title\\x07\\u202eb\\ud83dé界\n" in shown.stdout
+    wrong = grpo_env("tasks", "show", "mine.yaml", "prompt.user={{ qestion }} {{ no }}", cwd=tmp_path)
+    assert "known: \\x1b[2J, answer, question" in wrong.stderr
+    assert not set("\x1b\x07\u202e\ud83d") & set(shown.stdout + wrong.stderr)
+
+
 def test_a_new_task_file_works(tmp_path):
     assert grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path).returncode == 0
     rows = [{"question": f"{n}+1?", "answer": n + 1} for n in range(40)]

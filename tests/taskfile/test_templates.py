@@ -50,6 +50,14 @@ def test_what_honest_templates_do(template, text):
     assert filled(template) == text
 
 
+@pytest.mark.parametrize(
+    "template", ["{{ rows | map(attribute='x') | list }}", "{{ [rows[0].x] }}", "{{ rows | groupby('x') | string }}"]
+)
+def test_a_missing_field_in_a_list_is_an_error_too(template):
+    with pytest.raises(UsageError, match="has no attribute 'x'"):
+        render(template, {"rows": [{"y": 1}]}, Format(), "sums.yaml")
+
+
 DOUBLING = (  # sixty times
     "{{% set ns = namespace(x='x') %}}{{% for i in range(60) %}}{{% set ns.x = {} %}}{{% endfor %}}"
     "{{{{ ns.x | length }}}}"
