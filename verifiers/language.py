@@ -16,7 +16,7 @@ from grpo_env.registry import verifier
 
 from .blocks import passage
 from .segments import spans
-from .words import MARKS, words
+from .words import MARKS, normalized, words
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -122,7 +122,7 @@ class LanguageConsistency(Verifier):
         text = passage(self.where, self.format, completion)
         if text is None:
             return Score(0.0, "no_answer", explanation="no reasoning block")
-        pieces = _pieces(_prose(text))
+        pieces = _pieces(_prose(normalized("NFC", text)))
         if sum(piece.letters for piece in pieces) < ENOUGH:
             return Score(None, "not_applicable", explanation="too few words to identify the language")
         pieces = pieces[:: -(-len(pieces) // MOST)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,7 +14,7 @@ from grpo_env.registry import verifier
 
 from .blocks import Where, passage
 from .segments import spans
-from .words import MARKS, is_spaced, words
+from .words import MARKS, is_spaced, normalized, words
 
 
 @verifier("keywords")
@@ -88,7 +87,7 @@ def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
+    return normalized("NFC", text).casefold()
 
 
 def _count(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -65,7 +64,9 @@ def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) 
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text: NFKC, lower case, no punctuation, each CJK character a word."""
-    return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    from grpo_env.verifiers.words import normalized
+
+    return tuple(_WORD.findall(normalized("NFKC", text).casefold()))
 
 
 def _without_template(texts: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

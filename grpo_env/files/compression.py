@@ -45,10 +45,10 @@ def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
         return
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(Path(path).open("rb"))
+            source = _decompressed(stack.enter_context(Path(path).open("rb")))
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        yield _decompressed(file)
+        yield source
 
 
 def content_size(path: Path) -> int:

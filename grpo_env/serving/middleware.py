@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
+import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from h11 import LocalProtocolError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
@@ -50,7 +53,11 @@ class RefusedError(Exception):
 
 
 class AdmissionMiddleware:
-    """Passes complete requests within the limits on to ``app``. With a ``token``, requests must carry it."""
+    """Passes complete requests within the limits on to ``app``. With a ``token``, requests must carry it.
+
+    Without one, requests must be for a loopback name: a web page that has its own name resolved to 127.0.0.1 (DNS
+    rebinding) can send what a page of this server could.
+    """
 
     def __init__(self, app: App, limits: Limits, token: str | None, metrics: Metrics) -> None:
         self._app = app
@@ -83,7 +90,7 @@ class AdmissionMiddleware:
         headers = Headers(scope=scope)
         size = self._size(headers)
         if scope["path"] not in PUBLIC_ROUTES:
-            self._check_token(headers)
+            self._check_access(headers)
         if scope["path"] not in SCORING_ROUTES or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
@@ -112,10 +119,15 @@ class AdmissionMiddleware:
             )
         return size
 
-    def _check_token(self, headers: Headers) -> None:
+    def _check_access(self, headers: Headers) -> None:
+        if self._expected is None:
+            host = headers.get("host", "localhost")
+            if not is_loopback(host.rpartition(":")[0] if re.search(r":\d*$", host) else host):
+                raise RefusedError(403, f"{host[:100]!r} is not a name of this machine; use 127.0.0.1, or set a token")
+            return
         scheme, _, token = headers.get("authorization", "").partition(" ")
         given = f"{scheme.lower()} {token.strip()}".encode("latin-1")
-        if self._expected is not None and not hmac.compare_digest(given, self._expected):
+        if not hmac.compare_digest(given, self._expected):
             raise RefusedError(
                 401, "the token is missing or wrong; send Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
             )
@@ -134,6 +146,14 @@ class AdmissionMiddleware:
                         return bytes(body)
         except TimeoutError as late:
             raise RefusedError(408, f"the request did not arrive within {self._limits.deadline:g} s") from late
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address (IPv6 with or without brackets) is this machine's own."""
+    try:
+        return ipaddress.ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def _check_content_type(headers: Headers) -> None:
@@ -196,4 +216,8 @@ async def _refuse(refusal: RefusedError, scope: Event, receive: Receive, send: S
         await send(event)
 
     response = JSONResponse({"detail": str(refusal)}, refusal.status, headers)
-    await response(scope, receive, lingering if refusal.status in (411, 413) else send)
+    try:
+        await response(scope, receive, lingering if refusal.status in (411, 413) else send)
+    except LocalProtocolError:  # uvicorn has read on, answered what follows with 400, and is closing the connection
+        while (await receive())["type"] != "http.disconnect":
+            continue

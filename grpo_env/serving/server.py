@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 import os
 import signal
@@ -19,7 +18,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
 from .app import make_app
-from .middleware import Limits
+from .middleware import Limits, is_loopback
 from .pieces import PieceScorer
 from .pool import WorkerPool
 
@@ -35,7 +34,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
     served = {task.name: task for task in tasks}
     if len(served) < len(tasks):
         raise UsageError(f"two tasks have the same name; given: {', '.join(task.name for task in tasks)}")
-    if token is None and not _is_loopback(host):
+    if token is None and not is_loopback(host):
         raise UsageError(
             f"--host {host} is not a loopback address: set a token (--token-file or GRPO_ENV_TOKEN) or use 127.0.0.1"
         )
@@ -91,13 +90,6 @@ def _limit_connections(listener: socket.socket, deadline: float) -> None:
 
 def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -105,7 +105,7 @@ class _StrictlyUndefined(StrictUndefined):
     """Also fails in a list, which prints as the ``repr`` of what is in it."""
 
     __slots__ = ()
-    __repr__ = StrictUndefined._fail_with_undefined_error  # type: ignore[assignment]
+    __repr__ = StrictUndefined._fail_with_undefined_error
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):

@@ -89,6 +89,8 @@ def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str
             f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
             "or give fractions: dataset.split={train: 0.9, eval: 0.1}"
         )
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path}: is a pipe, socket or device; a data set is read more than once, from a file")
     for record in read_records(path):
         if record.row is None:
             raise UsageError(f"{path}, line {record.line}: {record.problem}")

@@ -12,6 +12,7 @@ import threading
 import tracemalloc
 import zlib
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
@@ -335,6 +336,12 @@ def test_a_missing_file_and_a_folder_are_usage_errors(tmp_path):
     for path in (tmp_path / "absent.jsonl", tmp_path):
         with pytest.raises(UsageError, match="cannot be read"):
             list(read_records(path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file that opens but cannot be read")
+def test_a_file_that_opens_but_cannot_be_read_is_a_usage_error():
+    with pytest.raises(UsageError, match=r"/proc/self/mem: cannot be read \(Input/output error\)"):
+        list(read_records(Path("/proc/self/mem")))
 
 
 def test_standard_input_is_named_in_errors(monkeypatch):

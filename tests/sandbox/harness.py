@@ -7,6 +7,7 @@ Attacks on verdicts have lines ``# test:`` with tests that they should not pass.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -80,6 +81,7 @@ def targets() -> Iterator[tuple[dict[str, Any], list[socket.socket], subprocess.
         (folder / "secret.link").symlink_to("secret")
         with suppress(OSError):  # the file system may have no attributes
             os.setxattr(secret, "user.x", b"x")
+        fcntl.lockf(stack.enter_context(Path(launch.__file__).open()), fcntl.LOCK_SH)
         inet, unix = socket.AF_INET, socket.AF_UNIX
         servers = [socket.socket(inet), socket.socket(inet, socket.SOCK_DGRAM), socket.socket(unix, socket.SOCK_DGRAM)]
         servers += [socket.socket(unix, socket.SOCK_DGRAM), socket.socket(unix)]
@@ -149,7 +151,7 @@ def broken(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> dict
                 elif after != before:
                     broken_promises[attack.name] = f"changed {before} to {after}"
                     before = after
-        left = processes_of(tempfile.gettempdir())
+        left = [*processes_of(tempfile.gettempdir()), *Path(tempfile.gettempdir()).glob("grpo_env-sandbox-*")]
         assert not left, left
     return broken_promises
 

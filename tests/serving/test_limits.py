@@ -114,7 +114,7 @@ def exchanged(server, data, half_close=False):
     return received
 
 
-HEAD = b"POST /score HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer open-sesame\r\nContent-Type: application/json\r\n"
+HEAD = b"POST /score HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer open-sesame\r\nContent-Type: application/json\r\n"
 
 
 def test_a_body_announced_as_too_large_is_refused_at_once(server):
@@ -128,6 +128,19 @@ def hasty(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("hasty"), "--workers", "1", "--deadline", "0.5")
     yield running
     running.close()
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.9.9:1", "[::1]:8000", "[::1]"])
+def test_without_a_token_this_machine_has_access(hasty, host):
+    assert hasty.request("GET", "/tasks", headers={"Host": host}).status == 200
+
+
+@pytest.mark.parametrize("host", ["page.example", "page.example:8000", "127.0.0.1.page.example", "localhost.page", ""])
+def test_without_a_token_web_pages_have_no_access(hasty, host):
+    """A page whose own name is made to resolve to 127.0.0.1 may read what this server answers (DNS rebinding)."""
+    reply = hasty.request("GET", "/tasks", headers={"Host": host})
+    assert reply.status == 403
+    assert reply.detail == f"{host!r} is not a name of this machine; use 127.0.0.1, or set a token"
 
 
 def test_a_body_that_does_not_arrive_times_out(hasty):
@@ -145,6 +158,18 @@ def test_a_body_that_does_not_arrive_times_out(hasty):
 )
 def test_invalid_http_is_a_bad_request(server, data):
     assert exchanged(server, data).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_refused_request_with_invalid_chunks_leaves_no_traceback(tmp_path_factory):
+    """uvicorn reads the chunks before the request is refused, and answers them with 400."""
+    running = Server(tmp_path_factory.mktemp("chunks"), "--workers", "1")
+    try:
+        received = exchanged(running, HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n")
+        assert received.startswith(b"HTTP/1.1 400 ")
+        running.process.terminate()
+        assert running.process.communicate(timeout=30)[1] == ""
+    finally:
+        running.close()
 
 
 def test_a_late_request_times_out_and_its_process_is_replaced(hasty):

@@ -1,6 +1,7 @@
 """Task files: the tasks they define, and a one-line message for each kind of error."""
 
 import json
+import os
 import pickle
 
 import pytest
@@ -204,6 +205,15 @@ def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, va
     assert message.startswith("my/file.yaml: ")
     assert line in message
     assert "\n" not in message
+
+
+def test_a_pipe_is_no_data_set(folder):
+    """Opening one that nobody writes to would wait for ever."""
+    os.mkfifo(folder / "rows.jsonl")
+    split = changed("dataset.split", {"train": 0.5, "eval": 0.5})
+    split["dataset"]["path"] = "rows.jsonl"
+    with pytest.raises(UsageError, match=r"rows\.jsonl: is a pipe, socket or device"):
+        make_task(split, "x.yaml", folder).examples("train")
 
 
 @pytest.mark.parametrize(

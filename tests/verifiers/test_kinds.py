@@ -90,7 +90,7 @@ def test_codes_and_dates_compare_symmetrically(first: str, second: str) -> None:
     "unit",
     ["1.", "1-", "a@", "a.", "A1 ", "H2", "CO", "(OH)2", "0:", "::", "x", "1x", "May ", "1/", "-> ", "{", "\\text{",
      "[a-", "_{1}", "12 ", "a_", "#", "'", "<b", "'1", "A + ", "00", ".com", "ls -", "1,000-", "C:\\a", "\\d+",
-     "1-1 ", "2s2 ", "A.", "gate ", "1.234 "],
+     "1-1 ", "2s2 ", "A.", "gate ", "1.234 ", "\u0301\u0323"],
 )  # fmt: skip
 def test_long_gold_answers_take_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     text = long_text(unit)

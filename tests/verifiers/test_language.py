@@ -156,7 +156,7 @@ def test_bounds_and_line_ends(parts: list[str]) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["a", "a ", "word ", "数", "First we add. ", "$", "$$a", "`", "```", "\\(", "\\[", "\\begin{", "<<", "Aa.", "http://",
-     "\u0301", "añ ", "aa,"],
+     "\u0301", "\u0301\u0323", "añ ", "aa,"],
 )  # fmt: skip
 def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     assert score(long_text(unit)).status in ("scored", "not_applicable")

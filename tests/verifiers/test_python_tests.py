@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
-from grpo_env.verifiers.sandbox.launch import Run, RunResult, run, unavailable
+from grpo_env.verifiers.sandbox.launch import Run, RunResult, _remove_leftovers, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
 from grpo_env.verifiers.sandbox.unit_tests import read_tests
 from grpo_env.verifiers.sandbox.values import digest, to_json
@@ -249,7 +249,10 @@ def test_a_spawned_process_may_run_programs() -> None:
     child.join(60)
 
 
-def test_no_process_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
+def test_no_process_outlives_a_killed_caller_and_its_folder_is_removed_later(
+    mode: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "orphans"))
     folder = tmp_path / "orphans"
     folder.mkdir()
     program = (
@@ -266,9 +269,19 @@ def test_no_process_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     with caller.stdout:
         assert caller.stdout.readline() == "None\n"
     wait_until(lambda: len(left_behind(folder)) > 1)  # the supervisor and its fork
+    (sandbox,) = folder.iterdir()
+    os.utime(sandbox, (0, 0))
+    _remove_leftovers()
+    assert sandbox.exists(), "it is in use"
     os.kill(caller.pid, signal.SIGKILL)
     caller.wait()
     wait_until(lambda: not left_behind(folder))
+    os.utime(sandbox)
+    _remove_leftovers()
+    assert sandbox.exists(), "it may belong to a process that is starting"
+    os.utime(sandbox, (0, 0))
+    _remove_leftovers()
+    assert list(folder.iterdir()) == []
 
 
 def wait_until(condition: Any) -> None:

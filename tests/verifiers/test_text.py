@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.text import Keywords
+from grpo_env.verifiers.words import normalized
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]
 ROWS = [row for row in ROWS if row["verifier"] == "keywords"]
@@ -74,8 +77,21 @@ def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "row ", "no ", "no" + " " * 50, "row. ", "行", "。", "sum of ", "\n", " ", "\u0301"]
+    "unit", ["a", "row ", "no ", "no" + " " * 50, "row. ", "行", "。", "sum of ", "\n", " ", "\u0301", "\u0301\u0323"]
 )
 def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     keywords = ("row", "sum of digits", "no repeat", "行", *(f"word {number}" for number in range(20)))
     assert value(long_text(unit), keywords) == 0
+
+
+MARKS = [chr(code) for code in range(sys.maxunicode) if unicodedata.combining(chr(code))]
+
+
+@pytest.mark.parametrize("mark", MARKS[::40])
+def test_long_rows_of_accents_are_interrupted_before_they_are_sorted(mark: str) -> None:
+    below = "\u0323" if unicodedata.combining(mark) > 220 else "\u0334"  # sorted before the mark, or after it
+    assert normalized("NFD", f"e{mark}{below}" * 15) == unicodedata.normalize("NFD", f"e{mark}{below}" * 15)
+    row = normalized("NFD", "e" + f"{mark}{below}" * 1000)
+    assert max(map(len, row.split("\u034f"))) <= 2 * 30 + 1
+    decomposed = unicodedata.normalize("NFD", "e" + f"{mark}{below}" * 1000)
+    assert sorted(row.replace("\u034f", "")) == sorted(decomposed)

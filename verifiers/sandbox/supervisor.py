@@ -292,10 +292,10 @@ def _recorder(report: int) -> Callable[[int, object], None]:
 
     def record(place: int, value: object) -> None:
         try:
-            text = dumps([place, encode(value)])
+            text = dumps([place, encode(value)], ensure_ascii=False)  # escaped halves would be joined when read
         except not_plain as error:
             raise TypeError(f"the result contains {error}") from None
-        data = text.encode(errors="replace") + b"\n"
+        data = text.encode("utf-8", "surrogatepass") + b"\n"
         while data:
             data = data[write(report, data) :]
 
