@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 MAX_LENGTH = 60
+NOON = 12 * 3600
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:r|rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?(?!\w)"
@@ -54,7 +55,7 @@ def read_hours(text: str) -> Hours | None:
 
 
 def same_hours(one: Hours, other: Hours) -> bool:
-    """Whether two days and times are the same. A time zone may be left out, am and pm may not."""
+    """Whether a gold answer's days and times are those of an answer, which may add am and pm, but not leave them out."""
     if one.days != other.days or len(one.times) != len(other.times):
         return False
     if one.zone and other.zone and one.zone != other.zone:
@@ -63,6 +64,8 @@ def same_hours(one: Hours, other: Hours) -> bool:
 
 
 def _same_time(one: Time, other: Time) -> bool:
+    if other.half and not one.half and not one.is_24:
+        return one.seconds % NOON == other.seconds % NOON
     return one.seconds == other.seconds and (one.half == other.half or one.is_24 or other.is_24)
 
 
@@ -72,7 +75,7 @@ def _day(name: str) -> int:
 
 def _time(text: str) -> Time | None:
     if text.lower() in ("noon", "midnight"):
-        return Time(12 * 3600, "p", False) if text.lower() == "noon" else Time(0, "a", False)
+        return Time(NOON, "p", False) if text.lower() == "noon" else Time(0, "a", False)
     match = _PARTS.match(text)
     if match is None:
         return None
