@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations pictures dist clean
+.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations test-vllm pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -65,6 +65,18 @@ soak: $(VENV)/ready
 test-integrations: .venv-integrations/ready
 	.venv-integrations/bin/python -m pytest tests/integrations
 
+# Rollouts by vLLM, on a CPU. Its packages for pictures and sound do not fit its torch, and are not needed; its bound of
+# transformers is below ours.
+test-vllm: .venv-vllm/ready
+	.venv-vllm/bin/python -m pytest tests/vllm -W default
+
+.venv-vllm/ready: pyproject.toml tests/vllm/requirements.txt
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -r tests/vllm/requirements.txt
+	.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
 .venv-integrations/ready: pyproject.toml constraints.txt tests/integrations/requirements.txt tests/integrations/requirements-alone.txt
 	$(PYTHON) -m venv .venv-integrations
 	grep --invert-match --extended-regexp '^(fsspec|openai|python-dateutil)==' constraints.txt > .venv-integrations/constraints.txt
@@ -97,4 +109,4 @@ dist: $(VENV)/ready
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-fuzz build dist *.egg-info
+	rm -rf $(VENV) .venv-integrations .venv-vllm .venv-fuzz build dist *.egg-info

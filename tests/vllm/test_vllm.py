@@ -1,0 +1,223 @@
+"""vLLM itself, in this process and as a server, against our own engine and plain forward passes: ``make test-vllm``."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, stdev
+
+import httpx2
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.bundled import BUNDLED
+from grpo_env.trainer.engine.lora import prepare_adapter
+from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling import vllm_server
+from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+from grpo_env.trainer.engine.sampling.vllm import VllmEngine
+from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
+from grpo_env.trainer.loop import train
+
+pytest.importorskip("vllm")
+
+QUESTIONS = ["What is 3 + 4?", "What is 12 - 5 * 2?", "7 * 8 =", "Is 17 prime? Why"]
+SERVER = {
+    "VLLM_SERVER_DEV_MODE": "1",
+    "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return load_policy("bundled", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, int]]:
+    """The URL of a server with the bundled model, and its process."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(BUNDLED)]
+    options = ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--enforce-eager"]
+    modes = ["--logprobs-mode", "processed_logprobs", "--no-enable-chunked-prefill"]
+    with subprocess.Popen(
+        [*command, *options, *modes], env={**os.environ, **SERVER}, start_new_session=True, stdout=subprocess.DEVNULL
+    ) as process:
+        try:
+            wait_until_healthy(f"http://127.0.0.1:{port}", process)
+            yield f"http://127.0.0.1:{port}", process.pid
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until_healthy(url: str, process: subprocess.Popen) -> None:
+    for _ in range(300):
+        assert process.poll() is None
+        try:
+            if httpx2.get(f"{url}/health").status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(1)
+    raise AssertionError("the server did not start")
+
+
+@contextmanager
+def started(engine: RolloutEngine, policy: Policy) -> Iterator[Policy]:
+    try:
+        engine.start(policy)
+        yield replace(policy, rollout_engine=engine)
+    finally:
+        engine.close()
+        gc.collect()
+
+
+def prompts(policy: Policy) -> list[list[int]]:
+    return [policy.tokenizer.encode(question, add_special_tokens=False) for question in QUESTIONS]
+
+
+def change(policy: Policy) -> None:
+    with torch.no_grad():
+        for weight in policy.trained.values():
+            weight.add_(torch.randn_like(weight) * weight.std() * 0.1)
+
+
+def largest_gap(policy: Policy, rollouts: list[Rollout], temperature: float) -> float:
+    """Against plain forward passes, in nats."""
+    gaps = []
+    for rollout in rollouts:
+        with torch.no_grad(), policy.autocast_context():
+            logits = policy.model(torch.tensor([rollout.prompt_ids + rollout.ids])).logits[0].float() / temperature
+        logp = torch.log_softmax(logits[len(rollout.prompt_ids) - 1 : -1], -1)[range(len(rollout.ids)), rollout.ids]
+        gaps.append(float((logp - torch.tensor(rollout.logps)).abs().max()))
+    return max(gaps)
+
+
+def check_engine(plain: Policy, sampler: Policy) -> None:
+    """Greedy tokens, log-probabilities, seeds, early ends, and weights that change."""
+    engine = sampler.rollout_engine
+    assert engine is not None
+    ids, options = prompts(plain), {"max_new_tokens": 40, "temperature": 0.7}
+    for version in (0, 1):
+        engine.sleep()
+        engine.update_weights(plain, version)
+        greedy = [sample(one, ids, 2, max_new_tokens=40, temperature=0) for one in (plain, sampler)]
+        assert greedy[0] == greedy[1]
+        rollouts = sample(sampler, ids, 8, **options)
+        assert largest_gap(plain, rollouts, 0.7) < 1e-4
+        assert sample(sampler, ids, 8, **options) == rollouts
+        assert len({tuple(rollout.ids) for rollout in rollouts}) > 16
+        change(plain)
+    assert largest_gap(plain, rollouts, 0.7) > 0.1  # those of the weights before
+
+    ended: list[int] = []
+    sample(sampler, [ids[0]] * 3, 2, **options, on_group=lambda number, rows: ended.append(number))
+    assert sorted(ended) == [0, 1, 2]
+    vars(plain)["end_ids"] = vars(sampler)["end_ids"] = list(range(0, plain.vocab_size, 3))
+    short = sample(sampler, ids, 8, **options)
+    for rollout in short:
+        assert (rollout.ids[-1] % 3 == 0) == (rollout.finish == "stop")
+        assert all(token % 3 for token in rollout.ids[:-1])
+    assert sum(len(rollout.ids) for rollout in short) < 8 * len(short)
+
+
+def test_in_process(policy: Policy) -> None:
+    with started(VllmEngine(0.3), policy) as sampler:
+        check_engine(policy, sampler)
+
+
+def test_in_process_groups_are_reported_as_they_end(policy: Policy) -> None:
+    """One row of many tokens and one that ends at its first: the second comes first."""
+    ids = prompts(policy)
+    with started(VllmEngine(0.3), policy) as sampler:
+        first = sample(sampler, ids, 1, max_new_tokens=12, temperature=0)
+        by_length = sorted(range(len(ids)), key=lambda number: len(first[number].ids))
+        assert len(first[by_length[0]].ids) < len(first[by_length[-1]].ids)
+        ended: list[int] = []
+        sample(sampler, ids, 1, max_new_tokens=12, temperature=0, on_group=lambda number, rows: ended.append(number))
+        assert ended.index(by_length[0]) < ended.index(by_length[-1])
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_in_process_adapter_and_dtypes(precision: str) -> None:
+    policy = load_policy("bundled", device="cpu", precision=precision)
+    prepare_adapter(policy, TrainConfig.from_mapping({"lora": {"rank": 4}}))
+    with started(VllmEngine(0.3), policy) as sampler:
+        for version in (1, 2):
+            with torch.no_grad():
+                for name, weight in policy.trained.items():
+                    weight.add_(torch.randn_like(weight) * (0.05 if "lora_B" in name else 0.0))
+            sampler.rollout_engine.update_weights(policy, version)
+            rollouts = sample(sampler, prompts(policy), 4, max_new_tokens=20, temperature=0.7)
+            assert largest_gap(policy, rollouts, 0.7) < (1e-4 if precision == "fp32" else 1.0)
+
+
+def test_server(policy: Policy, server: tuple[str, int]) -> None:
+    with started(VllmServers([server[0]], None), policy) as sampler:
+        check_engine(policy, sampler)
+
+
+def test_a_server_with_another_model_is_refused(server: tuple[str, int], tmp_path: Path) -> None:
+    """With the same tokenizer, and half of the layers."""
+    policy = load_policy("bundled", device="cpu")
+    config = AutoConfig.from_pretrained(BUNDLED, num_hidden_layers=2)
+    other = AutoModelForCausalLM.from_config(config)
+    other.name_or_path = "other"
+    engine = VllmServers([server[0]], None)
+    with pytest.raises(UsageError, match="start it anew"), started(engine, replace(policy, model=other.eval())):
+        pass
+
+
+def test_a_server_with_another_tokenizer_is_refused(policy: Policy, server: tuple[str, int]) -> None:
+    tokenizer = policy.tokenizer
+    tokenizer.add_tokens(["answer is"])
+    with pytest.raises(UsageError, match="another tokenizer"), started(VllmServers([server[0]], None), policy):
+        pass
+
+
+def rewards(folder: Path, seed: int, **sampling: object) -> list[float]:
+    """Of ten training steps of the bundled model."""
+    train("arithmetic", run_dir=folder, steps=10, seed=seed, sampling=sampling, eval={"examples": 1, "samples": 0})
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    steps = [row for row in rows if row["kind"] == "train"]
+    if sampling:
+        assert max(row["rollout_logprob_gap"] for row in steps) < 1e-5
+    return [row["reward"] for row in steps]
+
+
+def test_training_reaches_the_reward_curve_of_the_own_engine(server: tuple[str, int], tmp_path: Path) -> None:
+    own = [fmean(rewards(tmp_path / f"own{seed}", seed)[5:]) for seed in range(4)]
+    inside = fmean(rewards(tmp_path / "vllm", 0, engine="vllm")[5:])
+    outside = fmean(rewards(tmp_path / "server", 1, engine="vllm", url=server[0])[5:])
+    noise = stdev(own)
+    assert abs(inside - fmean(own)) < 4 * noise + 0.01, (inside, own)
+    assert abs(outside - fmean(own)) < 4 * noise + 0.01, (outside, own)
+
+
+def test_a_server_that_is_killed(policy: Policy, server: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last test, since it kills the server."""
+    monkeypatch.setattr(vllm_server, "WAIT", 3.0)
+    messages: list[str] = []
+    with started(VllmServers([server[0]], None), policy) as sampler:
+        sampler.rollout_engine.report = messages.append
+        os.killpg(server[1], signal.SIGKILL)
+        with pytest.raises(RunError, match="did not come back within 3 s"):
+            sample(sampler, prompts(policy), 2, max_new_tokens=20, temperature=1.0)
+    assert "waiting for it" in messages[0]
