@@ -12,6 +12,7 @@ from typing import Protocol
 from grpo_env.errors import UsageError
 
 MAX_LENGTH = 1_000_000  # characters of a text
+_SHOWN = 200  # characters of a pattern in a message
 
 _SURROGATES = re.compile("[\ud800-\udfff]")  # which UTF-8, and so RE2, cannot represent
 
@@ -32,12 +33,14 @@ def linear_regex(pattern: str, ignore_case: bool = False) -> LinearRegex:
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not ignore_case
+    options.never_capture = True  # groups cost memory: the square of their number
     try:
         regex: LinearRegex = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0].decode() if isinstance(error, re2.error) else "it has a lone surrogate"
         hint = "; look-around and back-references are not regular" if "(?" in reason or "escape" in reason else ""
-        raise UsageError(f"the pattern {pattern!r} cannot be read: {reason}{hint}") from None
+        shown = pattern if len(pattern) <= _SHOWN else f"{pattern[: _SHOWN - 1]}…"
+        raise UsageError(f"the pattern {shown!r} cannot be read: {reason[:_SHOWN]}{hint}") from None
     return regex
 
 

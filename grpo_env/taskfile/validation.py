@@ -75,8 +75,17 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     else:
         text = problem["msg"].removeprefix("Value error, ")
         if not isinstance(problem["input"], Mapping | list):
-            text += f", got {problem['input']!r}"
+            text += f", got {_shown(problem['input'])}"
     return UsageError(f"{where}: {text}")
+
+
+def _shown(value: object) -> str:
+    """The start of a value's ``repr``."""
+    try:
+        text = repr(value)
+    except ValueError:  # of an integer with more than 4,300 digits, which YAML can have in base 16
+        return "an integer of many digits"
+    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def _user_path(problem: Any, data: Any) -> list[str]:

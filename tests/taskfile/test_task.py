@@ -194,6 +194,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
         ("verifiers.steps", {"use": "labelled_steps"}, "verifiers.steps.column: this key is required"),
+        ("dataset.limit", "x" * 200, f"dataset.limit: Input should be a valid dictionary, got '{'x' * 98}…"),
         ("cases", [{"completion": "x", "acuracy": 1}], "cases.0.acuracy: no verifier is called"),
         ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
     ],
@@ -205,6 +206,12 @@ def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, va
     assert message.startswith("my/file.yaml: ")
     assert line in message
     assert "\n" not in message
+
+
+def test_an_integer_without_a_text_is_an_error_like_others(folder):
+    """YAML has them in base 16; Python refuses to write more than 4,300 decimal digits."""
+    with pytest.raises(UsageError, match=r"limit: Input should be a valid dictionary, got an integer of many digits$"):
+        make_task(changed("dataset.limit", 16**5000), "my/file.yaml", folder)
 
 
 def test_a_pipe_is_no_data_set(folder):
