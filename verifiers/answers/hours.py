@@ -55,7 +55,7 @@ def read_hours(text: str) -> Hours | None:
 
 
 def same_hours(one: Hours, other: Hours) -> bool:
-    """Whether a gold answer's days and times are those of an answer, which may add am and pm, but not leave them out."""
+    """Whether a gold answer's days and times are those of an answer, which may add am and pm, not leave them out."""
     if one.days != other.days or len(one.times) != len(other.times):
         return False
     if one.zone and other.zone and one.zone != other.zone:
