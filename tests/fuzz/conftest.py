@@ -20,7 +20,7 @@ def pytest_configure(config):
     settings.register_profile(
         "fuzz",
         max_examples=ROUND,
-        stateful_step_count=12,
+        stateful_step_count=8,
         deadline=None,
         print_blob=True,
         database=DirectoryBasedExampleDatabase(config.rootpath / "build" / "fuzz" / "hypothesis"),

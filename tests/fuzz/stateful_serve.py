@@ -80,7 +80,7 @@ HOSTILE = st.sampled_from([LEAVE, LEAVE, "#### 5 leave"])
 
 
 def items(hostile: bool) -> st.SearchStrategy[list[dict[str, Any]]]:
-    texts = st.one_of(TEXTS, TEXTS, HOSTILE) if hostile else TEXTS
+    texts = st.one_of(*[TEXTS] * 7, HOSTILE) if hostile else TEXTS
     chat = texts.map(lambda text: [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}])
     item = st.fixed_dictionaries(
         {"completion": texts | chat, "answer": st.just("5")},
@@ -90,7 +90,7 @@ def items(hostile: bool) -> st.SearchStrategy[list[dict[str, Any]]]:
             "num_tokens": st.integers(0, 9),
         },
     )
-    return st.lists(item, min_size=1, max_size=12)
+    return st.lists(item, min_size=1, max_size=8)
 
 
 REQUESTS = st.tuples(st.sampled_from(list(TASKS)), items(hostile=True))
@@ -123,7 +123,7 @@ class Server:
             "--workers",
             "2",
             "--deadline",
-            "60",
+            "300",
         ]
         command += ["--max-items", str(MAX_ITEMS), "--max-body", "1", "--verifiers", str(folder / "own.py")]
         self.errors = (folder / "errors").open("w+")
@@ -134,7 +134,7 @@ class Server:
         self.tasks: dict[str, Task] = {name: load_task(folder / f"{name}.yaml") for name in TASKS}
 
     def request(self, body: bytes, path: str = "/score") -> tuple[int, dict[str, Any]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=400)
         try:
             connection.request("POST", path, body, {"Content-Type": "application/json"})
             reply = connection.getresponse()
