@@ -235,7 +235,7 @@ RESPELLED: dict[str, Callable[[str], str]] = {
     "dfrac": lambda text: text.replace("\\frac", "\\dfrac"),
     "tfrac": lambda text: text.replace("\\frac", "\\tfrac"),
     "inner space": spaced,
-    "boxed twice": lambda text: f"\\boxed{{{text}}}",
+    "boxed twice": lambda text: text if "`" in text else f"\\boxed{{{text}}}",
 }
 
 

@@ -70,7 +70,7 @@ LEAVE = "leave"  # an item with this text ends its process
 
 SAMPLES = [
     "#### 5", "\\boxed{5}", "<answer>5</answer>", "\\boxed{6}", "", "nap", "9" * 20_000, "{" * 5000 + "}" * 5000,
-    "\\boxed{9^{9^{9}}}", "\\boxed{((((9!)!)!)!)!}", "\\boxed{" * 300 + "5", "\x00\ud800\u202e", "<think>" * 500,
+    "\\boxed{9^{9^{9}}}", "\\boxed{((((9!)!)!)!)!}", "\\boxed{" * 300 + "5", "\x00\u202e", "<think>" * 500,
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.text(max_size=20).filter(lambda text: LEAVE not in text and "nap" not in text),
@@ -80,7 +80,7 @@ HOSTILE = st.sampled_from([LEAVE, LEAVE, "#### 5 leave"])
 
 
 def items(hostile: bool) -> st.SearchStrategy[list[dict[str, Any]]]:
-    texts = st.one_of(*[TEXTS] * 7, HOSTILE) if hostile else TEXTS
+    texts = st.one_of(*[TEXTS] * 15, HOSTILE) if hostile else TEXTS
     chat = texts.map(lambda text: [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}])
     item = st.fixed_dictionaries(
         {"completion": texts | chat, "answer": st.just("5")},
@@ -185,7 +185,7 @@ class Server:
 def is_worker(process: psutil.Process) -> bool:
     """Whether a child of the server is a scoring process that has not ended."""
     with suppress(psutil.Error):
-        return "spawn_main" in " ".join(process.cmdline())
+        return "grpo_env.function_worker" in " ".join(process.cmdline())
     return False
 
 
@@ -218,7 +218,7 @@ class ServedRequests(RuleBasedStateMachine):
     def score(self, request: tuple[str, list[dict[str, Any]]]) -> None:
         self.server.score(*request)
 
-    @rule(requests=st.lists(REQUESTS, min_size=2, max_size=5), kill=st.booleans())
+    @rule(requests=st.lists(REQUESTS, min_size=2, max_size=4), kill=st.booleans())
     def at_once(self, requests: list[tuple[str, list[dict[str, Any]]]], kill: bool) -> None:
         problems: list[BaseException] = []
 
