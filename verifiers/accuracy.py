@@ -31,6 +31,7 @@ from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 from .answers.rewordings import in_text, rewordings, shorter_gold
+from .answers.structures import by_structure, may_have_structure
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -215,6 +216,8 @@ class Accuracy(Verifier):
 
     def _in_other_words(self, gold: Gold, text: str, rules: Rules) -> Verdict | None:
         """That an answer is right in another form, or without its label, gloss or sentence; else ``None``."""
+        if gold.has_structure and (verdict := by_structure(gold.answer.text, text, rules)):
+            return verdict
         if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
         if inner := in_text(text):
@@ -283,7 +286,8 @@ class Gold(NamedTuple):
     r"""A gold answer and its kind.
 
     ``spelling`` is all of ``exact \approx decimal``, whose exact part is the answer. ``unreadable`` is why a formula
-    can only be compared as a text. ``forms`` are those of ``equivalents`` that it has.
+    can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure`` whether it may
+    be one of ``structures``.
     """
 
     answer: ParsedAnswer
@@ -291,6 +295,7 @@ class Gold(NamedTuple):
     spelling: str = ""
     unreadable: str = ""
     forms: Forms = ()
+    has_structure: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -310,6 +315,8 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     for gold in texts:
         try:
             parsed = _parse_gold(gold, kind, timeout)
+            structure = parsed.kind not in ("date", "time", "code", "json") and may_have_structure(parsed.answer.text)
+            parsed = parsed._replace(has_structure=structure)
             answers.append(parsed._replace(forms=forms(plain(parsed.answer.text)) if parsed.kind != "number" else ()))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"

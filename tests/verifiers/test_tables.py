@@ -27,7 +27,7 @@ def test_the_tables_both_accept_and_reject() -> None:
     assert verdicts.count(False) > 80
 
 
-OWN_TABLES = ("accuracy", "hostile", "notation", "quantities", "rewordings", "statements", "wording")
+OWN_TABLES = ("accuracy", "hostile", "notation", "quantities", "rewordings", "statements", "structures", "wording")
 
 
 @pytest.mark.parametrize("row", [row for name in OWN_TABLES for row in rows(name)])

@@ -81,6 +81,7 @@ class _Comparison(NamedTuple):
     answer: str
     rel_tol: float | None
     decimals: int | None
+    up_to_constant: bool = False
 
 
 class Algebra:
@@ -101,7 +102,13 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        comparison = _Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals)
+        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals), time)
+
+    def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
+        """Whether two formulas have equal derivatives. Raises the same errors."""
+        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), None, None, True), time)
+
+    def _result(self, comparison: _Comparison, time: TimeLimit) -> bool:
         if comparison in self._results:
             return self._results[comparison]
         seconds = time.left()
@@ -116,7 +123,11 @@ class Algebra:
         return result
 
     def _compare(self, comparison: _Comparison, time: TimeLimit) -> bool:
-        gold, answer, rel_tol, decimals = comparison
+        gold, answer, rel_tol, decimals, up_to_constant = comparison
+        if up_to_constant:
+            check_size(answer)
+            check_size(gold)
+            return bool(self.ask(comparison._asdict(), time)["same"])
         try:
             check_size(answer)
             check_size(gold)

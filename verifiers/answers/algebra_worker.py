@@ -20,7 +20,7 @@ from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 
 from grpo_env.worker_process import limit_memory, limit_processor_time, read_requests
 
-from .sympy_equality import Closeness, same
+from .sympy_equality import Closeness, same, same_up_to_constant
 
 _PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
 _INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
@@ -97,7 +97,10 @@ def _exact(expression: Any) -> Any:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request: ``{"gold"}`` to try to read it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare."""
+    """Answer a request: ``{"gold"}`` to try to read it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare.
+
+    With ``up_to_constant`` the derivatives are compared.
+    """
     texts = [request["gold"], request.get("answer")]
     is_complex = any(_COMPLEX.search(text) for text in texts if text)
     read_texts = []
@@ -108,6 +111,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"unreadable": role}
     if request.get("answer") is None:
         return {"same": True}
+    if request.get("up_to_constant"):
+        return {"same": same_up_to_constant(*read_texts)}
     return {"same": same(read_texts[0], read_texts[1], Closeness(request.get("rel_tol"), request.get("decimals")))}
 
 

@@ -8,7 +8,7 @@ ambiguous or large are left to computer algebra.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from .number import Number
 from .parsed import Content, Formula
-from .polynomials import Quotient, TooLargeError
+from .polynomials import ONE, Quotient, Term, TooLargeError
 
 MAX_LENGTH = 200
 MAX_DEPTH = 12
@@ -85,6 +85,26 @@ def approximate(content: Content) -> Fraction | None:
         return content.value
     value = _read(content.text) if isinstance(content, Formula) else None
     return value.approximate() if isinstance(value, Quotient) and value.is_constant() else None
+
+
+def quotient(text: str) -> Quotient | None:
+    """A formula that is no equation; ``None`` if it cannot be read here."""
+    value = _read(text)
+    return value if isinstance(value, Quotient) else None
+
+
+def linear(text: str, name: str) -> tuple[Quotient, Quotient] | None:
+    """``a`` and ``b`` of a formula ``a + b name``; ``None`` if it is not linear, or cannot be read here."""
+    value = quotient(text)
+    return value.linear(name) if value else None
+
+
+def constant_terms(value: Quotient) -> Mapping[Term, Fraction] | None:
+    """The terms of a constant with a rational denominator; ``None`` for anything else."""
+    divisor = value.bottom.get(ONE) if value.bottom.keys() == {ONE} else None
+    if divisor is None or not value.is_constant():
+        return None
+    return {term: Fraction(number) / divisor for term, number in value.top.items()}
 
 
 def _same(one: _Value, other: _Value) -> bool:

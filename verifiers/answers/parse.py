@@ -36,6 +36,7 @@ _NAME = (
 )
 _NAMED = re.compile(rf"(?:{_NAME})")
 _NAMED_TUPLE = re.compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
+_TUPLE_OF = re.compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
 _ELEMENT_OF = re.compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = re.compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = re.compile(
@@ -223,7 +224,8 @@ def _is_constant(side: str) -> bool:
 
 def _relation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``x \in (1,2)`` or an inequality."""
-    if "\\in" in text and (match := _ELEMENT_OF.fullmatch(text)) and len(items(match[2])) == 1:
+    match = (_ELEMENT_OF.fullmatch(text) or _TUPLE_OF.fullmatch(text)) if "\\in" in text else None
+    if match and len(items(match[2])) == 1:
         return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())
     if len(parts := split(text, ":")) == 2 and all(parts):  # x<2: (-\infty,2)
         sides = tuple(_parse(part, depth - 1) for part in parts)
@@ -323,7 +325,7 @@ def _listed(text: str, depth: int) -> Group | None:
 
 
 def _is_mathematical(part: str) -> bool:
-    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"[A-Za-z]|\([A-Za-z]\)", part) is not None
+    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"-?[A-Za-z]|\([A-Za-z]\)", part) is not None
 
 
 def _expanded(parts: list[str], depth: int) -> Iterator[ParsedAnswer]:

@@ -27,8 +27,8 @@ Term: TypeAlias = tuple[int, Powers]
 Rational: TypeAlias = int | Fraction
 Polynomial: TypeAlias = Mapping[Term, Rational]
 
-_ONE: Term = (1, ())
-_WHOLE: Polynomial = {_ONE: 1}
+ONE: Term = (1, ())
+_WHOLE: Polynomial = {ONE: 1}
 
 
 class TooLargeError(ArithmeticError):
@@ -45,7 +45,7 @@ class Quotient:
     @classmethod
     def of(cls, value: Fraction | int) -> Quotient:
         """A rational number."""
-        return cls({_ONE: _rational(value)} if value else {}, _WHOLE)
+        return cls({ONE: _rational(value)} if value else {}, _WHOLE)
 
     @classmethod
     def symbol(cls, name: str) -> Quotient:
@@ -54,8 +54,8 @@ class Quotient:
 
     def rational(self) -> Fraction | None:
         """The value, if this is a rational number in its simplest form."""
-        if self.top.keys() <= {_ONE} and self.bottom.keys() == {_ONE}:
-            return Fraction(self.top.get(_ONE, 0), self.bottom[_ONE])
+        if self.top.keys() <= {ONE} and self.bottom.keys() == {ONE}:
+            return Fraction(self.top.get(ONE, 0), self.bottom[ONE])
         return None
 
     def is_constant(self) -> bool:
@@ -71,6 +71,18 @@ class Quotient:
             terms = ((value, root, sum(power for _, power in powers)) for (root, powers), value in polynomial.items())
             sums.append(sum(value * Fraction(sqrt(root)) * Fraction(pi) ** power for value, root, power in terms))
         return sums[0] / sums[1] if sums[1] else None
+
+    def linear(self, name: str) -> tuple[Quotient, Quotient] | None:
+        """``a`` and ``b`` if this is ``a + b name``, with no such name in ``a``, ``b`` and the denominator."""
+        parts: tuple[dict[Term, Rational], dict[Term, Rational]] = {}, {}
+        for (root, powers), value in self.top.items():
+            power = dict(powers).get(name, 0)
+            if power not in (0, 1):
+                return None
+            parts[power][root, tuple(pair for pair in powers if pair[0] != name)] = value
+        if any(name in dict(powers) for _, powers in self.bottom):
+            return None
+        return Quotient(parts[0], self.bottom), Quotient(parts[1], self.bottom)
 
     def same(self, other: Quotient) -> bool:
         """Whether both are equal."""

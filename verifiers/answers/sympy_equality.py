@@ -44,6 +44,16 @@ def same(a: Any, b: Any, closeness: Closeness = EXACTLY) -> bool:
     return False
 
 
+def same_up_to_constant(a: Any, b: Any) -> bool:
+    """Whether two functions have the same derivative by each of their variables, and are both real somewhere."""
+    if not (isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr)):
+        return False
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    if not any(_real(a.subs(point)) and _real(b.subs(point)) for point in _points(a, b, symbols)):
+        return False
+    return bool(symbols) and all(same(sympy.diff(a, symbol), sympy.diff(b, symbol)) for symbol in symbols)
+
+
 def _same_relations(a: Any, b: Any) -> bool:
     if isinstance(a, sympy.Eq) and isinstance(b, sympy.Eq):
         if any(isinstance(side, sympy.Set) for side in (a.lhs, a.rhs, b.lhs, b.rhs)):

@@ -1,0 +1,129 @@
+r"""Solutions with an integer parameter: ``n\pi, n\in\mathbb{Z}``, ``x = 12k+5, k\in\mathbb{Z}``, ``x\equiv5\pmod{12}``.
+
+Each is a union of arithmetic progressions, whose starts and steps are exact constants. Two unions are equal if they
+have the same residues modulo a common multiple of their steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from math import floor, lcm
+from typing import TypeAlias
+
+from .brackets import items
+from .formulas import constant_terms, linear
+from .polynomials import ONE, Term
+
+MAX_RESIDUES = 500
+MAX_LENGTH = 200
+
+Value: TypeAlias = Mapping[Term, Fraction]  # a constant: its roots and powers of pi with their coefficients
+Progression: TypeAlias = tuple[Value, Value]  # start and step
+
+_INTEGERS = r"(?:\\mathbb\s?\{?\s?Z\s?\}?|\\Z(?![A-Za-z])|\u2124|Z)"
+_DECLARED = re.compile(
+    r"(?P<body>.*?)[\s,;]*\(?(?:where|for|with|and)?\s*(?:(?:any|all|every|some|each)\s+)?(?:integers?\s+)?"
+    rf"(?P<name>[a-z])\s*(?:\\in\s*{_INTEGERS}|is (?:an|any) (?:arbitrary )?integer|(?<=integer [a-z]))\)?",
+    re.DOTALL,
+)
+_SET = re.compile(rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{_INTEGERS}\s*\\\}}", re.DOTALL)
+_NAMED = re.compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
+_CONGRUENCE = re.compile(
+    r"(?:(?P<name>[A-Za-z])\s*\\equiv\s*)?(?P<residue>-?\d{1,6})\s*\(?\s*\\?p?mod(?![a-z])\s*\{?\s*(?P<modulus>\d{1,6})\s*\}?\s*\)?"
+)
+_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
+_PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
+
+
+def same_family(one: str, other: str) -> bool | None:
+    """Whether two texts in normal spelling are the same solutions; ``None`` if one of them is no such family."""
+    first, second = _family(one), _family(other)
+    if first is None or second is None or (first[0] and second[0] and first[0] != second[0]):
+        return None
+    return _same(first[1], second[1])
+
+
+@lru_cache(maxsize=1024)
+def _family(text: str) -> tuple[str, tuple[Progression, ...]] | None:
+    """The name of the unknown, if there is one, and the progressions of a text."""
+    if len(text) > MAX_LENGTH or not ("Z" in text or "\u2124" in text or "integer" in text or "mod" in text):
+        return None
+    if match := _CONGRUENCE.fullmatch(text):
+        modulus = int(match["modulus"])
+        numbers: list[Value] = [{ONE: Fraction(number)} for number in (int(match["residue"]), modulus)]
+        return (match["name"] or "", ((numbers[0], numbers[1]),)) if modulus else None
+    unknown, text = _without_name(text)
+    match = _SET.fullmatch(text) or _DECLARED.fullmatch(text)
+    if match is None:
+        return None
+    body = match["body"]
+    if not unknown:
+        unknown, body = _without_name(body)
+    parts = [_without_name(part)[1] for part in items(_DEGREES.sub(r"\\frac{\1\\pi}{180}", body))]
+    progressions = [_progression(signed, match["name"]) for part in parts for signed in _signed(part)]
+    found = tuple(progression for progression in progressions if progression is not None)
+    return (unknown, found) if found and len(found) == len(progressions) else None
+
+
+def _without_name(text: str) -> tuple[str, str]:
+    match = _NAMED.match(text)
+    return (match["name"], text[match.end() :]) if match else ("", text)
+
+
+def _signed(text: str) -> Iterator[str]:
+    r"""A text with its only ``\pm`` as plus and as minus."""
+    signs = len(_PLUS_MINUS.findall(text))
+    if signs <= 1:
+        yield from (_PLUS_MINUS.sub(sign, text) for sign in ("+", "-")[: signs + 1])
+
+
+def _progression(text: str, name: str) -> Progression | None:
+    """The start and step of a formula that is linear in a parameter, with constant coefficients."""
+    coefficients = linear(text, name)
+    if coefficients is None:
+        return None
+    start, step = constant_terms(coefficients[0]), constant_terms(coefficients[1])
+    return (start, step) if start is not None and step else None
+
+
+def _same(first: tuple[Progression, ...], second: tuple[Progression, ...]) -> bool | None:
+    unit = first[0][1]
+    ratios = [_ratio(step, unit) for _, step in (*first, *second)]
+    if None in ratios:  # steps such as 1 and pi have no common multiple
+        return None if len(first) + len(second) > 2 else False
+    steps = [abs(ratio) for ratio in ratios if ratio is not None]
+    whole = _common_multiple(steps)
+    if sum(whole / step for step in steps) > MAX_RESIDUES:
+        return None
+    sized = list(zip((*first, *second), steps, strict=True))
+    residues = [
+        {_reduced(start, unit, whole, n * size) for (start, _), size in family for n in range(int(whole / size))}
+        for family in (sized[: len(first)], sized[len(first) :])
+    ]
+    return residues[0] == residues[1]
+
+
+def _common_multiple(numbers: list[Fraction]) -> Fraction:
+    """The smallest positive number that is a multiple of all of these positive ones."""
+    denominator = lcm(*(number.denominator for number in numbers))
+    return Fraction(lcm(*(int(number * denominator) for number in numbers)), denominator)
+
+
+def _ratio(value: Value, unit: Value) -> Fraction | None:
+    """A constant as a rational multiple of another one."""
+    if value.keys() != unit.keys():
+        return None
+    ratios = {value[term] / unit[term] for term in unit}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
+def _reduced(start: Value, unit: Value, whole: Fraction, added: Fraction) -> tuple[tuple[Term, Fraction], ...]:
+    """``start`` plus so many units, modulo so many: its terms, of which one decides how often to subtract."""
+    term = next(iter(sorted(unit)))
+    count = start.get(term, Fraction(0)) / unit[term] + added
+    moved = added - floor(count / whole) * whole
+    total = {key: start.get(key, Fraction(0)) + moved * unit.get(key, Fraction(0)) for key in {*start, *unit}}
+    return tuple(sorted((key, value) for key, value in total.items() if value))

@@ -1,0 +1,126 @@
+r"""Answers whose form says how they are compared: solutions with an integer parameter, branches, vectors, sequences.
+
+These are looked at only where the ordinary comparison has not said that an answer is right.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .algebra import ALGEBRA, UnreadableError
+from .brackets import items
+from .compare import Rules, Verdict, compare
+from .integer_families import same_family
+from .normal import normal
+from .number import OverLimitError
+from .parse import parse
+from .piecewise import same_branches
+from .unit_vectors import same_vector
+
+MAX_LENGTH = 500
+
+_STRUCTURE = re.compile(
+    r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
+    r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A\(.*,.*\)\Z"
+    r"|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
+    re.IGNORECASE,
+)
+_CONSTANT = re.compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
+_VARIABLE = re.compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
+_EQUATION = re.compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
+_HEXADECIMAL = re.compile(r"\(?(?P<digits>[0-9A-Fa-f]*\d[0-9A-Fa-f]*)\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
+_NO_SOLUTION = re.compile(
+    r"(?:there (?:is|are) )?no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
+    re.IGNORECASE,
+)
+_NOT_EXISTING = re.compile(
+    r"D\.?N\.?E\.?|(?:(?:the )?limit |it )?(?:does not|doesn't|do not|don't) exist", re.IGNORECASE
+)
+_LEAST_TERMS = 3
+
+
+def may_have_structure(gold: str) -> bool:
+    """Whether a gold answer in normal spelling may be one of these."""
+    return len(gold) <= MAX_LENGTH and _STRUCTURE.search(gold) is not None
+
+
+def by_structure(gold: str, answer: str, rules: Rules) -> Verdict | None:
+    """The verdict on an answer as it was written, if it has the form of the gold answer; else ``None``."""
+    if len(answer) > MAX_LENGTH:
+        return None
+    try:
+        same = _same(gold, answer, rules)
+    except (OverLimitError, UnreadableError):
+        return None
+    return None if same is None else Verdict(same, "equal by algebra" if same else "not equal by algebra")
+
+
+def _same(gold: str, answer: str, rules: Rules) -> bool | None:
+    """Whether an answer is right, by the first form that both have."""
+    text = parse(answer).text
+    same = _absent(gold, text)
+    if same is None:
+        same = same_family(gold, text)
+    if same is None:
+        same = same_vector(gold, answer)
+    if same is None and "cases" in gold:
+        same = same_branches(gold, text, lambda one, other: _equal(one, other, rules))
+    if same is None and "\\ldots" in gold:
+        same = _sequences(gold, text, rules)
+    if same is None and (_hexadecimal(gold, text) or _antiderivatives(gold, text, rules)):
+        return True
+    return same
+
+
+def _absent(gold: str, answer: str) -> bool | None:
+    """Whether both say that there is no solution, or both that something does not exist."""
+    for pattern in (_NO_SOLUTION, _NOT_EXISTING):
+        if pattern.fullmatch(gold.strip(" .")) and pattern.fullmatch(answer.strip(" .")):
+            return True
+    return None
+
+
+def _hexadecimal(gold: str, answer: str) -> bool:
+    """``2a_{16}`` for ``2A_{16}``."""
+    one, other = _HEXADECIMAL.fullmatch(gold), _HEXADECIMAL.fullmatch(answer)
+    return bool(one and other and int(one["digits"], 16) == int(other["digits"], 16))
+
+
+def _sequences(gold: str, answer: str, rules: Rules) -> bool | None:
+    r"""Whether ``1, 2, 4, \ldots`` lists equal terms; ``None`` if one lists more, which nobody can check."""
+    first, second = _terms(gold), _terms(answer)
+    if first is None or second is None:
+        return None
+    pairs = list(zip(first[0], second[0], strict=False)) + list(zip(first[1][::-1], second[1][::-1], strict=False))
+    if not all(_equal(one, other, rules) for one, other in pairs):
+        return False
+    lengths = [[len(part) for part in sequence] for sequence in (first, second)]
+    return True if lengths[0] == lengths[1] and lengths[0][0] >= _LEAST_TERMS else None
+
+
+def _terms(text: str) -> tuple[list[str], list[str]] | None:
+    """The terms before and after the dots."""
+    terms = items(text)
+    if terms.count("\\ldots") != 1:
+        return None
+    at = terms.index("\\ldots")
+    return terms[:at], terms[at + 1 :]
+
+
+def _antiderivatives(gold: str, answer: str, rules: Rules) -> bool:
+    """Whether two functions of one variable plus a constant C differ by a constant."""
+    one, other = _CONSTANT.fullmatch(gold), _CONSTANT.fullmatch(answer)
+    if not (one and other) or _EQUATION.search(gold + answer):
+        return False
+    cores = one["core"], other["core"]
+    if len({variable for core in cores for variable in _VARIABLE.findall(core)}) != 1:
+        return False
+    return ALGEBRA.same_up_to_constant(*cores, rules.time)
+
+
+def _equal(one: str, other: str, rules: Rules) -> bool:
+    """Whether two parts are equal; one that cannot be read equals only the same text."""
+    try:
+        return compare(parse(one), parse(other), rules).correct
+    except UnreadableError:
+        return normal(one) == normal(other)
