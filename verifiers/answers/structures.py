@@ -49,6 +49,8 @@ def by_structure(gold: str, answer: str, rules: Rules) -> Verdict | None:
     if len(answer) > MAX_LENGTH:
         return None
     try:
+        if _both_absent(gold, parse(answer).text):
+            return Verdict(True, "the same words")
         same = _same(gold, answer, rules)
     except (OverLimitError, UnreadableError):
         return None
@@ -58,9 +60,7 @@ def by_structure(gold: str, answer: str, rules: Rules) -> Verdict | None:
 def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     """Whether an answer is right, by the first form that both have."""
     text = parse(answer).text
-    same = _absent(gold, text)
-    if same is None:
-        same = same_family(gold, text)
+    same = same_family(gold, text)
     if same is None:
         same = same_vector(gold, answer)
     if same is None and "cases" in gold:
@@ -72,12 +72,10 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     return same
 
 
-def _absent(gold: str, answer: str) -> bool | None:
+def _both_absent(gold: str, answer: str) -> bool:
     """Whether both say that there is no solution, or both that something does not exist."""
-    for pattern in (_NO_SOLUTION, _NOT_EXISTING):
-        if pattern.fullmatch(gold.strip(" .")) and pattern.fullmatch(answer.strip(" .")):
-            return True
-    return None
+    texts = gold.strip(" ."), answer.strip(" .")
+    return any(all(map(pattern.fullmatch, texts)) for pattern in (_NO_SOLUTION, _NOT_EXISTING))
 
 
 def _hexadecimal(gold: str, answer: str) -> bool:
