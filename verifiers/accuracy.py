@@ -260,7 +260,8 @@ class Accuracy(Verifier):
             text = without_reason(gold.text, text)
         answer = read_as(by.kind, text, self.kind is not None)
         if self.brackets == "optional" and brackets_may_be_left_out(gold):
-            answer = as_tuple(answer) or answer
+            assert isinstance(gold.content, Group)
+            answer = as_tuple(answer, gold.content.kind) or answer
         if self.golds == "all" and isinstance(gold.content, Group) and not isinstance(answer.content, Group):
             answer = parse_list(text)
         if is_relative(gold.text, answer.text):

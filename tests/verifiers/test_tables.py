@@ -41,7 +41,9 @@ def test_accuracy(row: dict[str, Any]) -> None:
     assert score.status != "scored" or reason in REASONS, score
 
 
-@pytest.mark.parametrize("name", ["completions", "daily", "daily_life", "equality", "extraction", "latex", "questions"])
+@pytest.mark.parametrize(
+    "name", ["completions", "daily", "daily_life", "equality", "extraction", "forms", "latex", "questions"]
+)
 def test_tables_by_other_authors(name: str) -> None:
     """Rows by authors who had not seen the code. Those with ``open`` are known to fail, with the reason."""
     surprises = []

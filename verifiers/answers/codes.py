@@ -99,8 +99,10 @@ _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
     "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th",
     "fourteenth": "14th", "fifteenth": "15th", "sixteenth": "16th", "seventeenth": "17th", "eighteenth": "18th",
-    "nineteenth": "19th", "twentieth": "20th", "twenty-first": "21st",
+    "nineteenth": "19th", "twentieth": "20th",
 }  # fmt: skip
+_TENS = {"twenty": 2, "thirty": 3, "forty": 4, "fifty": 5, "sixty": 6, "seventy": 7, "eighty": 8, "ninety": 9}
+_TENTH = re.compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
 _PLATE_HYPHEN = re.compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
 _RAISED_ENDING = re.compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
@@ -320,6 +322,8 @@ def _ordinal(text: str) -> str | None:
     """``19th century`` and ``nineteenth century``."""
     first, space, rest = _ARTICLE.sub("", text, count=1).partition(" ")
     ordinal = _ORDINALS.get(first.lower(), first)
+    if match := _TENTH.fullmatch(ordinal):
+        ordinal = f"{_TENS[match[1].lower()]}{_ORDINALS[match[2].lower()]}"
     return ordinal + space + rest if ordinal[-2:] in ("st", "nd", "rd", "th") else None
 
 

@@ -36,6 +36,7 @@ _SIZE = re.compile(
 _NUMBERED = re.compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
     r"|track|channel|locker|aisle|lane|exit|error|status code|area code) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )

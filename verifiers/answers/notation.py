@@ -153,8 +153,8 @@ def _value(item: ParsedAnswer) -> ParsedAnswer:
     return replace(item, text=item.right_side or item.text, variable=None)
 
 
-def as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
-    """A list without brackets as a tuple; ``None`` for anything else, and for alternatives (``2 or 3``)."""
+def as_tuple(answer: ParsedAnswer, brackets: str = "()") -> ParsedAnswer | None:
+    """A list without brackets as one in them; ``None`` for anything else, and for alternatives (``2 or 3``)."""
     content = answer.content
     if isinstance(content, Words) and "," in answer.text:
         return _words_as_tuple(answer)
@@ -163,7 +163,7 @@ def as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
         return None
     if any(item.variable for item in content.items):
         return None
-    return ParsedAnswer(answer.text, Group("()", content.items)) if len(content.items) > 1 else None
+    return ParsedAnswer(answer.text, Group(brackets, content.items)) if len(content.items) > 1 else None
 
 
 def _words_as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
@@ -184,6 +184,8 @@ def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
 
 
 def brackets_may_be_left_out(gold: ParsedAnswer) -> bool:
-    """Whether the gold answer is a tuple, and not a pair that may be an open interval."""
+    """Whether the gold answer is a tuple or a list in brackets, and not a pair that may be an interval."""
     content = gold.content
-    return isinstance(content, Group) and content.kind == "()" and len(content.items) > 1 and real_set(content) is None
+    if not isinstance(content, Group) or content.kind not in ("()", "[]"):
+        return False
+    return len(content.items) > 1 and real_set(content) is None

@@ -33,6 +33,9 @@ _NO_GLOSS = re.compile(
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,5}")
 _MARKED = re.compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _SENTENCE = re.compile(r"[A-Z][\w'\u2019, -]*\s(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?:\s[\w'\u2019, -]*)?[.!]?")
+_BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*\*(?![\w(*])")
+_ITEM = re.compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
+_SUBJECT = re.compile(r"the (?:[a-z]{2,20} ){1,3}(?:is|are|was|were):? ", re.IGNORECASE)
 _IS = re.compile(r"(?:it|there|this|that|he|she|they) (?:is|are|was|were) (?:called |named )?", re.IGNORECASE)
 _DECREASE = re.compile(
     r"(?:(?:an?|the) )?(?:decrease|decline|drop|fall|reduction|loss) (?:of|by) (?=[$€£]?\.?\d)"
@@ -53,6 +56,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         return
     if (marked := _only_mark(answer)) is not None:
         yield marked
+    if "**" in answer and (unmarked := _BOLD.sub(r"\1", answer)) != answer:
+        yield unmarked
+    if "\n" in answer and (items := _items(answer)):
+        yield ", ".join(items)
     if kind == "choice":
         return
     if kind == "number":
@@ -62,6 +69,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if kind in ("words", "code") and gold.lower() not in _TRUTHS:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
+            yield answer[match.end() :]
+        if (match := _SUBJECT.match(answer)) and not (UNSURE.search(match[0]) or _NO_LABEL.search(match[0])):
             yield answer[match.end() :]
 
 
@@ -97,6 +106,15 @@ def _without_gloss(gold: str, answer: str) -> Iterator[str]:
     words = match["words"]
     if _ACRONYM.fullmatch(gold) and match["gloss"] == gold and words[:1].isupper() and not UNSURE.search(words):
         yield match["gloss"]
+
+
+def _items(answer: str) -> list[str] | None:
+    """The items of a list with one item on each line, numbered from 1 or marked by a sign."""
+    matches = [_ITEM.fullmatch(line.strip()) for line in answer.split("\n") if line.strip()]
+    items = [
+        match[2].rstrip(",;. ") for place, match in enumerate(matches, 1) if match and match[1] in (None, str(place))
+    ]
+    return items if len(items) == len(matches) > 1 else None
 
 
 def _only_mark(answer: str) -> str | None:
