@@ -194,7 +194,8 @@ def test_a_server_with_another_tokenizer_is_refused(policy: Policy, server: tupl
 
 def rewards(folder: Path, seed: int, **sampling: object) -> list[float]:
     """Of ten training steps of the bundled model."""
-    train("arithmetic", run_dir=folder, steps=10, seed=seed, sampling=sampling, eval={"examples": 1, "samples": 0})
+    settings = {"steps": 10, "prompts_per_step": 8, "eval": {"examples": 1, "samples": 0}}
+    train("arithmetic", run_dir=folder, seed=seed, sampling=sampling, **settings)
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     steps = [row for row in rows if row["kind"] == "train"]
     if sampling:
@@ -202,13 +203,44 @@ def rewards(folder: Path, seed: int, **sampling: object) -> list[float]:
     return [row["reward"] for row in steps]
 
 
-def test_training_reaches_the_reward_curve_of_the_own_engine(server: tuple[str, int], tmp_path: Path) -> None:
-    own = [fmean(rewards(tmp_path / f"own{seed}", seed)[5:]) for seed in range(4)]
-    inside = fmean(rewards(tmp_path / "vllm", 0, engine="vllm")[5:])
-    outside = fmean(rewards(tmp_path / "server", 1, engine="vllm", url=server[0])[5:])
-    noise = stdev(own)
-    assert abs(inside - fmean(own)) < 4 * noise + 0.01, (inside, own)
-    assert abs(outside - fmean(own)) < 4 * noise + 0.01, (outside, own)
+@pytest.fixture(scope="module")
+def own_rewards(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    """The mean reward of steps 6 to 10 with our own engine, by seed."""
+    folder = tmp_path_factory.mktemp("own")
+    return [fmean(rewards(folder / str(seed), seed)[5:]) for seed in range(4)]
+
+
+@pytest.mark.parametrize("where", ["in process", "server"])
+def test_training_reaches_the_reward_of_the_own_engine(
+    where: str, own_rewards: list[float], server: tuple[str, int], tmp_path: Path
+) -> None:
+    sampling = {"engine": "vllm", **({"url": server[0]} if where == "server" else {})}
+    reached = fmean(rewards(tmp_path / "run", 0, **sampling)[5:])
+    print(where, reached, own_rewards)
+    assert abs(reached - fmean(own_rewards)) < 4 * stdev(own_rewards) + 0.01
+
+
+def test_two_processes_with_sharded_weights(server: tuple[str, int], tmp_path: Path) -> None:
+    """They gather the weights for the server, and take the steps of one process."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import os, torch
+from grpo_env import train
+torch.set_num_threads(1)
+train("arithmetic", run_dir="run-" + os.environ.get("WORLD_SIZE", "1"), steps=2, prompts_per_step=4, group_size=4,
+      eval={{"examples": 2, "samples": 0}}, engine={{"device": "cpu"}},
+      sampling={{"engine": "vllm", "url": "{server[0]}"}})
+""")
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    steps = []
+    for arguments in ([], torchrun):
+        sharded = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", "OMP_NUM_THREADS": "1"} if arguments else {}
+        command = [sys.executable, *arguments, str(script)]
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, **sharded}, check=True, timeout=300)
+        lines = (tmp_path / f"run-{1 + bool(arguments)}" / "metrics.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines if '"train"' in line]
+        steps.append([row[key] for row in rows for key in ("reward", "loss", "grad_norm")])
+    assert steps[0] == pytest.approx(steps[1], rel=1e-3)
 
 
 def test_a_server_that_is_killed(policy: Policy, server: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import torch
+from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from grpo_env.errors import RunError, UsageError
@@ -113,7 +114,7 @@ class VllmServers(RolloutEngine):
         self._servers = [VllmServer(url) for url in urls]
         self._transfer = transfer
         self._senders: dict[str, Any] = {}  # of tensors, by URL
-        self._run, self._version = uuid4().hex[:8], 0
+        self._run, self._version = "", 0
         self._folder = Path(tempfile.mkdtemp(prefix="grpo_env-"))
 
     def start(self, policy: Policy) -> None:
@@ -128,6 +129,7 @@ class VllmServers(RolloutEngine):
                 _check_tokenizer(policy, server)
             except ServerGoneError as error:
                 raise UsageError(f"sampling.url={server.url} does not answer ({error}); is vLLM running?") from error
+        self._run = broadcast_object_list([uuid4().hex[:8]])[0]  # all processes call the weights the same
         for server in self._servers:
             try:
                 self._send(policy, server)
