@@ -15,7 +15,7 @@ from unittest.mock import patch
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from grpo_env.trainer.engine.attention import attention_forward
+from grpo_env.trainer.engine.fast.attention import attention_forward
 
 # rows, heads, key and value heads, queries, keys, size, type: the bundled model, then SmolLM2-135M
 CASES = [
@@ -56,7 +56,7 @@ def main() -> None:
             if output.requires_grad:
                 output.sum().backward()
 
-        with patch("grpo_env.trainer.engine.attention._prefers_fused", lambda *_: False):
+        with patch("grpo_env.trainer.engine.fast.attention._prefers_fused", lambda *_: False):
             fused, products = milliseconds(lambda: run(sdpa_attention_forward), lambda: run(attention_forward))
         what = "forward" if queries == 1 else "forward, backward"
         print(f"| {rows} | {heads}/{kv_heads} | {queries} | {keys} | {size} | {str(dtype)[6:]} | {what} ", end="")

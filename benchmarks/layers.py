@@ -17,9 +17,9 @@ from unittest.mock import patch
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from grpo_env.trainer.engine.attention import CHUNKS
+from grpo_env.trainer.engine.fast.attention import CHUNKS
+from grpo_env.trainer.engine.fast.layers import FAMILIES
 from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
-from grpo_env.trainer.engine.layers import FAMILIES
 from grpo_env.trainer.engine.policy import Policy, load_policy
 
 
@@ -76,8 +76,8 @@ def main() -> None:
     for turn in range(options.rounds + 1):
         for name, (families, chunks) in variants.items():
             with (
-                patch("grpo_env.trainer.engine.layers.FAMILIES", families),
-                patch("grpo_env.trainer.engine.attention.CHUNKS", chunks),
+                patch("grpo_env.trainer.engine.fast.layers.FAMILIES", families),
+                patch("grpo_env.trainer.engine.fast.attention.CHUNKS", chunks),
             ):
                 sizes[name] = saved_bytes(*inputs) if not turn else sizes[name]
                 start = time.process_time()

@@ -144,7 +144,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     import torch
 
     from grpo_env.trainer import loop
-    from grpo_env.trainer.engine.bf16_adamw import StochasticRoundingAdamW
+    from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)

@@ -10,7 +10,7 @@ import torch
 from grpo_env.errors import UsageError
 
 from .config import OptimizerConfig
-from .engine.bf16_adamw import StochasticRoundingAdamW
+from .engine.fast.bf16_adamw import StochasticRoundingAdamW
 from .engine.policy import Policy
 
 

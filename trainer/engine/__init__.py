@@ -10,7 +10,7 @@
 ``forward.completion_states``, ``logits_of``    states that predict completion tokens, and their logits, with gradients
 ``sharding.weights.backward``,                  gradients, and a clipped step of the optimizer, over all processes
 ``optimizer_step``
-``bf16_adamw.StochasticRoundingAdamW``          an optimizer for weights in bfloat16
+``fast.bf16_adamw.StochasticRoundingAdamW``     an optimizer for weights in bfloat16
 ``sharding.fsdp.with_fsdp``,                    the policy with sharded weights
 ``sharding.deepspeed.with_deepspeed``
 ``sharding.weights.unsharded``,                 all weights for a while; full tensors for a checkpoint, and back to

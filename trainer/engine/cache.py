@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-from .attention import NAME, SharedPrompts
+from .fast.attention import NAME, SharedPrompts
 from .policy import Policy
 
 # Tokens between two copies. With more spare room a small cache is read more slowly than copying it costs (in strides,

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import SharedPrompts, attention_forward
 from .cache import decoding_cache, expand_prefix
-from .layers import hidden_states
+from .fast.attention import SharedPrompts, attention_forward
+from .fast.layers import hidden_states
 from .policy import Policy
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import Layout, packed_attention
-from .layers import hidden_states, is_supported
+from .fast.attention import Layout, packed_attention
+from .fast.layers import hidden_states, is_supported
 from .policy import Policy
 
 Piece = tuple[Tensor, tuple[Tensor, ...]]  # states (n, D), and an index into (rows, T) of the n tokens they predict

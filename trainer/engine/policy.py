@@ -23,8 +23,8 @@ from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.taskfile import prompt as prompts
 
-from .attention import install_attention
 from .bundled import BUNDLED
+from .fast.attention import install_attention
 
 if TYPE_CHECKING:
     from .sampling.protocol import RolloutEngine

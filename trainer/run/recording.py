@@ -12,7 +12,7 @@ from grpo_env.equality import all_equal
 
 from ..batch import Batch
 from ..config import flatten
-from ..engine.layers import is_supported
+from ..engine.fast.layers import is_supported
 from ..engine.policy import count_weights, emulates_bf16
 from ..engine.sharding.weights import is_sharded
 from ..evaluate import accuracy_interval, evaluate, summarize

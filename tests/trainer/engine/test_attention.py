@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from grpo_env.trainer.engine import attention
-from grpo_env.trainer.engine.attention import NAME, Layout, attention_forward, install_attention
+from grpo_env.trainer.engine.fast import attention
+from grpo_env.trainer.engine.fast.attention import NAME, Layout, attention_forward, install_attention
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.engine.bf16_adamw import StochasticRoundingAdamW, stochastic_round
+from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW, stochastic_round
 from grpo_env.trainer.loop import resume, train
 
 FINITE = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value == 0 or abs(value) > 2.0**-100)
@@ -57,7 +57,7 @@ def test_small_changes_of_the_second_moment_add_up():
 
 @pytest.mark.parametrize("chunk", [2**22, 300])
 def test_the_update_is_that_of_adamw(monkeypatch, chunk):
-    monkeypatch.setattr("grpo_env.trainer.engine.bf16_adamw.CHUNK", chunk)
+    monkeypatch.setattr("grpo_env.trainer.engine.fast.bf16_adamw.CHUNK", chunk)
     torch.manual_seed(0)
     start, gradients = torch.randn(1000).bfloat16(), torch.randn(5, 1000).bfloat16()
     settings = {"lr": 0.5, "betas": (0.9, 0.95), "weight_decay": 0.1}

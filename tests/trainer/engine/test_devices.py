@@ -12,9 +12,9 @@ import torch
 
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine import layers
-from grpo_env.trainer.engine.attention import install_attention
-from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.fast import layers
+from grpo_env.trainer.engine.fast.attention import install_attention
+from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import with_cuda_graphs

@@ -13,10 +13,10 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine import layers
-from grpo_env.trainer.engine.attention import install_attention
-from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
+from grpo_env.trainer.engine.fast import layers
+from grpo_env.trainer.engine.fast.attention import install_attention
+from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import (
     Piece,
     completion_states,
@@ -193,7 +193,7 @@ def test_the_run_reports_missing_fast_paths(
     train(make_task(steps=1), run_dir=tmp_path / "fast")
     assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
     monkeypatch.setattr("grpo_env.trainer.run.setup.with_fast_paths", lambda policy, **_: policy)
-    monkeypatch.setattr("grpo_env.trainer.engine.layers.FAMILIES", ())
+    monkeypatch.setattr("grpo_env.trainer.engine.fast.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
     messages = capsys.readouterr().err
     assert "this model cannot share it" in messages

@@ -10,8 +10,8 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from grpo_env.trainer.engine.attention import install_attention
-from grpo_env.trainer.engine.layers import RMSNorm, Rotary, SwiGLU, hidden_states, is_supported
+from grpo_env.trainer.engine.fast.attention import install_attention
+from grpo_env.trainer.engine.fast.layers import RMSNorm, Rotary, SwiGLU, hidden_states, is_supported
 
 from .test_forward import SMALL
 

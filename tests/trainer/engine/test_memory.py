@@ -16,8 +16,8 @@ from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import FusedDecoder
+from grpo_env.trainer.engine.fast.layers import SwiGLU
 from grpo_env.trainer.engine.forward import with_fast_paths
-from grpo_env.trainer.engine.layers import SwiGLU
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.sampler import sample

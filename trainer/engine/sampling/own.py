@@ -15,10 +15,10 @@ from torch import Tensor
 from grpo_env.errors import DivergedError
 
 from ..cache import can_share_prompts
-from ..cuda_graph import CudaGraphDecoder
 from ..decoder import Decoder, FusedDecoder
+from ..fast.cuda_graph import CudaGraphDecoder
+from ..fast.layers import is_supported
 from ..forward import outputs_match
-from ..layers import is_supported
 from ..policy import Policy
 from ..sharding.weights import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest

@@ -13,8 +13,8 @@ import torch
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
-from grpo_env.trainer.engine.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
+from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..decoder import FusedDecoder
+from ..policy import Policy
 from .attention import attention_forward
-from .decoder import FusedDecoder
 from .layers import hidden_states
-from .policy import Policy
 
 
 class CudaGraphDecoder(FusedDecoder):
