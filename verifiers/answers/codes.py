@@ -8,12 +8,12 @@ from mathematics.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import accumulate
 
+from ..words import normalized
 from .elements import SYMBOLS
 from .labels import labelled
 from .units import is_measure, read_unit
@@ -135,7 +135,7 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = _SUPERSCRIPT.sub(lambda match: "^" + match.group(), text)
         text = _SUBSCRIPT.sub(lambda match: "_" + match.group(), text)
-        text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
+        text = normalized("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
     if wrapped := _FENCE.fullmatch(text.strip()) or _BOXED.fullmatch(text.strip()):
         text = wrapped[1]
     text = _unwrapped(" ".join(text.split()))
