@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.agreement import MAX_COMPARED, MAX_N, MAX_WORDS, Diversity, Majority
 from grpo_env.verifiers.words import words
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/agreement.jsonl").read_text().splitlines()]
+from .tables import check_all, read
 
 
 def scores(verifier: Any, texts: list[str]) -> list[Score]:
@@ -32,8 +30,11 @@ def values(verifier: Any, texts: list[str]) -> list[float | None]:
     return [score.value for score in scores(verifier, texts)]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['verifier']}: {row['why']}")
-def test_table(row: dict[str, Any]) -> None:
+def test_table() -> None:
+    check_all(read("agreement").items(), check_row)
+
+
+def check_row(row: dict[str, Any]) -> None:
     group = scores(make_verifier(row["verifier"], row["options"], "table"), row["group"])
     expected = [value if value is None else pytest.approx(value) for value in row["values"]]
     assert [score.value for score in group] == expected, list(map(str, group))

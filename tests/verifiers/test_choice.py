@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +15,16 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.choice import Choice, IntegerAnswer
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/choices.jsonl").read_text().splitlines()]
+from .tables import check_all, read
+
 FRAGMENTS = [*"ABCb().,-1²\n", " ", "or", "cat", "\\boxed{", "}", "\\text{", "\u0131"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
-def test_rows(row: dict[str, Any]) -> None:
+def test_rows() -> None:
+    check_all(read("choices").items(), check_row)
+
+
+def check_row(row: dict[str, Any]) -> None:
     score = find(row["verifier"])(**row["options"])(Example("x", answer=row["gold"]), Completion(row["completion"]))
     assert score.value == row["value"], f"{row['why']}: {score}"
     assert score.status == row.get("status", "scored"), f"{row['why']}: {score}"

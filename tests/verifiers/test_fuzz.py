@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 
 from grpo_env.core import Completion, Example
@@ -18,15 +16,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 import oracles
 from grammar import ANSWERS, TEXTS, formula_pairs, hacks, identities, known_pairs
 
-FINDINGS = [
-    json.loads(line) for line in (Path(__file__).parent / "cases" / "fuzz_findings.jsonl").read_text().splitlines()
-]
+from .tables import check_all, read
+
 PATIENT = 20.0  # seconds, on a busy machine
 SHORT = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(FINDINGS, 1)])
-def test_findings_of_the_fuzzers(row: dict[str, Any]) -> None:
+def test_findings_of_the_fuzzers() -> None:
+    check_all(read("fuzz_findings").items(), check_finding)
+
+
+def check_finding(row: dict[str, Any]) -> None:
     verifier = find(row.get("verifier", "accuracy"))(**{"timeout": PATIENT, **row.get("options", {})})
     score = verifier(Example("x", answer=row.get("gold")), Completion(row["completion"]))
     assert score.value == row["value"], f"{row['why']}: {score}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,8 @@ from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong
 from grpo_env.verifiers.parts import Part
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/lengths.jsonl").read_text().splitlines()]
+from .tables import check_all, read
+
 RIGHT = {"of": {"accuracy": {}}}
 LENGTHS = st.integers(0, 10_000)
 TEXTS = st.lists(st.tuples(st.sampled_from(["4", "5", ""]), st.none() | LENGTHS), min_size=1, max_size=8)
@@ -31,8 +30,11 @@ def values(verifier: Verifier, group: Any, answer: str | None = "4") -> list[flo
     return [score.value for score in scores]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['verifier']}: {row['why']}")
-def test_table(row: dict[str, Any]) -> None:
+def test_table() -> None:
+    check_all(read("lengths").items(), check_row)
+
+
+def check_row(row: dict[str, Any]) -> None:
     verifier = make_verifier(row["verifier"], row["options"], "table")
     assert values(verifier, row["group"], row["answer"]) == [
         value if value is None else pytest.approx(value, abs=1e-12) for value in row["values"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -17,12 +15,16 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.repetition import Repetition
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]
-ROWS = [row for row in ROWS if row["verifier"] == "repetition"]
+from .tables import check_all, read
+
+ROWS = {place: row for place, row in read("texts").items() if row["verifier"] == "repetition"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
-def test_rows(row: dict[str, Any]) -> None:
+def test_rows() -> None:
+    check_all(ROWS.items(), check_row)
+
+
+def check_row(row: dict[str, Any]) -> None:
     names = {key: row[key] for key in ("reasoning", "answer") if key in row}
     verifier = make_verifier(row["verifier"], row["options"], "the table", Format(**names))
     score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))

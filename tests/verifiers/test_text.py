@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import unicodedata
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,16 +17,20 @@ from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.text import Keywords
 from grpo_env.verifiers.words import normalized
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases/texts.jsonl").read_text().splitlines()]
-ROWS = [row for row in ROWS if row["verifier"] == "keywords"]
+from .tables import check_all, read
+
+ROWS = {place: row for place, row in read("texts").items() if row["verifier"] == "keywords"}
 PIECES = ["row", "Sum", "sums", "no repeat", "no", "行", "word", "and", " ", " ", ". ", "\n", "</think>", "数"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=20).map("".join)
 EVERYTHING = Format(reasoning=None, answer=None)
 KEYWORDS = ("row", "sum", "no repeat", "行")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=range(1, len(ROWS) + 1))
-def test_rows(row: dict[str, Any]) -> None:
+def test_rows() -> None:
+    check_all(ROWS.items(), check_row)
+
+
+def check_row(row: dict[str, Any]) -> None:
     names = {key: row[key] for key in ("reasoning", "answer") if key in row}
     verifier = make_verifier(row["verifier"], row["options"], "the table", Format(**names))
     score = verifier(Example("x"), Completion(row["completion"], prefill=row["prefill"]))
