@@ -18,6 +18,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "filter_overlong_prompts": "sampling.overlong_prompts",
     "num_iterations": "optimizer.updates_per_step",
     "ppo_epochs": "optimizer.updates_per_step",
+    "steps_per_generation": "optimizer.mini_batches",
+    "ppo_mini_batch_size": "optimizer.mini_batches",
     "max_steps": "steps",
     "total_training_steps": "steps",
     "lr": "optimizer.learning_rate",
@@ -76,6 +78,8 @@ NOTES = {
     "per_device_train_batch_size": "TRL's counts completions of one device; a step has prompts_per_step x group_size "
     "completions of all devices",
     "generation_batch_size": "TRL's counts completions, prompts_per_step counts prompts",
+    "steps_per_generation": "TRL's counts micro-batches; divide it by gradient_accumulation_steps",
+    "ppo_mini_batch_size": "verl's is their size in prompts; divide prompts_per_step by it",
     "gradient_accumulation_steps": "it limits the token positions of a micro-batch, and their number follows",
     "ppo_micro_batch_size_per_gpu": "it counts token positions, not rows",
 }

@@ -1,4 +1,4 @@
-"""The tensors of an update: the rows that have a gradient, packed into micro-batches."""
+"""The tensors of a step's updates: its groups in mini-batches, and their rows with a gradient in micro-batches."""
 
 from __future__ import annotations
 
@@ -52,13 +52,12 @@ class MicroBatch:
 
 @dataclass
 class Batch:
-    """The rows of one step: B of all processes, of which N count in the loss.
+    """The rows of one mini-batch, of which N, over all processes, count in the loss.
 
     ``micro_batches`` are those of this process. ``reduced_tokens`` is the ``engine.micro_batch_tokens`` to go on with
     after memory ran out.
     """
 
-    advantages: Tensor  # (B, T) float32, 0 beyond a row's length
     lengths: Tensor  # (N,) int64, completion lengths of the rows that count, with or without a gradient
     completions: int  # rows with a score: the N, and those masked because they are truncated
     micro_batches: list[MicroBatch]
@@ -66,7 +65,6 @@ class Batch:
     reduced_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        _check("advantages", self.advantages, self.advantages.shape[:2], torch.float32)
         _check("lengths", self.lengths, self.lengths.shape[:1], torch.int64)
 
 
@@ -75,14 +73,17 @@ def _check(name: str, tensor: Tensor | None, shape: tuple[int, ...], dtype: torc
         raise ValueError(f"{name}: expected {dtype} of shape {tuple(shape)}, got {tensor.dtype} {tuple(tensor.shape)}")
 
 
-def pack_batch(
+def pack_batches(
     policy: Policy,
     rollouts: Sequence[ScoredRollout],
     advantages: Tensor,
     config: TrainConfig,
     micro_batch_tokens: int,
-) -> Batch:
-    """Pack the rows that have a gradient into micro-batches of at most ``micro_batch_tokens`` token positions.
+) -> list[Batch]:
+    """Divide a step into ``optimizer.mini_batches``, and each into micro-batches of ``micro_batch_tokens`` or less.
+
+    Mini-batch k of K takes every K-th group, from the k-th on. So it has the same groups on any number of processes,
+    each of which has groups next to each other.
 
     The loss leaves out unscored rows and, under ``advantage.truncated: mask``, truncated rows. Rows whose advantages
     are all 0 count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
@@ -100,23 +101,30 @@ def pack_batch(
         counts = scored & torch.tensor([row.rollout.finish == "stop" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0
     has_gradient = counts & ((advantages != 0).any(1) | always)
-    lengths = [len(row.rollout.ids) for row in rollouts]
-    size = config.group_size
-    uniform = (advantages == 0).all(1).view(-1, size).all(1)
-    groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
-    parts = pack_rows(
-        [[row for row in group if has_gradient[row]] for group in groups[rank_slice(policy.accelerator, len(groups))]],
-        [len(row.rollout.prompt_ids) for row in rollouts],
-        lengths,
-        micro_batch_tokens,
-        shared=policy.shares_prompts,
-    )
-    micro_batches = [
-        _micro_batch([rollouts[row].rollout for row in part], advantages[part], policy.device) for part in parts
-    ]
-    if is_sharded(policy):  # all processes must make the same number of passes
-        micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
-    return Batch(advantages, torch.tensor(lengths)[counts], int(scored.sum()), micro_batches, int(uniform.sum()))
+    lengths = torch.tensor([len(row.rollout.ids) for row in rollouts])
+    size, count = config.group_size, config.optimizer.mini_batches
+    rows = torch.arange(len(rollouts)).view(-1, size)
+    uniform = (advantages == 0).view(len(rows), -1).all(1)
+    is_local = torch.zeros(len(rows), dtype=torch.bool)
+    is_local[rank_slice(policy.accelerator, len(rows))] = True
+    batches = []
+    for first in range(count):
+        members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
+        parts = pack_rows(
+            [[row for row in group if has_gradient[row]] for group in local.tolist()],
+            [len(row.rollout.prompt_ids) for row in rollouts],
+            lengths.tolist(),
+            micro_batch_tokens,
+            shared=policy.shares_prompts,
+        )
+        micro_batches = [
+            _micro_batch([rollouts[row].rollout for row in part], advantages[part], policy.device) for part in parts
+        ]
+        if is_sharded(policy):  # all processes must make the same number of passes
+            micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
+        counted = lengths[members][counts[members]]
+        batches.append(Batch(counted, int(scored[members].sum()), micro_batches, int(uniform[first::count].sum())))
+    return batches
 
 
 def pack_rows(

@@ -238,8 +238,10 @@ class OptimizerConfig(_Settings):
     """Decoupled weight decay."""
     max_grad_norm: float = Field(default=1.0, gt=0)
     """Gradients are clipped to this norm."""
+    mini_batches: int = Field(default=1, ge=1)
+    """Divide the groups of a step into so many mini-batches, with an update on each."""
     updates_per_step: int = Field(default=1, ge=1)
-    """Optimizer updates on the samples of each step (mu in the paper)."""
+    """Updates on each of them (mu in the paper)."""
 
 
 class LoraConfig(_Settings):
@@ -326,6 +328,15 @@ class TrainConfig(_Settings):
     def _parts_need_outcome(self) -> Self:
         if self.advantage.normalize == "parts" and self.supervision == "process":
             raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
+
+    @model_validator(mode="after")
+    def _mini_batches_are_equal(self) -> Self:
+        if self.prompts_per_step % self.optimizer.mini_batches:
+            raise ValueError(
+                f"prompts_per_step={self.prompts_per_step} cannot be divided into optimizer.mini_batches="
+                f"{self.optimizer.mini_batches} with the same number of groups"
+            )
         return self
 
     @model_validator(mode="after")

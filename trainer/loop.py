@@ -11,7 +11,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import Task
 
 from .advantages import token_advantages
-from .batch import pack_batch
+from .batch import pack_batches
 from .config import TrainConfig
 from .dynamic_sampling import GroupSelection
 from .prompts import sample_prompts
@@ -93,20 +93,20 @@ def learn(run: Run, start: int) -> Result:
             # Rewards become one advantage per token.
             advantages = token_advantages(policy, rollouts, config)
 
-            # Pack the rows that have a gradient into micro-batches.
-            batch = pack_batch(policy, rollouts, advantages, config, run.micro_batch_tokens)
+            # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
+            batches = pack_batches(policy, rollouts, advantages, config, run.micro_batch_tokens)
 
-            # Update the policy: loss, backward, optimizer.
+            # Update the policy on each mini-batch: loss, backward, optimizer.
             run.engine.sleep()
             with uninterrupted():
                 if run.reference is not None:
-                    add_reference_logp(policy, run.reference, batch, config.sampling.temperature)
-                stats = update(policy, run.optimizer, batch, config, step)
+                    add_reference_logp(policy, run.reference, batches, config.sampling.temperature)
+                stats = update(policy, run.optimizer, batches, config, step)
                 run.sync_reference_if_due(step + 1)
                 done, run.mid_update = step + 1, False
-                run.keep_micro_batch_size(batch)
+                run.keep_micro_batch_size(batches)
                 times = (began, sampling_ended, time.perf_counter())
-                record_step(run, step, rollouts, groups.sampled, batch, stats, times)
+                record_step(run, step, groups, batches, advantages, stats, times)
         run.engine.update_weights(policy, config.steps)
         evaluate_if_due(run, config.steps)
         return finish(run)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,12 +14,15 @@ from .logprobs import completion_logp
 from .oom import with_oom_retry
 
 
-def add_reference_logp(policy: Policy, reference: Mapping[str, Tensor], batch: Batch, temperature: float) -> None:
+def add_reference_logp(
+    policy: Policy, reference: Mapping[str, Tensor], batches: Sequence[Batch], temperature: float
+) -> None:
     """Set ``ref_logp`` of all micro-batches. ``reference``: the reference model's values of the trained weights."""
 
-    def compute() -> None:
-        with torch.no_grad(), policy.swapped_weights(reference):
-            for micro in batch.micro_batches:
-                micro.ref_logp, _ = completion_logp(policy, micro, temperature)
+    def compute(batch: Batch) -> None:
+        for micro in batch.micro_batches:
+            micro.ref_logp, _ = completion_logp(policy, micro, temperature)
 
-    with_oom_retry(policy, batch, compute)
+    with torch.no_grad(), policy.swapped_weights(reference):
+        for batch in batches:
+            with_oom_retry(policy, batch, partial(compute, batch))

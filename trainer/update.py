@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,11 +26,12 @@ from .optimizer import learning_rate
 
 @dataclass(frozen=True)
 class UpdateStats:
-    """Statistics of an update. Means are over the tokens that went through the model; NaN if there were none.
+    """Statistics of the updates on a step's mini-batches: the means of their losses and gradient norms, and means over
+    the tokens that went through the model, NaN if there were none.
 
-    ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities of the step's first
-    update and those of the sampler: the effect of rounding, or of another engine, on the same weights. ``astray`` is
-    the fraction of tokens in rows that ``loss.max_row_gap`` left out.
+    ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities under the weights
+    before the step and those of the sampler: the effect of rounding, or of another engine, on the same weights.
+    ``astray`` is the fraction of tokens in rows that ``loss.max_row_gap`` left out.
     """
 
     loss: float
@@ -44,7 +45,7 @@ class UpdateStats:
 
 @dataclass
 class LossSums:
-    """Sums over the tokens of one or more micro-batches; ``loss`` is already divided by the step's denominator."""
+    """Sums over the tokens of micro-batches; ``loss`` is already divided by the mini-batch's denominator."""
 
     loss: float = 0.0
     entropy: float = 0.0
@@ -59,18 +60,22 @@ class LossSums:
         for name, value in zip(sums, torch.stack(list(sums.values())).tolist(), strict=True):
             setattr(self, name, getattr(self, name) + value)
 
+    def __add__(self, other: LossSums) -> LossSums:
+        values = asdict(other)
+        return LossSums(**{name: value + values[name] for name, value in asdict(self).items()})
+
     def over_processes(self, policy: Policy) -> LossSums:
         """The sums over all processes, in float32."""
         names, values = zip(*asdict(self).items(), strict=True)
         total = policy.accelerator.reduce(torch.tensor(values, dtype=torch.float32, device=policy.device), "sum")
         return LossSums(**dict(zip(names, total.tolist(), strict=True)))
 
-    def stats(self, grad_norm: float) -> UpdateStats:
-        """Means per token."""
+    def stats(self, grad_norms: Sequence[float]) -> UpdateStats:
+        """Means per token, and of the loss per update."""
         tokens = self.tokens or math.nan
         return UpdateStats(
-            loss=self.loss,
-            grad_norm=grad_norm,
+            loss=self.loss / len(grad_norms),
+            grad_norm=sum(grad_norms) / len(grad_norms),
             entropy=self.entropy / tokens,
             kl=self.kl / tokens,
             clip_fraction=self.clipped / tokens,
@@ -80,32 +85,57 @@ class LossSums:
 
 
 def update(
-    policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, step: int
+    policy: Policy, optimizer: torch.optim.Optimizer, batches: Sequence[Batch], config: TrainConfig, step: int
 ) -> UpdateStats:
-    """``optimizer.updates_per_step`` updates on one batch; the statistics are those of the last.
+    """One update on each mini-batch, in order; all of that ``optimizer.updates_per_step`` times. The statistics are
+    those of the last time.
 
     The gradient depends neither on the division into micro-batches nor on the number of processes: every micro-batch
-    is divided by the denominator of the whole step, and the results are summed. Raises ``RunError``, before the
+    is divided by the denominator of its whole mini-batch, and the results are summed. Raises ``RunError``, before the
     weights change, if the loss or its gradient is not finite.
     """
     rate = learning_rate(config.optimizer, step, config.steps)
     for group in optimizer.param_groups:
         group["lr"] = rate
+    for batch in batches[1:]:  # whose own first update comes after the weights have changed
+        add_old_logp(policy, batch, config.sampling.temperature)
+    for _ in range(config.optimizer.updates_per_step):
+        sums, norms = LossSums(), list[float]()
+        for batch in batches:
+            batch_sums, norm = _update_once(policy, optimizer, batch, config, step)
+            sums = sums + batch_sums
+            norms.append(norm)
+    return sums.stats(norms)
+
+
+def add_old_logp(policy: Policy, batch: Batch, temperature: float) -> None:
+    """Set ``old_logp`` of all micro-batches, under the current weights."""
+
+    def compute() -> None:
+        with torch.no_grad():
+            for micro in batch.micro_batches:
+                micro.old_logp, _ = completion_logp(policy, micro, temperature)
+
+    with_oom_retry(policy, batch, compute)
+
+
+def _update_once(
+    policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, step: int
+) -> tuple[LossSums, float]:
+    """One update on a mini-batch; returns the sums over all processes and the gradient's norm."""
     aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
     denominator = max(1.0, denominators(batch.lengths, batch.completions, aggregation, max_new_tokens))
-    for _ in range(config.optimizer.updates_per_step):
-        sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
-        sums = sums.over_processes(policy)
-        finite = math.isfinite(sums.loss)
-        grad_norm = optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if finite else math.nan
-        if not math.isfinite(grad_norm):
-            raise RunError(
-                f"step {step}: the loss ({sums.loss:g}) or its gradient (norm {grad_norm:g}) is not finite; the "
-                "weights were left as they were. Try a lower optimizer.learning_rate (now "
-                f"{config.optimizer.learning_rate:g}) or engine.precision=fp32"
-            )
-        stats = sums.stats(grad_norm)
-    return stats
+    sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
+    sums = sums.over_processes(policy)
+    finite = math.isfinite(sums.loss)
+    grad_norm = optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if finite else math.nan
+    if not math.isfinite(grad_norm):
+        raise RunError(
+            f"step {step}: the loss ({sums.loss:g}) or its gradient (norm {grad_norm:g}) is not finite; the "
+            "weights were left as they were. Try a lower optimizer.learning_rate (now "
+            f"{config.optimizer.learning_rate:g}) or engine.precision=fp32"
+        )
+    return sums, grad_norm
 
 
 def compute_gradient(
@@ -117,7 +147,7 @@ def compute_gradient(
     with _recomputing_activations(policy, config.engine.gradient_checkpointing):
         for micro in batch.micro_batches:
             logp, entropy = completion_logp(policy, micro, config.sampling.temperature, config.loss.entropy_coef != 0)
-            if micro.old_logp is None:  # in the first update the weights are those that sampled
+            if micro.old_logp is None:  # in the first update the weights are those before the step
                 micro.old_logp = logp.detach()
             backward(policy, micro_batch_loss(micro, logp, entropy, config, denominator, sums))
     return sums
@@ -132,7 +162,7 @@ def micro_batch_loss(
         micro: with ``old_logp`` and, for a KL penalty, ``ref_logp``.
         logp: (rows, T) log-probabilities under the policy, as of ``completion_logp``; and so is ``entropy``.
         config: loss and KL settings.
-        denominator: of the whole step, see ``denominators``.
+        denominator: of the whole mini-batch, see ``denominators``.
         sums: statistics to add to.
     """
     assert micro.old_logp is not None

@@ -25,7 +25,7 @@ from grpo_env import Score, load_task
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, token_advantages
-from grpo_env.trainer.batch import pack_batch
+from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.engine.sampling.sampler import sample
@@ -104,10 +104,10 @@ def own_update(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings:
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
     advantages = token_advantages(run.policy, scored_rollouts, run.config)
-    batch = pack_batch(run.policy, scored_rollouts, advantages, run.config, run.micro_batch_tokens)
+    batches = pack_batches(run.policy, scored_rollouts, advantages, run.config, run.micro_batch_tokens)
     if run.reference is not None:
-        add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
-    stats = update(run.policy, optimizer, batch, run.config, 0)
+        add_reference_logp(run.policy, run.reference, batches, run.config.sampling.temperature)
+    stats = update(run.policy, optimizer, batches, run.config, 0)
     return optimizer.gradients, stats.loss, stats.clip_fraction
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grpo_env.trainer.advantages import token_advantages
-from grpo_env.trainer.batch import Batch, MicroBatch, pack_batch
+from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.logprobs import completion_logp
@@ -31,9 +31,15 @@ def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **optio
 
 
 def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Batch:
-    """The batch of these rollouts."""
+    """The batch of these rollouts, in one mini-batch."""
+    (batch,) = mini_batches(policy, rollouts, config)
+    return batch
+
+
+def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> list[Batch]:
+    """These rollouts in ``optimizer.mini_batches``."""
     advantages = token_advantages(policy, rollouts, config)
-    return pack_batch(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+    return pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
 
 
 def loss_of(
@@ -55,7 +61,7 @@ def one_step(
     reference: Mapping[str, Tensor] | None = None,
 ) -> UpdateStats:
     """The updates of a step on these rollouts, with the config's optimizer unless one is given."""
-    batch = packed(policy, rollouts, config)
+    batches = mini_batches(policy, rollouts, config)
     if reference is not None:
-        add_reference_logp(policy, reference, batch, config.sampling.temperature)
-    return update(policy, optimizer or make_optimizer(policy, config.optimizer, config.seed), batch, config, 0)
+        add_reference_logp(policy, reference, batches, config.sampling.temperature)
+    return update(policy, optimizer or make_optimizer(policy, config.optimizer, config.seed), batches, config, 0)

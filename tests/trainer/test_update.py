@@ -7,6 +7,7 @@ import math
 import statistics
 from dataclasses import replace
 from itertools import groupby
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,7 +27,7 @@ from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts
 from grpo_env.trainer.update import update
 
-from .shortcuts import loss_of, one_step, packed, with_settings
+from .shortcuts import loss_of, mini_batches, one_step, packed, with_settings
 
 EXAMPLE = Example("e", "")
 CONFIG = TrainConfig(
@@ -73,7 +74,7 @@ def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, ref
     aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
     denominator = denominators(batch.lengths, batch.completions, aggregation, max_new_tokens)
     if reference is not None:
-        add_reference_logp(policy, reference, batch, config.sampling.temperature)
+        add_reference_logp(policy, reference, [batch], config.sampling.temperature)
     for micro in batch.micro_batches:
         loss_of(policy, micro, config, denominator)[0].backward()
     weights = list(policy.model.parameters())
@@ -279,6 +280,73 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
     assert stats.clip_fraction == 0
 
 
+@pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
+def test_mini_batches_are_updates_one_after_the_other(policy: Policy, mode: str) -> None:
+    """Two groups in two mini-batches: two steps of SGD by hand, in float64, the second with clipped ratios.
+
+    Each is divided by the tokens, rows or completions of its own group.
+    """
+    rate, advantages = 2.0, hand_advantages()
+    model = copy.deepcopy(policy.model).double()
+
+    def logps(prompt: list[int], ids: list[int]) -> torch.Tensor:
+        logits = model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
+        return torch.log_softmax(logits, -1)[range(len(ids)), ids]
+
+    with torch.no_grad():
+        old = [logps(prompt, ids) for prompt, ids, _ in ROWS]
+    losses, clipped = [], 0
+    for group in (range(3), range(3, 6)):
+        tokens = sum(len(ROWS[row][1]) for row in group)
+        loss = torch.zeros((), dtype=torch.float64)
+        for row in group:
+            prompt, ids, _ = ROWS[row]
+            ratio = (logps(prompt, ids) - old[row]).exp()
+            bounded = torch.minimum(ratio * advantages[row], ratio.clamp(0.8, 1.28) * advantages[row])
+            clipped += int((bounded != ratio * advantages[row]).sum())
+            loss = loss - bounded.sum() / {"token": tokens, "sequence": 3 * len(ids), "constant": 3 * 8}[mode]
+        model.zero_grad()
+        loss.backward()
+        losses.append(loss.item())
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight -= rate * weight.grad
+    assert clipped > 2
+
+    optimizer_settings = {"mini_batches": 2, "learning_rate": rate}
+    config = with_settings(CONFIG, optimizer=optimizer_settings, loss={"aggregation": mode})
+    stats = one_step(policy, scored(policy), config, torch.optim.SGD(policy.trained.values(), lr=rate))
+    for actual, expected in zip(policy.model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(actual.double(), expected, atol=1e-4, rtol=1e-4)
+    assert stats.loss == pytest.approx(statistics.fmean(losses), abs=1e-5)
+    assert stats.clip_fraction == pytest.approx(clipped / sum(len(ids) for _, ids, _ in ROWS))
+    gap = sum(
+        abs(sampler_logp(token) - logp)
+        for row, (_, ids, _) in enumerate(ROWS)
+        for token, logp in zip(ids, old[row].tolist(), strict=True)
+    )
+    assert stats.rollout_logprob_gap == pytest.approx(gap / 22, rel=1e-5)  # of the weights before the step
+
+
+def test_a_mini_batch_has_the_same_rows_on_any_number_of_processes(policy: Policy) -> None:
+    rows = [row for _ in range(2) for row in scored(policy)]  # 4 groups
+    rows = [row._replace(rollout=replace(row.rollout, ids=[100 + n])) for n, row in enumerate(rows)]
+    config = with_settings(CONFIG, prompts_per_step=4, optimizer={"mini_batches": 2})
+
+    def tokens(world: int) -> list[list[int]]:
+        rank_batches = []
+        for rank in range(world):
+            accelerator = SimpleNamespace(process_index=rank, num_processes=world)
+            rank_batches.append(mini_batches(replace(policy, accelerator=accelerator), rows, config))
+        return [
+            sorted(t for batch in part for micro in batch.micro_batches for t in micro.ids.flatten().tolist())
+            for part in zip(*rank_batches, strict=True)
+        ]
+
+    first, second = [100, 101, 102, 106, 107, 108], [103, 104, 105, 109, 110, 111]
+    assert tokens(1) == tokens(2) == tokens(4) == [first, second]
+
+
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("tokens", [16, 4096])
 def test_gradient_of_truncated_importance_sampling(policy: Policy, temperature: float, tokens: int) -> None:
@@ -432,7 +500,7 @@ def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) ->
     before = copy.deepcopy(policy.model.state_dict())
     optimizer = make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
     with pytest.raises(RunError, match=r"step 7: .*learning_rate"):
-        update(policy, optimizer, batch, CONFIG, 7)
+        update(policy, optimizer, [batch], CONFIG, 7)
     for name, weight in policy.model.state_dict().items():
         assert torch.equal(weight, before[name])
     assert not optimizer.state
@@ -586,7 +654,7 @@ def test_loss_settings_apply(policy: Policy, change: dict[str, object]) -> None:
         (micro,) = batch.micro_batches
         generator = torch.Generator().manual_seed(0)
         shift = 0.3 * torch.randn(micro.completion_mask.shape, generator=generator)
-        add_reference_logp(policy, reference, batch, config.sampling.temperature)
+        add_reference_logp(policy, reference, [batch], config.sampling.temperature)
         loss_of(policy, micro, config)
         assert micro.old_logp is not None
         micro.old_logp = micro.old_logp + shift

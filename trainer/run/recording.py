@@ -8,10 +8,13 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
+from torch import Tensor
+
 from grpo_env.equality import all_equal
 
 from ..batch import Batch
 from ..config import flatten
+from ..dynamic_sampling import GroupSelection
 from ..engine.fast.layers import is_supported
 from ..engine.policy import count_weights, emulates_bf16
 from ..engine.sharding.weights import is_sharded
@@ -81,25 +84,26 @@ def _print_fallbacks(run: Run) -> None:
 def record_step(
     run: Run,
     step: int,
-    batch_rollouts: Sequence[ScoredRollout],
-    sampled: Sequence[ScoredRollout],
-    batch: Batch,
+    groups: GroupSelection,
+    batches: Sequence[Batch],
+    advantages: Tensor,
     stats: UpdateStats,
     times: tuple[float, float, float],
 ) -> None:
     """Record the metrics of a step and the completions of its first group.
 
-    Means are over everything that was ``sampled``: the groups that dynamic sampling selects for the batch are half
-    correct by selection. ``times`` are those of the start, the end of scoring and the end of the update.
+    Means are over everything that was sampled: the groups that dynamic sampling selects for the updates are half
+    correct by selection. ``advantages`` are those of the selected groups. ``times`` are those of the start, the end of
+    scoring and the end of the updates.
     """
-    start, scored, end = times
+    (start, scored, end), sampled = times, groups.sampled
     tokens = sum(len(rollout.rollout.ids) for rollout in sampled)
     row = {
         "kind": "train",
         "step": step,
         **summarize(sampled),
         "groups_sampled": len(sampled) // run.config.group_size,
-        "uniform_groups": batch.uniform_groups / (len(batch_rollouts) // run.config.group_size),
+        "uniform_groups": sum(batch.uniform_groups for batch in batches) / run.config.prompts_per_step,
         **asdict(stats),
         "learning_rate": learning_rate(run.config.optimizer, step, run.config.steps),
         "tokens": tokens,
@@ -110,7 +114,7 @@ def record_step(
     for sampler in run.samplers:
         sampler.update_rates(sampled)
     run.metrics.write(row)
-    run.folder.record_samples(step, batch_rollouts[: run.config.group_size], batch.advantages)
+    run.folder.record_samples(step, groups.selected[: run.config.group_size], advantages)
 
 
 def evaluate_if_due(run: Run, step: int) -> None:

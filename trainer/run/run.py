@@ -150,12 +150,12 @@ class Run:
         if self.config.kl.reference_sync_every and updates % self.config.kl.reference_sync_every == 0:
             self.reference = self.policy.snapshot()
 
-    def keep_micro_batch_size(self, batch: Batch) -> None:
+    def keep_micro_batch_size(self, batches: Sequence[Batch]) -> None:
         """After running out of memory, continue with the size of micro-batches that fit."""
-        if batch.reduced_tokens:
-            self.micro_batch_tokens = batch.reduced_tokens
+        if reduced := [batch.reduced_tokens for batch in batches if batch.reduced_tokens]:
+            self.micro_batch_tokens = min(reduced)
             self.console.print(
-                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {batch.reduced_tokens}",
+                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {self.micro_batch_tokens}",
                 "red",
             )
 

@@ -90,8 +90,8 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     rollouts = roll_out(policy, prompts, 4, max_new_tokens=24, temperature=1.0, seed="0")
     batch = packed(policy, rollouts, config)
     if config.kl.coef:
-        add_reference_logp(policy, policy.snapshot(), batch, config.sampling.temperature)
-    stats = update(policy, make_optimizer(policy, config.optimizer, config.seed), batch, config, 0)
+        add_reference_logp(policy, policy.snapshot(), [batch], config.sampling.temperature)
+    stats = update(policy, make_optimizer(policy, config.optimizer, config.seed), [batch], config, 0)
     return [row.rollout.text for row in rollouts], stats
 
 

@@ -88,7 +88,7 @@ def test_the_adapter_is_on_in_the_policy_and_off_in_the_reference(
     rollouts = roll_out(run.policy, make_prompts(task, examples), 4, temperature=1.0, **options)
     batch = packed(run.policy, rollouts, run.config)
     assert run.reference is not None
-    add_reference_logp(run.policy, run.reference, batch, run.config.sampling.temperature)
+    add_reference_logp(run.policy, run.reference, [batch], run.config.sampling.temperature)
 
     RunFolder(tmp_path).save_model(run.policy)
     base, _ = load_model(model_folder)

@@ -42,7 +42,9 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
         rollouts = roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options)
         batch = packed(policy, rollouts, config)
         calls = count_calls(policy.model.model.layers[0].input_layernorm)
-        norms.append(update(policy, make_optimizer(policy, config.optimizer, config.seed), batch, config, 0).grad_norm)
+        norms.append(
+            update(policy, make_optimizer(policy, config.optimizer, config.seed), [batch], config, 0).grad_norm
+        )
         assert calls() == len(batch.micro_batches) * (1 + recompute)
     assert norms[0] == pytest.approx(norms[1], rel=1e-5)
 
@@ -77,8 +79,8 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     policy.model.lm_head.register_full_backward_pre_hook(take_memory)
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
-    add_reference_logp(policy, reference, batch, CONFIG.sampling.temperature)
-    update(policy, optimizer, batch, CONFIG, CONFIG.optimizer.warmup_steps)
+    add_reference_logp(policy, reference, [batch], CONFIG.sampling.temperature)
+    update(policy, optimizer, [batch], CONFIG, CONFIG.optimizer.warmup_steps)
     return policy.snapshot(), batch, next(passes) - 1
 
 

@@ -26,8 +26,8 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.update import UpdateStats, update
 
-# Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates. One example
-# is held out, so one of two processes has none.
+# Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates on each of
+# two mini-batches. One example is held out, so one of two processes has none.
 SCRIPT = """
 import os, shutil, signal
 import torch
@@ -39,7 +39,7 @@ def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
     train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, supervision="both",
           eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 5}, advantage={"scale": "batch"},
-          kl={"coef": 0.1}, optimizer={"updates_per_step": 2},
+          kl={"coef": 0.1}, optimizer={"updates_per_step": 2, "mini_batches": 2},
           engine={"micro_batch_tokens": 300, "device": "cpu"})
 def die_at(last):
     save = Run.save_if_due

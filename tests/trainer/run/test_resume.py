@@ -47,7 +47,7 @@ PLACES = (
     ("RunFiles.record_samples", None),
     ("RunFolder.save_model", "model/model.safetensors"),
     ("RunFolder.save_model", None),
-    ("pack_batch", None),
+    ("pack_batches", None),
     ("evaluate", None),
     ("RunFiles.make", None),
 )

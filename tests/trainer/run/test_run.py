@@ -158,7 +158,14 @@ def test_an_existing_folder_is_not_overwritten(make_task, tmp_path: Path) -> Non
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
 
 
-CUT = {"steps": 4, "checkpoint.every": 0, "kl.coef": 0.05, "optimizer.updates_per_step": 2, "eval.samples": 1}
+CUT = {
+    "steps": 4,
+    "checkpoint.every": 0,
+    "kl.coef": 0.05,
+    "optimizer.updates_per_step": 2,
+    "optimizer.mini_batches": 3,
+    "eval.samples": 1,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -216,7 +223,7 @@ def test_any_error_saves_the_steps_before_it(
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, RunError])
-@pytest.mark.parametrize(("failing", "saved"), [(2, ["step-000001"]), (3, [])])
+@pytest.mark.parametrize(("failing", "saved"), [(6, ["step-000001"]), (7, []), (11, [])])
 def test_half_an_update_is_not_saved(
     whole_run: Path,
     make_task,
@@ -226,7 +233,7 @@ def test_half_an_update_is_not_saved(
     saved: list[str],
     error: type[Exception],
 ) -> None:
-    """A step has two updates. If the first fails, the weights are those of the step before; if the second, of none."""
+    """A step has six updates. If the first fails, the weights are those of the step before; if a later one, of none."""
     stop_after[0] = math.inf
     calls = itertools.count()
 
@@ -478,6 +485,7 @@ def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:
         ("optimizer.learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),
         ("engine.precision", "bf16", lambda run: metrics(run, "train")[0]["loss"]),
         ("optimizer.updates_per_step", 3, lambda run: metrics(run, "train")[1]["reward"]),
+        ("optimizer.mini_batches", 3, lambda run: metrics(run, "train")[1]["reward"]),
         ("kl.coef", 5.0, lambda run: metrics(run, "train")[2]["kl"] > 0),
     ],
 )
