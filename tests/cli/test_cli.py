@@ -100,13 +100,8 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
     classes = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
     (folder / "config.json").write_text(json.dumps({**config, "model_type": "own", "auto_map": classes}))
     (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "grpo_env", command, "arithmetic", "--model", str(folder)],
-        input="y\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with mock.patch.object(sys, "stdin", io.StringIO("y\n")):
+        done = grpo_env(command, "arithmetic", "--model", folder)
     assert done.returncode == 2
     assert "contains custom code" in done.stderr.splitlines()[-1]
     assert not (tmp_path / "ran").exists()
