@@ -16,6 +16,19 @@ from .tables import check_all, read
 REASONS = {*get_args(Reason), "the answer cannot be read as mathematics"}
 
 
+def test_every_failing_row_is_reported_with_its_place() -> None:
+    def check_divides(number: int) -> None:
+        assert 12 % number == 0, "not a divisor"
+
+    with pytest.raises(AssertionError) as error:
+        check_all([("a.jsonl:1", 5), ("a.jsonl:2", 6), ("a.jsonl:3", 0)], check_divides)
+    assert str(error.value).startswith("2 of 3 cases fail\na.jsonl:1: 5\n    AssertionError: not a divisor")
+    assert "a.jsonl:3: 0\n    ZeroDivisionError: " in str(error.value)
+    assert "a.jsonl:2" not in str(error.value)
+    with pytest.raises(AssertionError, match="no cases"):
+        check_all([], check_divides)
+
+
 def test_the_tables_both_accept_and_reject() -> None:
     verdicts = [row["right"] for row in read("accuracy").values()]
     assert verdicts.count(True) > 80
