@@ -49,11 +49,16 @@ def die_at(last):
             os.kill(os.getpid(), signal.SIGKILL)
     Run.save_if_due = save_or_die
 """
+# As the fixture in conftest.py.
+NO_PICTURES = """
+from grpo_env.trainer.run import stopping
+stopping.plot_curves = lambda rows, path, title: path.write_text(f"{len(rows)}")
+"""
 
 
 def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     script = folder / "script.py"
-    script.write_text("\n".join([SCRIPT, *lines]))
+    script.write_text("\n".join([SCRIPT, NO_PICTURES, *lines]))
     return subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
