@@ -6,6 +6,7 @@ An ``Example`` is a problem, a ``Completion`` is a model's response to it, and a
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,12 +80,19 @@ class Completion:
 
 @dataclass(frozen=True)
 class StepScore:
-    """The value of one reasoning step: characters ``[start, end)`` of the completion's text."""
+    """The value of one reasoning step: characters ``[start, end)`` of the completion's text.
+
+    Raises ``ValueError`` for a value that is not finite.
+    """
 
     start: int
     end: int
     value: float
     explanation: str = ""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(f"the value of a step is a finite number, not {self.value!r}")
 
 
 _LABELS = {"name", "weight", "process", "seconds"}  # the fields that say which part a score is, not what it is
@@ -93,6 +101,8 @@ _LABELS = {"name", "weight", "process", "seconds"}  # the fields that say which 
 @dataclass(frozen=True)
 class Score:
     """The result of a verifier. ``value`` is ``None`` exactly when the completion is *unscored* (see ``Status``).
+
+    Raises ``ValueError`` if that is not so, and for a value that is not finite.
 
     ``parts`` keep their unweighted values beside the ``weight`` (and, for step scores, the ``process`` weight) that
     the total used, so it can be recomputed or reweighted without scoring again. ``kind`` is what the gold answer is:
@@ -115,6 +125,8 @@ class Score:
     def __post_init__(self) -> None:
         if (self.value is None) != (self.status in UNSCORED):
             raise ValueError(f"a score with status {self.status!r} cannot have the value {self.value!r}")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError(f"the value of a score is a finite number, not {self.value!r}")
 
     @property
     def scored(self) -> bool:

@@ -29,7 +29,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 START_TIMEOUT = 120.0  # seconds a program may take to import its libraries on a busy machine
-START_ATTEMPTS = 3  # a process may be killed from outside before it is ready
+START_ATTEMPTS = 10  # a process may be killed from outside before it is ready
 LOOK = 1.0  # seconds between two looks at what a worker is doing, at most
 END_TIMEOUT = 10.0  # seconds an idle process may take to end
 
@@ -141,7 +141,7 @@ class Worker(Generic[A, B]):
     """
 
     def __init__(self, work: Callable[[A], B]) -> None:
-        """Raises ``RunError`` if the process does not start: at once if it fails, the third time if it is killed."""
+        """Raises ``RunError`` if the process does not start: at once if it fails, the tenth time if it is killed."""
         try:
             self._work = to_bytes(work)
         except Exception as error:

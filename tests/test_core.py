@@ -1,6 +1,7 @@
 """Scores, verifiers, errors and the registry."""
 
 import json
+import math
 import pickle
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,14 @@ def test_any_other_status_always_has_a_value(status):
     assert Score(0.0, status).scored
     with pytest.raises(ValueError, match=status):
         Score(None, status)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_values_are_finite(value):
+    with pytest.raises(ValueError, match="finite number"):
+        Score(value)
+    with pytest.raises(ValueError, match="finite number"):
+        StepScore(0, 1, value)
 
 
 def test_an_exception_of_a_verifier_becomes_an_unscored_score():

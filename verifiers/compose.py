@@ -41,7 +41,10 @@ class WeightedSum(Composite):
         if missing is not None:
             return unscored_composite(missing, scores)
         value = sum(score.weight * (score.value or 0.0) for score in scores if score.weight)
-        return composite_score(value, scores, steps=self._steps(scores, len(completion.text)))
+        try:
+            return composite_score(value, scores, steps=self._steps(scores, len(completion.text)))
+        except ValueError as overflow:
+            return Score(None, "error", explanation=str(overflow), parts=scores)
 
     def _steps(self, scores: tuple[Score, ...], length: int) -> tuple[StepScore, ...]:
         steps, outcomes = [], []

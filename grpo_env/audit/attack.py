@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
+from grpo_env import scoring_process
 from grpo_env.core import Completion
-from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.killable_worker import ReplaceableWorker
+from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -137,22 +135,12 @@ def _fraction(part: float, whole: float) -> float:
 
 def _unstable(task: Task, attempts: Sequence[_Attempt]) -> dict[str, str]:
     """The hacks whose rewards differ when scored again: in reverse order, one at a time, in another process."""
-    rescored = [
-        (attempt.hack.name, pair, reward)
-        for attempt in reversed(attempts)
-        for pair, reward in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED])
-    ]
-    try:
-        with closing(ReplaceableWorker(partial(_score_one_at_a_time, task))) as worker:
-            rewards = worker([pair for _, pair, _ in rescored])
-    except RunError as error:
-        raise RunError(f"scoring texts a second time failed: {error} (rescore=False leaves it out)") from error
-    return {
-        name: f"{target.example.id}: total {first.total}, scored again {second.total}"
-        for (name, (target, _), first), second in zip(rescored, rewards, strict=True)
-        if (first.total, first.metric) != (second.total, second.metric)
-    }
-
-
-def _score_one_at_a_time(task: Task, pairs: Sequence[Pair]) -> list[HackReward]:
-    return [reward for pair in pairs for reward in _score(task, [pair])]
+    scoring_process.kill()  # the next call starts another
+    unstable = {}
+    for attempt in reversed(attempts):
+        for pair, first in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED]):
+            (second,) = _score(task, [pair])
+            if (first.total, first.metric) != (second.total, second.metric):
+                why = f"{pair[0].example.id}: total {first.total}, scored again {second.total}"
+                unstable[attempt.hack.name] = why
+    return unstable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from grpo_env.check.checks import score_case
 from grpo_env.check.gold_completion import (
     NEUTRAL_REASONING,
     CompletionTemplate,
@@ -13,8 +14,9 @@ from grpo_env.check.gold_completion import (
     prompt_text,
 )
 from grpo_env.check.perturbations import differs, number, tolerances
-from grpo_env.core import Completion, Example, Group, Message, Score, score_groups
+from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
+from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
@@ -61,13 +63,13 @@ def score_completions(task: Task, pairs: Sequence[tuple[Target, Completion]]) ->
     """Score completions as training does. Verifiers that compare a group get a group of identical completions."""
     copies = GROUP_SIZE if task.scores_groups else 1
     groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
-    return [scores[0] for scores in score_groups(task.verifier, groups)]
+    return [scores[0] for scores in score_in_process(task.verifier, groups)]
 
 
 def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:
     seen = []
     for index, case in enumerate(task.spec.cases):
-        part = task.score(case.completion, answer=case.answer, info=case.info).part(task.metric)
+        part = score_case(task, case).part(task.metric)
         gold = case.answer if case.answer is not None else part.answer
         if part.value != 1 or gold is None or (case.answer, case.info) in seen:
             continue

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from grpo_env.core import Example
+from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
+from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.dataset import is_local, load_rows
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
@@ -150,10 +151,18 @@ def _check_data(
         result.findings += findings
 
 
+def score_case(task: Task, case: CaseSpec) -> Score:
+    """The score of a case's completion."""
+    example = Example("", answer=case.answer, info=case.info)
+    completion = Completion(case.completion, prefill=task.format.prefill)
+    ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
+    return score
+
+
 def failed_cases(task: Task) -> Iterator[str]:
     """A line for each value of a case that differs from the one in the task file."""
     for index, case in enumerate(task.spec.cases):
-        score = task.score(case.completion, answer=case.answer, info=case.info)
+        score = score_case(task, case)
         for name, expected in (case.model_extra or {}).items():
             part = score if name == "total" else score.part(name)
             if part.value != expected:

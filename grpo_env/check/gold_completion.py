@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from grpo_env.core import Completion, Example, Finish, Format, Verifier, score_one
+from grpo_env.core import Completion, Example, Finish, Format, Group, Verifier
+from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
 NEUTRAL_REASONING = "I read the question again and work it out."
@@ -59,7 +60,8 @@ def gold_answer(task: Task, example: Example) -> str | None:
         return golds[0] if mode == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
-    return score_one(task.verifier, example, Completion("")).part(task.metric).gold
+    ((score,),) = score_in_process(task.verifier, [Group(example, [Completion("")])])
+    return score.part(task.metric).gold
 
 
 def _are_rules(verifier: Verifier) -> bool:

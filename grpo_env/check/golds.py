@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from grpo_env.core import Example, Group, Score, score_groups
+from grpo_env.core import Example, Group, Score
+from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
@@ -94,7 +95,7 @@ class _Check:
         template, example = CompletionTemplate(self.task.format), replace(self.examples[0], answer=None)
         texts = [self.golds[0], *(text for _, text in changes(self.golds[0])), NOT_AN_ANSWER]
         completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
-        (scores,) = score_groups(self.task.metric_verifier, [Group(example, completions)])
+        (scores,) = self._metric_scores([Group(example, completions)])
         return all(score.value == 1 for score in scores)
 
     def _score_golds(self, indices: range) -> None:
@@ -103,7 +104,7 @@ class _Check:
         for index in indices:
             text = template.text(gold_reasoning(self.task, self.examples[index], self.golds[index]), self.golds[index])
             groups.append(Group(self.examples[index], [template.completion(text)]))
-        for index, (score,) in zip(indices, score_groups(self.task.verifier, groups), strict=True):
+        for index, (score,) in zip(indices, score_in_process(self.task.verifier, groups), strict=True):
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
             part = score.part(self.task.metric)
@@ -115,8 +116,7 @@ class _Check:
                 self.findings.append(error("gold", self.examples[index].id, what, fix))
 
     def _score_perturbed(self, indices: range) -> None:
-        template, metric = CompletionTemplate(self.task.format), self.task.metric_verifier
-        tolerates = tolerances(metric)
+        template, tolerates = CompletionTemplate(self.task.format), tolerances(self.task.metric_verifier)
         cases = [
             (index, name, text)
             for index in indices
@@ -127,12 +127,17 @@ class _Check:
         groups = [
             Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases
         ]
-        for (index, name, text), (score,) in zip(cases, score_groups(metric, groups), strict=True):
+        for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
             self.perturbed[name].count += 1
             if score.status == "bad_gold":
                 self._add_unreadable(index, score)
             elif score.value is None or score.value > 0:
                 self._add_credit(index, name, text, score)
+
+    def _metric_scores(self, groups: Sequence[Group]) -> list[list[Score]]:
+        """The metric's scores, without running the other parts of the reward."""
+        scores = score_in_process(self.task.metric_alone, groups)
+        return [[score.part(self.task.metric) for score in members] for members in scores]
 
     def _add_unreadable(self, index: int, score: Score) -> None:
         """A gold answer with which only an answer of the same text can be compared."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
@@ -19,6 +19,9 @@ from .prompt import build_prompt, render
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.parts import Composite, Part
 
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
@@ -73,7 +76,18 @@ class Task:
     @property
     def metric_verifier(self) -> Verifier:
         """The verifier of the part that evaluation reports."""
-        return _part_verifier(self.verifier, self.metric) or self.verifier
+        part = _part(self.verifier, self.metric)
+        return self.verifier if part is None else part.verifier
+
+    @property
+    def metric_alone(self) -> Verifier:
+        """A reward of one part, the metric, with its deadline and without its gate."""
+        part = _part(self.verifier, self.metric)
+        return (
+            self.verifier
+            if part is None
+            else replace(cast("Composite", self.verifier), parts=(replace(part, when=None),))
+        )
 
     @property
     def defaults(self) -> Mapping[str, Any]:
@@ -131,10 +145,10 @@ class Task:
         return data
 
 
-def _part_verifier(verifier: Verifier, name: str) -> Verifier | None:
-    """The verifier of the part called ``name``, at any depth."""
+def _part(verifier: Verifier, name: str) -> Part | None:
+    """The part called ``name``, at any depth."""
     for part in getattr(verifier, "parts", ()):
-        match = part.verifier if part.name == name else _part_verifier(part.verifier, name)
+        match = part if part.name == name else _part(part.verifier, name)
         if match is not None:
             return match
     return None

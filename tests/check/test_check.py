@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import yaml
 from grpo_env.check import check
 from grpo_env.check.overlap import overlaps
 from grpo_env.check.perturbations import differs, perturbations
+from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.registry import verifier
 from grpo_env.taskfile.task import load_task
 
 QUESTIONS = [
@@ -160,3 +163,21 @@ def test_math_has_no_findings():
     keys = {"dataset.path": str(DATA.resolve() / "math500.jsonl"), "dataset.split": {"train": 0.9, "eval": 0.1}}
     result = check(load_task("math", keys), limit=150)
     assert result.findings == []
+
+
+@verifier("stuck")
+@dataclass(frozen=True)
+class Stuck(Verifier):
+    def __call__(self, example, completion):
+        while "<answer>\n7\n<" in completion.text:
+            pass
+        return Score(1.0 if "44" in completion.text else 0.0)
+
+
+def test_a_verifier_that_never_ends_is_a_finding(tmp_path):
+    changes = {"verifiers": {"stuck": {"deadline": 0.2}}, "metric": "stuck", "cases": []}
+    rows = {"train": [{"question": "3 + 4", "result": "7"}], "held_out": [{"question": "40 + 4", "result": "44"}]}
+    findings = check(make_task(tmp_path, **rows, **changes)).findings
+    what = [finding.what for finding in findings]
+    assert "the gold answer '7' gets stuck 0.0 [timeout]: stuck did not end within 0.2 s" in what
+    assert not any("gold answer '44'" in line for line in what)

@@ -83,6 +83,15 @@ def test_weighted_sum() -> None:
     ]
 
 
+@pytest.mark.parametrize("weights", [{"weight": 1e308}, {"weight": 1.0, "process": 1e308}])
+def test_a_sum_that_overflows_is_unscored_and_alone(weights: dict[str, float]) -> None:
+    parts = tuple(Part(name, Fixed(1.0), **weights) for name in "ab")
+    score = total(*parts)
+    assert (score.value, score.status) == (None, "error")
+    assert "finite number, not inf" in score.explanation
+    assert [part.value for part in score.parts] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("watched", [Fixed(100.0), BAD_GOLD, Broken()])
 def test_a_part_with_weight_0_never_changes_the_value(watched: Verifier) -> None:
     score = total(Part("a", Fixed(0.7)), Part("w", watched, 0.0))
