@@ -18,11 +18,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from statistics import fmean, median, quantiles
 from typing import Any
 
 from sides import Work, load, now, pin_to_one_core, run_script
+
+KINDS = ("full", "own", "spread")
 
 
 def compare(work: Work, rounds: int) -> None:
@@ -43,9 +46,16 @@ def compare(work: Work, rounds: int) -> None:
             print(f"| {name} | ours : {sampler} | {wall:.2f} x | | {cpu:.2f} x | | |")
 
 
-def measure(work: Work, rounds: int) -> dict[str, Any]:
-    """Seconds, processor seconds and lengths of every run, by kind of lengths and by sampler."""
+def measure(
+    work: Work, rounds: int, kinds: Sequence[str] = KINDS, samplers: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Seconds, processor seconds and lengths of every run, by kind of lengths and by sampler.
+
+    ``samplers`` are names: by default those of the table, and ``CUDA graphs`` on CUDA. On a CPU, that one takes the
+    steps that would be recorded. ``continuous batching`` is that of transformers.
+    """
     import copy
+    from dataclasses import replace
     from unittest.mock import patch
 
     import torch
@@ -53,6 +63,7 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     from grpo_env.trainer.engine.decoder import Decoder
     from grpo_env.trainer.engine.policy import load_model, load_policy
     from grpo_env.trainer.engine.sampling.sampler import sample
+    from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
     from grpo_env.trainer.prompts import take
 
     task, config = load(work)
@@ -62,6 +73,8 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
     group_size, max_new_tokens = config.group_size, config.sampling.max_new_tokens
     own_end_ids = policy.end_ids
     policy.tokenizer.eos_token = None  # or it would end rows in addition to the tokens of the generation config
+    recorded = replace(policy, uses_cuda_graphs=True)
+    batching = replace(policy, rollout_engine=TransformersEngine())
     model, _ = load_model(config.model)  # with transformers' own attention
     model = model.to(policy.device).eval()
     bf16_model = copy.deepcopy(model).bfloat16() if config.engine.precision == "bf16" else None
@@ -70,9 +83,10 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
         configs = [m.generation_config for m in (policy.model, model, bf16_model) if m is not None]
         for generation_config in configs:
             generation_config.eos_token_id = end_ids or None
-        policy.__dict__.pop("end_ids", None)  # a cached property
+        for variant in (policy, recorded, batching):
+            variant.__dict__.pop("end_ids", None)  # a cached property
 
-    def ours(seed: int, temperature: float) -> list[list[int]]:
+    def ours(seed: int, temperature: float, policy: Any = policy) -> list[list[int]]:
         seeds = [f"{seed}/{example.id}" for example in examples]
         rollouts = sample(
             policy, prompts, group_size, max_new_tokens=max_new_tokens, temperature=temperature, seeds=seeds
@@ -101,23 +115,29 @@ def measure(work: Work, rounds: int) -> dict[str, Any]:
             )
         return [_up_to_end(row, set(ends or [])) for row in generated[:, width:].tolist()]
 
-    samplers = {
+    functions = {
         "ours": ours,
         "transformers' layers": with_transformers_layers,
         "transformers' layers, copied prompts": with_copied_prompts,
         "generate": partial(generate, model),
+        "CUDA graphs": partial(ours, policy=recorded),
+        "continuous batching": partial(ours, policy=batching),
     }
     if bf16_model is not None:
-        samplers["generate, bf16 weights"] = partial(generate, bf16_model)
+        functions["generate, bf16 weights"] = partial(generate, bf16_model)
+    left_out = {"continuous batching"} | (set() if policy.device.type == "cuda" else {"CUDA graphs"})
+    chosen = [name for name in functions if name not in left_out] if samplers is None else samplers
     results: dict[str, dict[str, list[Any]]] = {}
     two_in_max = list(range(round(2 / max_new_tokens * policy.model.get_output_embeddings().out_features)))
-    for name, end_ids, temperature in (("full", [], 1.0), ("own", own_end_ids, 1.0), ("spread", two_in_max, 1e6)):
+    for name, end_ids, temperature in zip(KINDS, ([], own_end_ids, two_in_max), (1.0, 1.0, 1e6), strict=True):
+        if name not in kinds:
+            continue
         set_end_ids(end_ids)
-        results[name] = {sampler: [] for sampler in samplers}
+        results[name] = {sampler: [] for sampler in chosen}
         for seed in range(rounds + 1):
-            for sampler, function in samplers.items():
+            for sampler in chosen:
                 start, cpu_start = now(), time.process_time()
-                rows = function(seed, temperature)
+                rows = functions[sampler](seed, temperature)
                 times = now() - start, time.process_time() - cpu_start
                 if seed > 0:  # seed 0 is a warm-up
                     results[name][sampler].append((*times, list(map(len, rows))))

@@ -58,19 +58,22 @@ class Snapshots(Callbacks):
 
 def train(side: str, work: str, folder: str, every: str, limit: str, clock: str) -> int:
     """Train until the time is over, in a process for one side; returns the number of steps."""
-    pin_to_one_core("cpu")
+    parsed = Work(**json.loads(work))
+    pin_to_one_core(parsed.settings["engine.device"])
     snapshots = Snapshots(Path(folder), float(every), float(limit), clock)
-    SIDES[side](Work(**json.loads(work)), snapshots)
+    SIDES[side](parsed, snapshots)
     return snapshots.steps
 
 
 def evaluate(work: str, folder: str, examples: str) -> list[Point]:
     """Evaluate the initial and all saved weights, in a separate process; returns the points of the curve."""
     from grpo_env.trainer.engine.policy import load_model
-    from grpo_env.trainer.evaluate import run_eval
+    from grpo_env.trainer.evaluate import SETTINGS, run_eval
 
-    pin_to_one_core("cpu")
-    task, config = load(Work(**json.loads(work)))
+    parsed = Work(**json.loads(work))
+    pin_to_one_core(parsed.settings["engine.device"])
+    task, config = load(parsed)
+    settings = {name: value for name, value in parsed.settings.items() if name in SETTINGS and name != "model"}
     _, tokenizer = load_model(config.model)
     snapshots = sorted(Path(folder).iterdir(), key=lambda path: int(path.name.partition("-")[0]))
     points = []
@@ -80,9 +83,18 @@ def evaluate(work: str, folder: str, examples: str) -> list[Point]:
     ):
         if model != config.model:
             tokenizer.save_pretrained(model)
-        result = run_eval(task, model, samples=1, limit=int(examples), seed=0, engine={"device": "cpu"})
+        result = run_eval(task, model, samples=1, limit=int(examples), **{**settings, "seed": 0})
         accuracy = {kind: result[kind]["accuracy"] for kind in KINDS}
         points.append({"steps": int(steps), "seconds": float(seconds), **accuracy})
+    return points
+
+
+def curve(side: str, python: str, work: Work, every: float, limit: float, examples: int, clock: str) -> list[Point]:
+    """The points of one training, see ``train`` and ``evaluate``."""
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = json.dumps(vars(work)), folder
+        run_script(__file__, python, "--inner", "train", side, *arguments, str(every), str(limit), clock)
+        points: list[Point] = run_script(__file__, sys.executable, "--inner", "evaluate", *arguments, str(examples))
     return points
 
 
@@ -148,13 +160,9 @@ def main() -> None:
                 "engine.device": "cpu",
                 "engine.precision": "fp32",
             }
-            work = json.dumps(vars(Work("arithmetic", {}, settings, {}, {"per_device_train_batch_size": options.rows})))
-            with tempfile.TemporaryDirectory() as folder:
-                times = str(options.every), str(options.seconds), options.clock
-                python = sys.executable if side == "ours" else options.peer_python
-                run_script(__file__, python, "--inner", "train", side, work, folder, *times)
-                examples = str(options.examples)
-                runs.append(run_script(__file__, sys.executable, "--inner", "evaluate", work, folder, examples))
+            work = Work("arithmetic", {}, settings, {}, {"per_device_train_batch_size": options.rows})
+            python = sys.executable if side == "ours" else options.peer_python
+            runs.append(curve(side, python, work, options.every, options.seconds, options.examples, options.clock))
             last = runs[-1][-1]
             print(f"{side}, seed {seed}: {last['greedy']:.3f} after {last['steps']} steps", file=sys.stderr)
     print_table(curves)

@@ -93,8 +93,8 @@ class Callbacks:
         return False
 
 
-class StopTrainingError(Exception):
-    """Stops our trainer from a callback."""
+class StopTraining(BaseException):
+    """Stops our trainer from a callback. Not an ``Exception``, after which the trainer would save its state."""
 
 
 def now() -> float:
@@ -140,7 +140,7 @@ def load(work: Work) -> tuple[Any, Any]:
 
 
 def ours(work: Work, callbacks: Callbacks) -> None:
-    """``grpo_env.train``, without evaluations or checkpoints."""
+    """``grpo_env.train``, without evaluations, checkpoints or the final model."""
     import torch
 
     from grpo_env.trainer import loop
@@ -164,10 +164,10 @@ def ours(work: Work, callbacks: Callbacks) -> None:
         callbacks.on_samples(prompts, completions, [row.score.value for row in scored])
         return scored
 
-    def record_with_callback(run: Run, *args: Any, **kwargs: Any) -> None:
-        record_step(run, *args, **kwargs)
-        if callbacks.on_step(run.policy.model):
-            raise StopTrainingError
+    def record_with_callback(run: Run, step: int, *args: Any) -> None:
+        record_step(run, step, *args)
+        if callbacks.on_step(run.policy.model) or step + 1 == run.config.steps:
+            raise StopTraining
 
     loop.sample_rollouts, loop.score_rollouts = sample_with_callback, score_with_callback  # type: ignore[assignment]
     loop.record_step = record_with_callback
@@ -179,7 +179,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     for optimizer in (torch.optim.AdamW, StochasticRoundingAdamW):
         callbacks.stopwatch.wrap(optimizer, "step", "optimizer")
     no_files = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
-    with tempfile.TemporaryDirectory() as folder, suppress(StopTrainingError):
+    with tempfile.TemporaryDirectory() as folder, suppress(StopTraining):
         loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **no_files, **work.ours})
 
 

@@ -24,6 +24,7 @@ import argparse
 import json
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -81,13 +82,20 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
 
 
-def measure(side: str, work: Work) -> None:
-    """Train, in a process for one side, and print a row for each step as JSON."""
+def measure(side: str, work: Work) -> dict[str, Any]:
+    """Train, in a process for one side: a row for each step but the first, and the prompts."""
     pin_to_one_core(work.settings["engine.device"])
     recorder = StepRecorder(work.settings["group_size"], work.clock)
-    output, sys.stdout = sys.stdout, sys.stderr
     SIDES[side](work, recorder)
-    print(json.dumps({"rows": recorder.rows[1:], "prompts": recorder.prompts}), file=output)
+    return {"rows": recorder.rows[1:], "prompts": recorder.prompts}
+
+
+def summarize(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Medians over steps; ``speed`` in tokens per second, the highest ``peak``, means of ``length`` and ``uniform``."""
+    summary = {name: median(row[name] for row in rows) for name in rows[0]}
+    summary["speed"] = sum(row["tokens"] for row in rows) / sum(row["wall"] for row in rows)
+    summary["peak"] = max(row["peak"] for row in rows)
+    return summary | {name: fmean(row[name] for row in rows) for name in ("length", "uniform")}
 
 
 def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
@@ -104,12 +112,7 @@ def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
     summaries: dict[str, dict[str, float]] = {}
     for side, side_results in results.items():
         rows = [row for result in side_results for row in result["rows"]]
-        summary = {name: median(row[name] for row in rows) for name in rows[0]}
-        summary["speed"] = sum(row["tokens"] for row in rows) / sum(row["wall"] for row in rows)
-        summary["peak"] = max(row["peak"] for row in rows)
-        summary["length"] = fmean(row["length"] for row in rows)
-        summary["uniform"] = fmean(row["uniform"] for row in rows)
-        summaries[side] = summary
+        summary = summaries[side] = summarize(rows)
         times = [f"{summary[name]:.3f}" for name in (*PARTS, "rest")]
         print(
             f"| {side} | {summary['wall']:.3f} | {summary['cpu']:.3f} | {summary['speed']:,.0f} | {' | '.join(times)} "
@@ -161,7 +164,8 @@ def main() -> None:
     parser.add_argument("--side", nargs=2, metavar=("SIDE", "WORK"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
-        measure(options.side[0], Work(**json.loads(options.side[1])))
+        output, sys.stdout = sys.stdout, sys.stderr
+        print(json.dumps(measure(options.side[0], Work(**json.loads(options.side[1])))), file=output)
         return
     settings = {
         "model": options.model if options.model == "bundled" else str(Path(options.model).resolve()),

@@ -1,4 +1,4 @@
-"""The LaTeX set of the benchmarks is correct and reproducible, and the verdict benchmark runs."""
+"""The LaTeX set of the benchmarks is correct and reproducible, and the verdict and GPU benchmarks run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 from grpo_env.core import Completion, Example
 from grpo_env.verifiers.accuracy import Accuracy
@@ -47,3 +49,63 @@ def test_the_verdict_benchmark_prints_its_table() -> None:
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "| latex | 2,400 | ours |" in process.stdout
     assert "| 2,400 (100.00%) | 0 | 0 | 0 |" in process.stdout
+
+
+STAND_IN = """
+import json, pathlib, sys, time
+name, answer = sys.argv[1:]
+if name == "crashes":
+    raise ValueError("no such kernel")
+if name == "hangs":
+    time.sleep(60)
+pathlib.Path(answer).write_text(json.dumps({"name": name}))
+"""
+
+
+def test_gpu_measurements_survive_each_other_and_are_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(FOLDER / "gpu")
+    plan = importlib.import_module("plan")
+    setup = plan.Setup(tmp_path, device="cpu")
+    limits = {"crashes": 30, "hangs": 0.5, "works": 30}
+    measurements = [plan.Measurement(name, dict, limit) for name, limit in limits.items()]
+    measurements.append(plan.Measurement("graphs", dict, needs=("cuda",)))
+    command = [sys.executable, "-c", STAND_IN]
+
+    assert plan.run_all(setup, measurements, command, seconds=60)
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [(row["measurement"], row["ok"], row["error"]) for row in rows] == [
+        ("crashes", False, "ValueError: no such kernel"),
+        ("hangs", False, plan.TIMEOUT),
+        ("works", True, None),
+    ]
+    assert rows[2]["result"] == {"name": "works"}
+    assert rows[2]["device"] == "cpu"
+    assert rows[2]["versions"]["torch"]
+    assert "graphs: left out, needs cuda" in capsys.readouterr().out
+
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write('{"measurement": "hal')  # as a machine that is taken away leaves it
+    assert plan.run_all(setup, measurements, command, seconds=60)
+    assert [each.name for each in plan.pending(setup, measurements, retry=False)] == []
+    assert [each.name for each in plan.pending(setup, measurements, retry=True)] == ["crashes", "hangs"]
+
+
+def test_a_gpu_measurement_without_time_is_left_for_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(FOLDER / "gpu")
+    plan = importlib.import_module("plan")
+    setup, measurements = plan.Setup(tmp_path, device="cpu"), [plan.Measurement("hangs", dict, limit=30)]
+    assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0.3)
+    assert not plan.finished(tmp_path / "results.jsonl")
+    assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0)
+
+
+def test_the_gpu_benchmark_runs_on_a_cpu(tmp_path: Path) -> None:
+    driver, report = FOLDER / "gpu" / "run.py", FOLDER / "gpu" / "report.py"
+    options = ["--out", str(tmp_path), "--device", "cpu", "--tiny", "--only", "attention/fp32"]
+    subprocess.run([sys.executable, str(driver), *options], capture_output=True, check=True)
+    table = subprocess.run([sys.executable, str(report), str(tmp_path)], capture_output=True, text=True, check=True)
+    assert "| attention/fp32 | ok | default " in table.stdout

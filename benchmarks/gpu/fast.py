@@ -1,0 +1,256 @@
+"""The stage "fast": what the device can do, decoding, whole training steps, and each fast path on and off.
+
+``ours`` and ``trl`` are the sides of ``benchmarks/trainer.py``; samplers are those of ``benchmarks/decoding.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import decoding
+from plan import Measurement, Setup
+from sides import Work, now
+
+import trainer
+
+PACKAGE = "grpo_env.trainer"
+QWEN_1_5B = {  # the shape of Qwen2.5-1.5B
+    "hidden_size": 1536,
+    "intermediate_size": 8960,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 12,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": True,
+    "max_position_embeddings": 32768,
+}
+TINY_SHAPE = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+
+
+class Shape(NamedTuple):
+    """Rows of a step, and rows of TRL's micro-batch that fit into memory."""
+
+    prompts: int
+    group: int
+    tokens: int
+    trl_rows: int
+
+
+class Variant(NamedTuple):
+    """A fast path switched off, or a size changed: settings, and attributes of our package that are replaced."""
+
+    settings: Mapping[str, Any] = MappingProxyType({})
+    patches: Mapping[str, Any] = MappingProxyType({})
+
+
+VARIANTS = {
+    "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
+    "transformers' layers": Variant(patches={"engine.fast.layers.FAMILIES": ()}),
+    "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
+    "attention in 1 part": Variant(patches={"engine.fast.attention.CHUNKS": 1}),
+    "attention in 16 parts": Variant(patches={"engine.fast.attention.CHUNKS": 16}),
+    "2^26 logits at once": Variant(patches={"logprobs.CHUNK": 2**26}),
+    "2^29 logits at once": Variant(patches={"logprobs.CHUNK": 2**29}),
+    "4,096 tokens a micro-batch": Variant({"engine.micro_batch_tokens": 4096}),
+    "16,384 tokens a micro-batch": Variant({"engine.micro_batch_tokens": 16384}),
+    "gradient checkpointing": Variant({"engine.gradient_checkpointing": True}),
+    "adamw_bf16": Variant({"optimizer.name": "adamw_bf16"}),
+    "float32": Variant({"engine.precision": "fp32"}),
+}
+MICRO_BATCH = 65536  # tokens of ours where nothing else is said
+
+
+def measurements(setup: Setup) -> list[Measurement]:
+    """Ceilings first, then the headline figures, then what explains them."""
+    small, large = Shape(64, 16, 512, 64), Shape(16, 8, 512, 8)
+    if setup.tiny:
+        small = large = Shape(2, 2, 6, 4)
+    real = partial(_work, setup, setup.model)
+    random = partial(_work, setup, "random")
+    rows = [Measurement("fast/ceilings", partial(ceilings, setup), 60)]
+    samplers = ("CUDA graphs", "generate", "continuous batching", "ours", "transformers' layers")
+    for name, work, shape, needs in (("real", real, small, ("model",)), ("1.5B", random, large, ())):
+        for sampler in samplers[: 3 if name == "1.5B" else None]:
+            run = partial(decode, setup, work(shape), sampler)
+            rows.append(Measurement(f"fast/decoding/{name}/{sampler}", run, 150, needs))
+        for side, limit, options in (("ours", 150, {}), ("trl", 240, {}), ("trl", 240, CONTINUOUS_BATCHING)):
+            label = f"{side}, continuous batching" if options else side
+            run = partial(step, setup, side, work(shape, trl=options))
+            also = ("trl",) if side == "trl" else ()
+            rows.append(Measurement(f"fast/step/{name}/{label}", run, limit, needs + also))
+    rows.append(Measurement("fast/profile/real", partial(profile, setup, real(small), "real"), 150, ("model",)))
+    rows.append(Measurement("fast/profile/1.5B", partial(profile, setup, random(large), "1.5B"), 150))
+    half = small._replace(prompts=max(2, small.prompts // 4))
+    for name, variant in {"all fast paths": Variant(), **VARIANTS}.items():
+        run = partial(step, setup, "ours", real(half, ours=variant.settings), variant.patches)
+        rows.append(Measurement(f"fast/variants/{name}", run, 120, ("model",)))
+    return rows
+
+
+CONTINUOUS_BATCHING = {"use_transformers_continuous_batching": True}
+
+
+def _work(
+    setup: Setup,
+    model: str | None,
+    shape: Shape,
+    ours: Mapping[str, Any] = MappingProxyType({}),
+    trl: Mapping[str, Any] = MappingProxyType({}),
+) -> Work:
+    settings = {
+        "model": model or "bundled",
+        "prompts_per_step": shape.prompts,
+        "group_size": shape.group,
+        "sampling.max_new_tokens": shape.tokens,
+        "engine.precision": setup.precision,
+        "engine.device": setup.device,
+        "optimizer.learning_rate": 1e-9,
+        "steps": 2 if setup.tiny else 3,
+    }
+    ours = {"engine.micro_batch_tokens": MICRO_BATCH, **ours}
+    return Work(
+        "arithmetic", trainer.REPETITION, settings, ours, {"per_device_train_batch_size": shape.trl_rows, **trl}
+    )
+
+
+def _with_model(setup: Setup, work: Work) -> Work:
+    """The work with the folder of the random model, which is made when it is first needed."""
+    if work.settings["model"] != "random":
+        return work
+    folder = setup.out / "models" / "random"
+    if not (folder / "tokenizer_config.json").exists():
+        _make_random_model(folder, setup)
+    return Work(**{**vars(work), "settings": {**work.settings, "model": str(folder)}})
+
+
+def _make_random_model(folder: Path, setup: Setup) -> None:
+    """A Qwen2 of random weights with the tokenizer of the real model, or of the bundled one."""
+    import torch
+    from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
+
+    from grpo_env.trainer.engine.bundled import BUNDLED
+
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(setup.model or BUNDLED)
+    shape: dict[str, Any] = TINY_SHAPE if setup.tiny else QWEN_1_5B
+    vocabulary = len(tokenizer) if setup.tiny else 151936
+    ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    config = Qwen2Config(**shape, vocab_size=vocabulary, bos_token_id=None, **ids)
+    with torch.device(setup.device):
+        model = Qwen2ForCausalLM(config).bfloat16()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def ceilings(setup: Setup) -> dict[str, float]:
+    """What the device reaches: bytes per second of a copy, read and written, and operations per second of a product."""
+    import torch
+
+    size = 2**10 if setup.tiny else 2**13
+    numbers = torch.randn(2**16 if setup.tiny else 2**30, device=setup.device)
+    target = torch.empty_like(numbers)
+    bandwidth = 2 * numbers.nbytes / _seconds(partial(target.copy_, numbers))
+    rates = {}
+    for name, dtype in (("bf16", torch.bfloat16), ("fp32", torch.float32)):
+        left, right = (torch.randn(size, size, device=setup.device, dtype=dtype) for _ in range(2))
+        rates[name] = 2 * size**3 / _seconds(partial(torch.matmul, left, right)) / 1e12
+    return {"copy_gb_per_s": bandwidth / 1e9, **{f"{name}_tflops": rate for name, rate in rates.items()}}
+
+
+def _seconds(work: Any, rounds: int = 10) -> float:
+    """Median seconds of a call, after three that are not counted."""
+    times = []
+    for _ in range(rounds + 3):
+        start = now()
+        work()
+        times.append(now() - start)
+    return median(times[3:])
+
+
+def decode(setup: Setup, work: Work, sampler: str) -> dict[str, Any]:
+    """Tokens per second where all rows have the full length, and the bytes that a step must at least read."""
+    work = _with_model(setup, work)
+    ((_, samplers),) = decoding.measure(work, 1, ["full"], [sampler]).items()
+    ((seconds, _, lengths),) = samplers[sampler]
+    tokens = work.settings["sampling.max_new_tokens"]
+    result = {"tokens_per_s": sum(lengths) / seconds, "seconds": seconds, "rows": len(lengths), "tokens": tokens}
+    return {**result, "step_bytes": least_bytes(work, len(lengths), tokens), "peak_gb": trainer.peak()}
+
+
+def least_bytes(work: Work, rows: int, tokens: int) -> float:
+    """Bytes of weights, and of each row's own keys and values on average, in the type that is computed in.
+
+    The prompt's are left out: rows of a group can share them.
+    """
+    from transformers import AutoConfig
+
+    from grpo_env.trainer.engine.bundled import BUNDLED
+
+    model = work.settings["model"]
+    config = AutoConfig.from_pretrained(BUNDLED if model == "bundled" else model)
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    cache = 2 * config.num_hidden_layers * config.num_key_value_heads * size * rows * tokens / 2
+    return (2 if work.settings["engine.precision"] == "bf16" else 4) * (count_weights(config) + cache)
+
+
+def count_weights(config: Any) -> int:
+    """Weights that a token is multiplied by, so of tied embeddings only one copy and of others only the head."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    tied = config.tie_word_embeddings
+    embedding = 0 if tied else model.get_input_embeddings().weight.numel()
+    return sum(weight.numel() for weight in model.parameters()) - embedding
+
+
+def step(setup: Setup, side: str, work: Work, patches: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Medians over steps, and the operations of the loss: six per weight and completion token, without attention."""
+    work = _with_model(setup, work)
+    with ExitStack() as stack:
+        for name, value in patches.items():
+            stack.enter_context(patch(f"{PACKAGE}.{name}", value))
+        measured = trainer.measure(side, work)
+    summary = trainer.summarize(measured["rows"])
+    prompt = sum(map(len, measured["prompts"])) / len(measured["prompts"])
+    rows = work.settings["prompts_per_step"] * work.settings["group_size"]
+    return {**summary, "prompt": prompt, "rows": rows, "loss_flops": 6 * summary["tokens"] * _weights(work)}
+
+
+def _weights(work: Work) -> int:
+    from transformers import AutoConfig
+
+    from grpo_env.trainer.engine.bundled import BUNDLED
+
+    model = work.settings["model"]
+    return count_weights(AutoConfig.from_pretrained(BUNDLED if model == "bundled" else model))
+
+
+def profile(setup: Setup, work: Work, name: str) -> dict[str, Any]:
+    """The kernels that take most of a step's time; the whole table goes to ``OUT/profile-NAME.txt``."""
+    import torch
+    from torch.profiler import ProfilerActivity
+
+    work = _with_model(setup, work)
+    cuda = setup.device == "cuda"
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
+    with torch.profiler.profile(activities=activities) as profiler:
+        trainer.measure("ours", work)
+    key = "self_device_time_total" if cuda else "self_cpu_time_total"
+    averages = profiler.key_averages()
+    (setup.out / f"profile-{name}.txt").write_text(averages.table(sort_by=key, row_limit=60), encoding="utf-8")
+    top = sorted(averages, key=lambda event: -getattr(event, key))[:8]
+    return {"top": [{"kernel": event.key[:60], "ms": getattr(event, key) / 1e3, "calls": event.count} for event in top]}

@@ -1,0 +1,102 @@
+"""The stage "learns": held-out accuracy over time, with TRL's trainer in equal time.
+
+A small instruct model does not know the form that is asked for, so its prompts begin with two worked examples.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import learning
+from plan import Measurement, Setup
+from sides import Work
+
+SUMS = {
+    "dataset.arguments": {"steps": [1, 1], "operands": [10, 99]},
+    "prompt.shots": [
+        {
+            "user": "Zoe has 34 shells. Zoe finds 25. How many now?",
+            "assistant": "<think>\n34+25=59\n</think>\n<answer>\n59\n</answer>",
+        },
+        {
+            "user": "Tom starts with 81 cards. Tom loses 16. How many in the end?",
+            "assistant": "<think>\n81-16=65\n</think>\n<answer>\n65\n</answer>",
+        },
+    ],
+}
+GSM8K_SHOTS = [
+    {
+        "user": "A baker sells 12 rolls in the morning and twice as many in the afternoon. How many rolls are sold?",
+        "assistant": "<think>\n12*2=24\n12+24=36\n</think>\n<answer>\n36\n</answer>",
+    },
+    {
+        "user": "Mia has $20. She buys 3 pens for $4 each. How many dollars are left?",
+        "assistant": "<think>\n3*4=12\n20-12=8\n</think>\n<answer>\n8\n</answer>",
+    },
+]
+
+
+def measurements(setup: Setup) -> list[Measurement]:
+    """One curve per side and kind of supervision; the second seeds come last, for when time is left."""
+    tasks: list[tuple[str, Work, tuple[str, ...], float]] = [
+        ("GSM8K", _work(setup, "gsm8k", setup.model, _gsm8k(setup), LARGE_STEP), ("model", "data"), 150),
+        ("sums", _work(setup, "arithmetic", setup.model, SUMS, SMALL_STEP), ("model",), 60),
+        ("arithmetic", _work(setup, "arithmetic", "bundled", {}, {}), (), 30),
+    ]
+    return [
+        _curve(setup, name, work, needs, seconds, side, supervision, seed)
+        for seed in range(1 if setup.tiny else 2)
+        for name, work, needs, seconds in tasks
+        for side, supervision in CURVES
+    ]
+
+
+CURVES = (("ours", "outcome"), ("trl", "outcome"), ("ours", "both"))
+SMALL_STEP = {"prompts_per_step": 16, "group_size": 16, "sampling.max_new_tokens": 64, "optimizer.learning_rate": 1e-5}
+LARGE_STEP = {"prompts_per_step": 16, "group_size": 16, "sampling.max_new_tokens": 384, "optimizer.learning_rate": 1e-5}
+
+
+def _gsm8k(setup: Setup) -> dict[str, Any]:
+    return {"dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl", "prompt.shots": GSM8K_SHOTS}
+
+
+def _work(setup: Setup, task: str, model: str | None, overrides: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """What both sides do, with a constant learning rate after the warm-up."""
+    settings = {
+        **settings,
+        "model": model or "bundled",
+        "steps": learning.MAX_STEPS,
+        "optimizer.lr_schedule": "constant",
+        "engine.device": setup.device,
+        "engine.precision": setup.precision,
+    }
+    if setup.tiny:
+        settings |= {"prompts_per_step": 2, "group_size": 2, "sampling.max_new_tokens": 8}
+    tokens = 4096 if setup.tiny else 65536
+    return Work(task, overrides, settings, {"engine.micro_batch_tokens": tokens}, {"per_device_train_batch_size": 32})
+
+
+def _curve(
+    setup: Setup,
+    name: str,
+    work: Work,
+    needs: tuple[str, ...],
+    seconds: float,
+    side: str,
+    supervision: str,
+    seed: int,
+) -> Measurement:
+    if setup.tiny:
+        seconds = 3 if name == "arithmetic" else 20
+    settings = {**work.settings, "seed": seed, "supervision": supervision}
+    work = Work(work.task, work.overrides, settings, work.ours, work.trl)
+    run = partial(_points, side, work, seconds, 4 if setup.tiny else 300)
+    needs += ("trl",) if side == "trl" else ()
+    return Measurement(f"learns/{name}/{side}, {supervision}, seed {seed}", run, 120 + 3 * seconds, needs)
+
+
+def _points(side: str, work: Work, seconds: float, examples: int) -> dict[str, Any]:
+    points = learning.curve(side, sys.executable, work, seconds / 3, seconds, examples, "wall")
+    return {"points": points}

@@ -1,0 +1,401 @@
+"""The stage "works": what only CUDA can show, each compared with the CPU in float32.
+
+Shapes are small, since nothing here is timed. A difference above its tolerance fails the measurement, after its numbers
+were printed to the log. With ``--device cpu`` everything runs too, with stand-ins where a CPU has no equivalent.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from plan import Measurement, Setup
+
+from trainer import REPETITION, peak
+
+if TYPE_CHECKING:
+    import torch
+
+ROOT = Path(__file__).parent.parent.parent
+OWN = "grpo_env.trainer.engine.sampling.own"
+# The largest accepted difference: of log-probabilities in nats (mean), of gradients relative to their norm.
+LOGP = {"fp32": 1e-4, "bf16": 0.1}
+GRADIENT = {"fp32": 1e-3, "bf16": 0.1}
+
+TRAININGS: dict[str, dict[str, Any]] = {
+    "float32": {"engine.precision": "fp32"},
+    "bfloat16": {"engine.precision": "bf16"},
+    "prompts not shared": {"engine.share_prompts": False},
+    "gradient checkpointing": {"engine.gradient_checkpointing": True},
+    "KL penalty, two updates": {"kl.coef": 0.04, "optimizer.updates_per_step": 2},
+    "process supervision": {"supervision": "both"},
+    "adamw_bf16": {"optimizer.name": "adamw_bf16", "engine.precision": "bf16"},
+    "adamw_8bit": {"optimizer.name": "adamw_8bit"},
+    "LoRA": {"lora.rank": 8},
+    "transformers' sampling": {"sampling.engine": "transformers"},
+    "vLLM": {"sampling.engine": "vllm"},
+}
+NEEDS = {"adamw_8bit": ("bitsandbytes",), "LoRA": ("peft",), "vLLM": ("vllm",)}
+
+
+def measurements(setup: Setup) -> list[Measurement]:
+    """Single parts first, then whole runs."""
+    models = {"bundled": "bundled", **({"real": setup.model} if setup.model and not setup.tiny else {})}
+    rows = [Measurement("works/CUDA tests", partial(cuda_tests, setup), 180, ("pytest",))]
+    rows += [Measurement(f"works/attention/{kind}", partial(attention, setup, kind), 60) for kind in ("fp32", "bf16")]
+    for name, model in models.items():
+        for precision in ("fp32", "bf16"):
+            for kind, function in (("decoding", decoding), ("gradient", gradient)):
+                run = partial(function, setup, model, precision)
+                rows.append(Measurement(f"works/{kind}/{name} {precision}", run, 120))
+    for name, settings in TRAININGS.items():
+        run = partial(training, setup, settings)
+        rows.append(Measurement(f"works/training/{name}", run, 120, NEEDS.get(name, ())))
+    rows += [
+        Measurement("works/resume", partial(resume, setup), 120),
+        Measurement("works/out of memory/sampling", partial(out_of_memory, setup, "sampling"), 120),
+        Measurement("works/out of memory/loss", partial(out_of_memory, setup, "loss"), 120),
+        Measurement("works/another thread on the device", partial(another_thread, setup), 120),
+        Measurement("works/torchrun", partial(launched, setup, {}), 150),
+        Measurement("works/torchrun, FSDP2", partial(launched, setup, FSDP), 150),
+    ]
+    return rows
+
+
+FSDP = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
+
+
+def check(result: dict[str, Any], *conditions: tuple[bool, str]) -> dict[str, Any]:
+    """The result; raises, with it, if a condition does not hold."""
+    failed = [text for holds, text in conditions if not holds]
+    if failed:
+        raise SystemExit(f"{'; '.join(failed)}: {json.dumps(result)}")
+    return result
+
+
+def cuda_tests(setup: Setup) -> dict[str, Any]:
+    """The tests of the engine. On CUDA, those that are skipped elsewhere must run."""
+    chosen = ["-k", "recorded"] if setup.tiny else []
+    files = ["tests/trainer/engine/test_forward.py", "tests/trainer/engine/sampling/test_sampler.py"]
+    command = [sys.executable, "-P", "-m", "pytest", "-rs", "-W", "default", "-p", "no:cacheprovider", *chosen, *files]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    print(process.stdout)
+    summary = process.stdout.strip().split("\n")[-1]
+    return check({"summary": summary}, (process.returncode in (0, 5), "tests failed"))
+
+
+def attention(setup: Setup, precision: str) -> dict[str, Any]:
+    """Each of torch's kernels on a padded batch with a mask and fewer key heads, against float64 products.
+
+    A kernel that does not take these arguments is reported by its message. The kernel that torch chooses by itself must
+    be right, and so must our products.
+    """
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    from grpo_env.trainer.engine.fast.attention import matmul_attention
+
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+    torch.manual_seed(0)
+    rows, heads, kv_heads, queries, keys, size = 4, 8, 2, 48, 64, 64
+    exact = [torch.randn(rows, count, length, size, dtype=torch.float64) for count, length in
+             ((heads, queries), (kv_heads, keys), (kv_heads, keys))]  # fmt: skip
+    mask = torch.arange(keys) <= torch.arange(queries)[:, None] + keys - queries
+    mask = mask & (torch.arange(keys) >= torch.arange(rows)[:, None, None])
+    expected = matmul_attention(*exact, mask[:, None], size**-0.5, None)
+    inputs, mask = [states.to(setup.device, dtype) for states in exact], mask[:, None].to(setup.device)
+
+    def fused() -> torch.Tensor:
+        return scaled_dot_product_attention(*inputs, attn_mask=mask, enable_gqa=True).transpose(1, 2)
+
+    def error(output: torch.Tensor) -> float:
+        return float((output.double().cpu() - expected).norm() / expected.norm())
+
+    result: dict[str, Any] = {
+        "default": error(fused()),
+        "products": error(matmul_attention(*inputs, mask, size**-0.5, None)),
+    }
+    for name in ("MATH", "EFFICIENT_ATTENTION", "FLASH_ATTENTION", "CUDNN_ATTENTION"):
+        try:
+            with sdpa_kernel(getattr(SDPBackend, name)):
+                result[name] = error(fused())
+        except RuntimeError as reason:
+            result[name] = str(reason).split("\n")[0][:80]
+    tolerance = {"fp32": 1e-3, "bf16": 2e-2}[precision]
+    return check(result, *((result[name] < tolerance, f"{name} is wrong") for name in ("default", "products")))
+
+
+def load(setup: Setup, model: str, precision: str, device: str) -> Any:
+    """A policy as a run would load it, without CUDA graphs."""
+    from grpo_env.trainer.engine.forward import with_fast_paths
+    from grpo_env.trainer.engine.policy import load_policy
+
+    # accelerate decides once per process whether there is a GPU, so the model is moved afterwards
+    policy = load_policy(model, device="auto" if setup.device == "cuda" else "cpu", precision=precision)
+    policy.model.to(device)
+    return with_fast_paths(policy, share_prompts=True)
+
+
+def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
+    """Samples of every decoder: their log-probabilities against a plain float32 forward pass on the CPU."""
+    import torch
+
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
+    from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
+    from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
+    from grpo_env.trainer.engine.sampling.sampler import sample
+
+    task, reference = load_task("arithmetic"), load(setup, model, "fp32", "cpu")
+    policy = load(setup, model, precision, setup.device)
+    prompts = [policy.prompt_ids(example, task.format) for example in task.examples("train", 4)]
+    rows = {}
+    result: dict[str, Any] = {"uses CUDA graphs": with_cuda_graphs(policy).uses_cuda_graphs}
+    for kind in (Decoder, FusedDecoder, CudaGraphDecoder):
+        with patch(f"{OWN}.decoder_for", lambda _, kind=kind: kind):
+            rollouts = sample(policy, prompts, 4, max_new_tokens=12 if setup.tiny else 48, temperature=1.0)
+        gaps = torch.cat([(logps(reference, rollout) - torch.tensor(rollout.logps)).abs() for rollout in rollouts])
+        rows[kind.__name__] = [rollout.ids for rollout in rollouts]
+        result[kind.__name__] = {"mean gap": float(gaps.mean()), "largest gap": float(gaps.max())}
+    plain = rows["Decoder"]
+    for name, ids in rows.items():
+        result[name]["rows as plain"] = sum(a == b for a, b in zip(ids, plain, strict=True)) / len(plain)
+    close = [(result[name]["mean gap"] < LOGP[precision], f"{name} samples from another distribution") for name in rows]
+    graphs = setup.device == "cpu" or result["uses CUDA graphs"]
+    return check(result, *close, (graphs, "the run would not use CUDA graphs"))
+
+
+def logps(policy: Any, rollout: Any) -> torch.Tensor:
+    """Log-probabilities of a completion by a plain forward pass."""
+    import torch
+
+    ids = torch.tensor([[*rollout.prompt_ids, *rollout.ids]])
+    with torch.inference_mode():
+        logits = policy.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
+    return logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
+
+
+def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
+    """The gradient of one batch on both paths, against the plain path in float32 on the CPU."""
+    import torch
+
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.advantages import token_advantages
+    from grpo_env.trainer.batch import pack_batch
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.optimizer import make_optimizer
+    from grpo_env.trainer.prompts import make_prompts
+    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+    from grpo_env.trainer.update import compute_gradient
+
+    task = load_task("arithmetic", REPETITION)
+    config = TrainConfig.from_mapping({"model": model, "group_size": 4, "engine.micro_batch_tokens": 10**6})
+    reference = replace(load(setup, model, "fp32", "cpu"), shares_prompts=False)
+    prompts = make_prompts(task, task.examples("train", 4))
+    sampled = sample_rollouts(reference, prompts, 4, max_new_tokens=32, temperature=1.0, seed="gradient")
+    rollouts = score_rollouts(reference, sampled)
+
+    def measure(policy: Any) -> torch.Tensor:
+        advantages = token_advantages(policy, rollouts, config)
+        batch = pack_batch(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+        compute_gradient(policy, make_optimizer(policy, config.optimizer, 0), batch, config, float(len(rollouts)))
+        return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
+
+    expected = measure(reference)
+    policy = load(setup, model, precision, setup.device)
+    result = {}
+    for name, shares in (("shared prompts", True), ("plain", False)):
+        got = measure(replace(policy, shares_prompts=shares))
+        result[name] = float((got - expected).norm() / expected.norm())
+    wrong = [(value < GRADIENT[precision], f"{name}: another gradient") for name, value in result.items()]
+    return check(result, (policy.shares_prompts, "the run would not share prompts"), *wrong)
+
+
+@contextmanager
+def trained(setup: Setup, device: str, settings: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """A short run of the bundled model: its folder and what it printed."""
+    from grpo_env import load_task, train
+
+    small = {"prompts_per_step": 4, "group_size": 4, "steps": 2} if setup.tiny else {"steps": 4}
+    common = {"engine.device": device, "eval.every": 0, "eval.examples": 4, "eval.samples": 0}
+    output = io.StringIO()
+    task = load_task("arithmetic", {"dataset.limit": {"train": 200, "eval": 4}})
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        with redirect_stderr(output):
+            train(task, run_dir=run, **{**small, **common, **settings})
+        print(output.getvalue())
+        yield run, output.getvalue()
+
+
+def metrics(run: Path) -> list[dict[str, Any]]:
+    """The training steps of a run."""
+    rows = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [row for row in rows if row["kind"] == "train"]
+
+
+def first_step(run: Path) -> dict[str, float]:
+    """Numbers of a run's first step."""
+    return {name: metrics(run)[0][name] for name in ("reward", "length", "loss", "grad_norm", "rollout_logprob_gap")}
+
+
+def training(setup: Setup, settings: dict[str, Any]) -> dict[str, Any]:
+    """A few steps on the device; in float32 the first one must be that of the CPU."""
+    settings = {"engine.precision": "fp32", **settings}
+    with trained(setup, setup.device, settings) as (run, output):
+        result = {"first step": first_step(run), "steps": len(metrics(run)), "peak_gb": peak()}
+    messages = [line for line in output.splitlines() if line.startswith(("loss", "layers", "sampling", "warning"))]
+    result["messages"] = messages
+    own_sampler = settings.get("sampling.engine", "own") == "own"
+    if settings["engine.precision"] != "fp32" or not own_sampler:
+        return check(result, (result["first step"]["rollout_logprob_gap"] < 0.1, "sampler and loss differ"))
+    expected = result["first step on the CPU"] = first_step_on_the_cpu(setup, settings)
+    same = [abs(result["first step"][name] - expected[name]) <= 2e-2 * abs(expected[name]) + 1e-4 for name in expected]
+    return check(result, (all(same), "not the first step of the CPU"))
+
+
+def first_step_on_the_cpu(setup: Setup, settings: dict[str, Any]) -> dict[str, float]:
+    """The first step of the same run, in a process that sees no GPU."""
+    code = (
+        "import json, sys; from pathlib import Path; sys.path[:0] = json.loads(sys.argv[1]); import plan, works\n"
+        "setup = plan.Setup(Path(), 'cpu', json.loads(sys.argv[2]))\n"
+        "with works.trained(setup, 'cpu', json.loads(sys.argv[3])) as (run, _): answer = works.first_step(run)\n"
+        "print(json.dumps(answer))"
+    )
+    folders = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+    arguments = map(json.dumps, (folders, setup.tiny, {**settings, "steps": 1}))
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    output = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, stdout=-1, text=True, check=True)
+    result: dict[str, float] = json.loads(output.stdout.splitlines()[-1])
+    return result
+
+
+def resume(setup: Setup) -> dict[str, Any]:
+    """A run of which the second half is removed and repeated, against the whole run."""
+    from safetensors.torch import load_file
+
+    from grpo_env.trainer.loop import resume as resume_run
+
+    settings = {"steps": 4, "checkpoint.every": 2, "engine.precision": setup.precision}
+    with trained(setup, setup.device, settings) as (run, _):
+        expected, steps = load_file(run / "model" / "model.safetensors"), metrics(run)
+        shutil.rmtree(run / "model")
+        shutil.rmtree(run / "checkpoints" / "step-000004")
+        resume_run(run)
+        weights, repeated = load_file(run / "model" / "model.safetensors"), metrics(run)
+    difference = max(float((weights[name] - tensor).abs().max()) for name, tensor in expected.items())
+    rewards = [[row["reward"] for row in rows] for rows in (steps, repeated)]
+    result = {"largest difference of a weight": difference, "rewards": rewards[0], "repeated": rewards[1]}
+    return check(result, (len(repeated) == 4, "steps are missing"), (difference < 1e-3, "other weights"))
+
+
+def out_of_memory(setup: Setup, part: str) -> dict[str, Any]:
+    """A step with less memory than it took the first time: it must say so, and give the same numbers."""
+    shape = {"prompts_per_step": 4, "group_size": 2} if setup.tiny else {"prompts_per_step": 32, "group_size": 32}
+    tokens = 1024 if part == "sampling" else 10**7  # so that this part needs the most memory
+    settings = {"steps": 1, **shape, "engine.precision": "fp32", "engine.micro_batch_tokens": tokens}
+    with trained(setup, setup.device, settings) as (run, _):
+        expected = first_step(run)
+    with limited_memory(setup, part), trained(setup, setup.device, settings) as (run, output):
+        got = first_step(run)
+    messages = [line for line in output.splitlines() if "out of memory" in line]
+    same = all(abs(got[name] - expected[name]) <= 2e-2 * abs(expected[name]) + 1e-4 for name in ("reward", "loss"))
+    result = {"messages": messages, "first step": got, "with all memory": expected}
+    word = {"sampling": "while sampling", "loss": "micro-batches are halved"}[part]
+    return check(result, (any(word in line for line in messages), "nothing was halved"), (same, "other numbers"))
+
+
+@contextmanager
+def limited_memory(setup: Setup, part: str) -> Iterator[None]:
+    """Six tenths of the memory that was used so far. On a CPU, more than half of the rows raise an error instead."""
+    import torch
+
+    if setup.device == "cuda":
+        used = torch.cuda.max_memory_reserved()
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.set_per_process_memory_fraction(0.6 * used / torch.cuda.get_device_properties(0).total_memory)
+        yield
+        return
+    name = {"sampling": f"{OWN}.decode_stepwise", "loss": "grpo_env.trainer.update.completion_logp"}[part]
+    module, _, attribute = name.rpartition(".")
+    function, largest = getattr(importlib.import_module(module), attribute), {"sampling": 2, "loss": 4}[part]
+
+    def limited(policy: Any, work: Any, *args: Any) -> Any:
+        if len(work.prompts) > largest:
+            raise torch.OutOfMemoryError("CUDA out of memory. (a stand-in)")
+        return function(policy, work, *args)
+
+    with patch(name, limited):
+        yield
+
+
+def another_thread(setup: Setup) -> dict[str, Any]:
+    """Sampling with CUDA graphs while another thread uses the device, as a reward model in a scorer's thread may."""
+    import torch
+
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.engine.sampling.sampler import sample
+
+    task, policy = load_task("arithmetic"), load(setup, "bundled", "fp32", setup.device)
+    policy = replace(policy, uses_cuda_graphs=True)
+    prompts = [policy.prompt_ids(example, task.format) for example in task.examples("train", 4)]
+
+    def rows() -> list[list[int]]:
+        return [row.ids for row in sample(policy, prompts, 4, max_new_tokens=24, temperature=1.0)]
+
+    expected, stop, rounds, errors = rows(), threading.Event(), [0], []
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                size = 64 + 64 * (rounds[0] % 16)  # always other sizes, so that memory is allocated anew
+                product = torch.randn(size, size, device=setup.device) @ torch.randn(size, size, device=setup.device)
+                product.sum().item()
+                rounds[0] += 1
+        except RuntimeError as error:
+            errors.append(str(error).split("\n")[0])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        got = [rows() for _ in range(2 if setup.tiny else 10)]
+    finally:
+        stop.set()
+        thread.join()
+    result = {"rounds of the thread": rounds[0], "errors of the thread": errors}
+    return check(result, (not errors, "the thread failed"), (all(each == expected for each in got), "other samples"))
+
+
+def launched(setup: Setup, environment: dict[str, str]) -> dict[str, Any]:
+    """``torchrun`` with one process, which on CUDA communicates by NCCL, against the same run without it."""
+    settings = {"engine.precision": "fp32", "eval.every": 0, "eval.examples": 4, "eval.samples": 0, "steps": 2}
+    settings |= {"engine.device": setup.device, "prompts_per_step": 4, "group_size": 4}
+    arguments = [f"{name}={value}" for name, value in settings.items()]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "1", "-m", "--"]
+    cpu = {"ACCELERATE_USE_CPU": "true"} if setup.device == "cpu" else {}
+    steps = []
+    for launcher, variables in (([sys.executable, "-m"], {}), (torchrun, environment)):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [*launcher, "grpo_env", "train", "arithmetic", "--run", "run", *arguments]
+            subprocess.run(command, cwd=folder, env={**os.environ, **cpu, **variables}, check=True)
+            steps.append([(row["reward"], row["loss"], row["grad_norm"]) for row in metrics(Path(folder) / "run")])
+    pairs = zip(sum(steps[0], ()), sum(steps[1], ()), strict=True)
+    same = all(abs(a - b) <= 2e-2 * abs(a) + 1e-4 for a, b in pairs)
+    return check({"alone": steps[0], "torchrun": steps[1]}, (same, "other numbers"))
