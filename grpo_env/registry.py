@@ -1,4 +1,7 @@
-"""Looks up verifiers by name: registered in this process, built in, from an entry point, or ``module:Class``."""
+"""Looks up verifiers by name: registered in this process, built in, from an entry point, or ``module:Class``.
+
+Also loads functions that tasks and settings name: ``module:function`` or ``FILE.py:function``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -137,6 +140,39 @@ def load_attribute(home: str) -> Any:
     if module.partition(".")[0] in sys.stdlib_module_names:
         raise ImportError(f"{module} is a module of Python's standard library")
     return getattr(import_module(module), attribute)
+
+
+def locate(name: str, folder: Path) -> str:
+    """``module:function`` or ``FILE.py:function`` as a name that ``load_function`` finds from anywhere.
+
+    A file, or a module of a file, in ``folder`` gets its absolute path; other names stay as they are.
+    """
+    home, _, function = name.rpartition(":")
+    if home.endswith(".py"):
+        return f"{(folder / home).absolute()}:{function}"
+    file = folder / f"{home}.py"
+    return f"{file.absolute()}:{function}" if home.isidentifier() and file.is_file() else name
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """The function that ``module:function``, or ``FILE.py:function`` with an absolute path, names.
+
+    A file is run each time, and is not put into ``sys.modules``. Raises what its code raises, ``OSError`` if there is
+    no such file, ``ImportError``, ``AttributeError``, ``ValueError``, and ``TypeError`` if it cannot be called.
+    """
+    home, _, function = name.rpartition(":")
+    if home.endswith(".py"):
+        spec = spec_from_file_location(Path(home).stem, home)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        loaded = getattr(module, function)
+    else:
+        loaded = load_attribute(name)
+    if not callable(loaded):
+        raise TypeError(f"{function} is not a function")
+    return loaded  # type: ignore[no-any-return]
 
 
 def _load(home: str) -> type[Verifier]:

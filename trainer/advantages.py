@@ -6,7 +6,10 @@ computed in float64, because the spread of a group may be small compared with it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,8 @@ from torch import Tensor
 from grpo_env.equality import TOLERANCE
 from grpo_env.errors import RunError
 
-from .config import ErrorCorrection, Scale, Std, StepCredit, TrainConfig
+from .config import AdvantageConfig, Baseline, ErrorCorrection, Scale, Std, StepCredit, TrainConfig
+from .custom import custom_advantages
 from .step_tokens import completion_ends, step_token
 
 if TYPE_CHECKING:
@@ -24,87 +28,221 @@ if TYPE_CHECKING:
     from .rollout import ScoredRollout
 
 
-def token_advantages(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
-    """(B, T) float32 advantages of all completion tokens, by the config's supervision; 0 beyond a row's length."""
-    lengths = torch.tensor([len(row.rollout.ids) for row in rollouts])
-    scored = torch.tensor([row.score.scored for row in rollouts])
-    longest, size, settings = int(lengths.max()), config.group_size, config.advantage
-    options: dict[str, Any] = {
-        "scale": settings.scale,
-        "std": settings.std,
-        "leave_one_out": settings.leave_one_out,
-    }
-    # Factors of the rewards: 0 for truncated rows under ``truncated: zero``.
-    factors = torch.tensor([settings.truncated != "zero" or row.rollout.finish == "stop" for row in rollouts])
-    total = torch.zeros(len(rollouts), longest, dtype=torch.float64)
-    if config.supervision != "process":
-        if settings.normalize == "parts":
-            values, weights = _part_values(rollouts)
-            outcome = decoupled_advantages(values * factors[:, None], weights, scored, size, **options)
-        elif settings.error_correction is not None:
-            verdicts, weights, rest = _verdicts(rollouts)
-            outcome = corrected_advantages(
-                verdicts,
-                weights * factors,
-                rest * factors,
-                scored,
-                size,
-                settings.error_correction,
-                settings.false_positive_rate,
-                settings.false_negative_rate,
-                leave_one_out=settings.leave_one_out,
-            )
-        else:
-            rewards = torch.tensor([row.score.value or 0.0 for row in rollouts], dtype=torch.float64)
-            outcome = outcome_advantages(rewards * factors, scored, size, **options)
-        total += outcome[:, None]
-    if config.supervision != "outcome":
-        rewards, tokens, mask = _step_rewards(policy, rollouts)
-        process = process_advantages(
-            rewards * factors[:, None], tokens, mask, scored, size, longest, credit=settings.step_credit, **options
+@dataclass(frozen=True)
+class ScoredGroups:
+    """The scored completions of a step: B rows, of which every ``group_size`` adjacent ones answer the same prompt.
+
+    Tensors are on the CPU; rewards, values and weights are float64. They are 0 in rows without a score and, under
+    ``advantage.truncated: zero``, in truncated rows.
+
+    Attributes:
+        group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
+        rewards: (B,) the rewards or, under ``advantage.reward: correct``, 1 where the metric is 1 and else 0.
+        scored: (B,) bool, False where there is no score; such rows are not part of the loss.
+        metric: (B,) the task's metric.
+        metric_weights: (B,) its weight in the reward, 0 if it is not itself a part of the reward.
+        truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.
+        lengths: (B,) int64, completion lengths in tokens, the end token included.
+        part_names: names of the K weighted parts of the reward, of several tasks one after another.
+        part_values: (B, K) their values.
+        part_weights: (B, K) their weights, 0 in rows of other tasks.
+        step_rewards: (B, S) rewards of at most S steps a row; S is 1, and there are none, under
+            ``supervision: outcome``, unless ``advantage.function`` is set.
+        step_tokens: (B, S) int64, index of the token that ends the step.
+        step_mask: (B, S) bool, True where there is a step.
+        greedy_rewards: (B,) reward of the greedy completion of the row's prompt, NaN if it could not be scored;
+            ``None`` unless ``advantage.baseline`` is ``greedy``.
+    """
+
+    group_size: int
+    rewards: Tensor
+    scored: Tensor
+    metric: Tensor
+    metric_weights: Tensor
+    truncated: Tensor
+    lengths: Tensor
+    part_names: tuple[str, ...]
+    part_values: Tensor
+    part_weights: Tensor
+    step_rewards: Tensor
+    step_tokens: Tensor
+    step_mask: Tensor
+    greedy_rewards: Tensor | None = None
+
+
+AdvantageFunction = Callable[[ScoredGroups], Tensor]
+"""Returns (B,) advantages of whole completions, or (B, T) of their tokens, T those of the longest."""
+
+
+def token_advantages(
+    policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig, greedy: Sequence[ScoredRollout] = ()
+) -> Tensor:
+    """(B, T) float32 advantages of all completion tokens, by the config's settings; 0 beyond a row's length.
+
+    ``greedy`` has one row for each group, under ``advantage.baseline: greedy``. Raises ``RunError``.
+    """
+    groups = scored_groups(policy, rollouts, config, greedy)
+    advantages = advantage_function(config)(groups)
+    inside = torch.arange(int(groups.lengths.max())) < groups.lengths[:, None]
+    rows = advantages[:, None] if advantages.ndim == 1 else advantages
+    return rows.where(inside & groups.scored[:, None], 0.0).float()
+
+
+def advantage_function(config: TrainConfig) -> AdvantageFunction:
+    """The function that ``advantage.function`` names, checked, or the one that the other settings describe."""
+    settings = config.advantage
+    if settings.own_function is not None:
+        return partial(custom_advantages, settings.own_function, f"advantage.function={settings.function}")
+    return partial(supervised_advantages, config=config)
+
+
+def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
+    """(B,) or (B, T) advantages by ``supervision`` and the settings in ``advantage``. Raises ``RunError``."""
+    settings = config.advantage
+    if config.supervision == "outcome":
+        return _outcome(groups, settings)
+    process = process_advantages(
+        groups.step_rewards,
+        groups.step_tokens,
+        groups.step_mask,
+        groups.scored,
+        groups.group_size,
+        int(groups.lengths.max()),
+        credit=settings.step_credit,
+        scale=settings.scale,
+        std=settings.std,
+        baseline=settings.baseline,
+    )
+    if config.supervision == "process":
+        return process
+    return _outcome(groups, settings)[:, None] + settings.process_weight * process
+
+
+def _outcome(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
+    scored, size = groups.scored, groups.group_size
+    options: dict[str, Any] = {"scale": settings.scale, "std": settings.std, "baseline": settings.baseline}
+    if settings.normalize == "parts":
+        return decoupled_advantages(groups.part_values, groups.part_weights, scored, size, **options)
+    if settings.error_correction is not None:
+        weights = groups.metric_weights
+        return corrected_advantages(
+            groups.metric,
+            weights,
+            groups.rewards - weights * groups.metric,
+            scored,
+            size,
+            settings.error_correction,
+            settings.false_positive_rate,
+            settings.false_negative_rate,
+            baseline=settings.baseline,
         )
-        total += process * (settings.process_weight if config.supervision == "both" else 1.0)
-    return total.where(torch.arange(longest) < lengths[:, None], 0.0).float()
+    if settings.scale == "mean" and (groups.rewards[scored] < 0).any():
+        raise RunError(
+            "advantage.scale=mean divides by the mean reward of a group, so rewards must not be negative; change the "
+            "weights of the task, or use advantage.reward=correct"
+        )
+    return outcome_advantages(groups.rewards, scored, size, greedy_rewards=groups.greedy_rewards, **options)
 
 
-def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor]:
-    """(B, K) values of the weighted parts of all tasks, 0 if unscored, and their weights, 0 in other tasks' rows."""
+def scored_groups(
+    policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig, greedy: Sequence[ScoredRollout] = ()
+) -> ScoredGroups:
+    """The tensors of scored rollouts; arguments as in ``token_advantages``.
+
+    Raises ``RunError`` under ``advantage.error_correction`` if a metric is neither 0 nor 1.
+    """
+    settings = config.advantage
+    if settings.error_correction is not None:
+        _check_verdicts(rollouts)
+    rewards = [_reward(row, settings) for row in rollouts]
+    truncated = torch.tensor([row.rollout.finish == "length" for row in rollouts])
+    # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
+    factors = (~truncated | (settings.truncated != "zero")).double()
+    names, values, weights = _part_values(rollouts)
+    with_steps = config.supervision != "outcome" or settings.function is not None
+    step_rewards, step_tokens, step_mask = _step_rewards(policy, rollouts, with_steps)
+    return ScoredGroups(
+        group_size=config.group_size,
+        rewards=_float64(reward or 0.0 for reward in rewards),
+        scored=torch.tensor([reward is not None for reward in rewards]),
+        metric=_float64(row.correct or 0.0 for row in rollouts) * factors,
+        metric_weights=_float64(map(_metric_weight, rollouts)) * factors,
+        truncated=truncated,
+        lengths=torch.tensor([len(row.rollout.ids) for row in rollouts]),
+        part_names=names,
+        part_values=values * factors[:, None],
+        part_weights=weights,
+        step_rewards=step_rewards * factors[:, None],
+        step_tokens=step_tokens,
+        step_mask=step_mask,
+        greedy_rewards=_greedy_rewards(greedy, config) if greedy else None,
+    )
+
+
+def _float64(values: Iterable[float]) -> Tensor:
+    return torch.tensor(list(values), dtype=torch.float64)
+
+
+def _reward(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
+    """What the advantages compare: the reward, or whether the metric is 1; ``None`` if that is not known."""
+    reward = row.score.value
+    if settings.reward == "correct":
+        reward = None if row.correct is None else float(row.correct >= 1)
+    if reward is not None and settings.truncated == "zero" and row.rollout.finish == "length":
+        return 0.0
+    return reward
+
+
+def _greedy_rewards(greedy: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
+    """(B,) the reward of each group's greedy completion, in every row of the group; NaN if it is not known."""
+    rewards = [_reward(row, config.advantage) for row in greedy]
+    return _float64(math.nan if reward is None else reward for reward in rewards).repeat_interleave(config.group_size)
+
+
+def _metric_weight(row: ScoredRollout) -> float:
+    """The weight of the metric in the reward, 0 if it is not itself a part of it."""
+    return next((part.weight for part in row.score.parts if part.name == row.metric), 0.0)
+
+
+def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Tensor, Tensor]:
+    """The names of the K weighted parts of all tasks, (B, K) their values, 0 if unscored, and (B, K) their weights, 0
+    in other tasks' rows.
+    """
     parts = [[part for part in row.score.parts if part.weight] for row in rollouts]
-    counts = {row.task: len(row_parts) for row, row_parts in zip(rollouts, parts, strict=True)}
+    names: dict[str, list[str]] = {}
+    for row, row_parts in zip(rollouts, parts, strict=True):  # a row without a score may have no parts
+        names[row.task] = max(names.get(row.task, []), [part.name for part in row_parts], key=len)
+    counts = {task: len(task_names) for task, task_names in names.items()}
     starts = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
     values, weights = (torch.zeros(len(rollouts), sum(counts.values()), dtype=torch.float64) for _ in range(2))
     for index, (row, row_parts) in enumerate(zip(rollouts, parts, strict=True)):
         for column, part in enumerate(row_parts, start=starts[row.task]):
             values[index, column], weights[index, column] = part.value or 0.0, part.weight
-    return values, weights
+    return tuple(name for task_names in names.values() for name in task_names), values, weights
 
 
-def _verdicts(rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
-    """(B,) values of the metric, its weights, and the rewards without it. Raises ``RunError`` for a graded value."""
-    verdicts, weights, rest = (torch.zeros(len(rollouts), dtype=torch.float64) for _ in range(3))
-    for index, row in enumerate(rollouts):
-        if row.score.value is None:
-            continue
-        part = row.score.part(row.metric)
-        if part.value not in (0.0, 1.0):
+def _check_verdicts(rollouts: Sequence[ScoredRollout]) -> None:
+    """Raises ``RunError`` if the metric of a scored row is neither 0 nor 1."""
+    for row in rollouts:
+        if row.score.scored and row.score.part(row.metric).value not in (0.0, 1.0):
             raise RunError(
-                f"advantage.error_correction needs a metric of 0 or 1; {row.metric} is {part.value} for a completion "
-                f"of example {row.example.id}"
+                f"advantage.error_correction needs a metric of 0 or 1; {row.metric} is "
+                f"{row.score.part(row.metric).value} for a completion of example {row.example.id}"
             )
-        verdicts[index], weights[index] = part.value, part.weight
-        rest[index] = row.score.value - part.weight * part.value
-    return verdicts, weights, rest
 
 
-def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout]) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, S) step rewards, the tokens on which the steps end, and a mask of the steps that exist."""
-    most = max(1, *(len(row.score.steps) for row in rollouts))
+def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """(B, S) step rewards, the tokens on which the steps end, and a mask of the steps that exist; none, S = 1, unless
+    ``with_steps``, because finding their tokens takes time.
+    """
+    steps = [row.score.steps if with_steps else () for row in rollouts]
+    most = max(1, *map(len, steps))
     rewards = torch.zeros(len(rollouts), most, dtype=torch.float64)
     tokens = torch.zeros(len(rollouts), most, dtype=torch.long)
     mask = torch.zeros(len(rollouts), most, dtype=torch.bool)
-    for index, row in enumerate(rollouts):
-        ends = completion_ends(policy.decode, row.rollout) if row.score.steps else []
-        for column, step in enumerate(row.score.steps):
+    for index, (row, row_steps) in enumerate(zip(rollouts, steps, strict=True)):
+        ends = completion_ends(policy.decode, row.rollout) if row_steps else []
+        for column, step in enumerate(row_steps):
             rewards[index, column] = step.value
             tokens[index, column] = step_token(ends, step.end)
             mask[index, column] = True
@@ -118,7 +256,8 @@ def outcome_advantages(
     *,
     scale: Scale = "group",
     std: Std = "sample",
-    leave_one_out: bool = False,
+    baseline: Baseline = "group",
+    greedy_rewards: Tensor | None = None,
     eps: float = 0.0,
 ) -> Tensor:
     """One advantage per completion: DeepSeekMath (Shao et al. 2024), section 4.1.2: A_i = (r_i - mean(r)) / std(r).
@@ -128,15 +267,24 @@ def outcome_advantages(
         scored: (B,) True where there is a reward. Other rows do not enter the baseline and get 0.
         group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
         scale: divide by the group's standard deviation, by that of all raw rewards of the batch (Hu et al. 2025,
-            REINFORCE++), or not at all (Liu et al. 2025, Dr. GRPO).
+            REINFORCE++), by the group's mean (Tajwar et al. 2026, MaxRL, algorithm 1), or not at all (Liu et al. 2025,
+            Dr. GRPO).
         std: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
-        leave_one_out: the baseline is the mean of the *other* rows (Ahmadian et al. 2024, RLOO).
+        baseline: what is subtracted from a reward: ``group``, the mean of the group; ``leave_one_out``, that of the
+            *other* rows (Ahmadian et al. 2024, RLOO); ``greedy``, the reward of the greedy completion (Li et al. 2023,
+            ReMax); ``none``, nothing (Williams 1992). With the first two, equal rewards give 0.
+        greedy_rewards: (B,) under ``greedy``; rows where it is NaN get 0.
         eps: added to the standard deviation. Not required: a group of equal rewards gives exactly 0 without it.
 
     Returns:
         (B,) advantages, float64.
     """
-    return _normalize(rewards[:, None], scored[:, None], group_size, scale, std, leave_one_out, eps)[:, 0]
+    if baseline == "greedy":
+        assert greedy_rewards is not None
+        scored = scored & ~greedy_rewards.isnan()
+        rewards = _differences(rewards, greedy_rewards.where(scored, 0.0))
+        baseline = "none"
+    return _normalize(rewards[:, None], scored[:, None], group_size, scale, std, baseline, eps)[:, 0]
 
 
 def decoupled_advantages(
@@ -147,7 +295,7 @@ def decoupled_advantages(
     *,
     scale: Scale = "group",
     std: Std = "sample",
-    leave_one_out: bool = False,
+    baseline: Baseline = "group",
 ) -> Tensor:
     """GDPO (Liu et al. 2026): the sum of each part's own advantages, by weight.
 
@@ -164,11 +312,11 @@ def decoupled_advantages(
     Returns:
         (B,) advantages, float64.
     """
-    options = {"scale": scale, "std": std, "leave_one_out": leave_one_out}
+    options = {"scale": scale, "std": std, "baseline": baseline}
     total = torch.zeros(len(part_rewards), dtype=torch.float64)
     for rewards, weight in zip(part_rewards.T, weights.T, strict=True):
         total += weight * outcome_advantages(rewards, scored, group_size, **options)  # type: ignore[arg-type]
-    return _normalize(total[:, None], scored[:, None], group_size, "batch", std, False, 0.0)[:, 0]
+    return _normalize(total[:, None], scored[:, None], group_size, "batch", std, "group", 0.0)[:, 0]
 
 
 def unbiased_verdict(verdicts: Tensor, false_positive: float, false_negative: float) -> Tensor:
@@ -199,7 +347,7 @@ def corrected_advantages(
     false_positive: float,
     false_negative: float,
     *,
-    leave_one_out: bool = False,
+    baseline: Baseline = "group",
 ) -> Tensor:
     """Advantages without division by a deviation, for a metric with known error rates (Cai et al. 2025, algorithm 4).
 
@@ -207,7 +355,7 @@ def corrected_advantages(
         verdicts: (B,) observed values of the metric, 0 or 1.
         weights: (B,) its weights in the rewards.
         rest: (B,) the rewards without it, which are not corrected.
-        scored: (B,) as in ``outcome_advantages``, and so is ``leave_one_out``.
+        scored: (B,) as in ``outcome_advantages``, and so is ``baseline``.
         correction: ``backward`` corrects the rewards before the baseline is subtracted; ``forward`` adds ``weights``
             times ``forward_weight`` to the advantages of ``rest``.
         false_positive: rho0, the probability of 1 for a wrong completion.
@@ -218,7 +366,7 @@ def corrected_advantages(
     """
     if correction == "backward":
         rest = rest + weights * unbiased_verdict(verdicts, false_positive, false_negative)
-    advantages = outcome_advantages(rest, scored, group_size, scale="none", leave_one_out=leave_one_out)
+    advantages = outcome_advantages(rest, scored, group_size, scale="none", baseline=baseline)
     if correction == "forward":
         advantages = advantages + weights * forward_weight(verdicts, false_positive, false_negative)
     return advantages.where(scored, 0.0)
@@ -234,7 +382,7 @@ def process_advantages(
     *,
     scale: Scale = "group",
     std: Std = "sample",
-    leave_one_out: bool = False,
+    baseline: Baseline = "group",
     credit: StepCredit = "sum",
     eps: float = 0.0,
 ) -> Tensor:
@@ -257,7 +405,7 @@ def process_advantages(
         (B, T) advantages, float64; 0 after a row's last step.
     """
     mask = step_mask & scored[:, None]
-    steps = _normalize(step_rewards, mask, group_size, scale, std, leave_one_out, eps)
+    steps = _normalize(step_rewards, mask, group_size, scale, std, baseline, eps)
     index = step_tokens.where(mask, 0)
     zeros = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
     if credit == "min":
@@ -275,31 +423,55 @@ def _suffix_sums(values: Tensor) -> Tensor:
     return values.flip(1).cumsum(1).flip(1)
 
 
+def _differences(rewards: Tensor, baselines: Tensor) -> Tensor:
+    """Rewards less baselines; exactly 0 where they are equal but for rounding (see ``grpo_env.equality``)."""
+    size = torch.maximum(rewards.abs(), baselines.abs()).clamp(min=1.0)
+    difference = rewards - baselines
+    return difference.where(difference.abs() > TOLERANCE * size, 0.0)
+
+
 def _normalize(
-    values: Tensor, mask: Tensor, group_size: int, scale: Scale, std: Std, leave_one_out: bool, eps: float
+    values: Tensor, mask: Tensor, group_size: int, scale: Scale, std: Std, baseline: Baseline, eps: float
 ) -> Tensor:
     """Center and scale (B, S) values over each group's G x S pool; 0 where ``mask`` is False."""
     pools = values.double().where(mask, 0.0).view(-1, group_size, values.shape[1])
     present = mask.view_as(pools)
-    count = present.sum((1, 2), keepdim=True)
-    total = pools.sum((1, 2), keepdim=True)
-    mean = total / count.clamp(min=1)
-    baseline = mean
-    if leave_one_out:
-        others = count - present.sum(2, keepdim=True)
-        baseline = ((total - pools.sum(2, keepdim=True)) / others.clamp(min=1)).where(others > 0, mean)
-    centered = (pools - baseline).where(present & ~_equal(pools, present), 0.0)
-    if scale == "group":
-        square = (pools - mean).where(present, 0.0).square().sum((1, 2), keepdim=True)
-        deviation = (square / (count - int(std == "sample")).clamp(min=1)).sqrt()
-    elif scale == "batch":
-        everything = pools[present]
-        enough = everything.numel() > 1
-        deviation = everything.std(correction=int(std == "sample")) if enough else torch.zeros_like(total)
-    else:
+    centered = _center(pools, present, baseline)
+    if scale == "none":
         return centered.view_as(values)
-    # Where the deviation is 0, all centered values are 0 already; dividing by 1 avoids 0 / 0.
-    return (centered / (deviation + eps).where(deviation > 0, 1.0)).view_as(values)
+    if scale == "batch":
+        divisor = _deviation(pools[present], std)
+    elif scale == "mean":
+        divisor = _mean(pools, present)
+    else:
+        count = present.sum((1, 2), keepdim=True)
+        square = (pools - _mean(pools, present)).where(present, 0.0).square().sum((1, 2), keepdim=True)
+        divisor = (square / (count - int(std == "sample")).clamp(min=1)).sqrt()
+    # Where the divisor is 0, all centered values are 0 already; dividing by 1 avoids 0 / 0.
+    return (centered / (divisor + eps).where(divisor > 0, 1.0)).view_as(values)
+
+
+def _center(pools: Tensor, present: Tensor, baseline: Baseline) -> Tensor:
+    """(P, G, S) values less their baseline; 0 where they are not ``present`` and, with a baseline, in equal pools."""
+    if baseline == "none":
+        return pools
+    mean = _mean(pools, present)
+    others = mean
+    if baseline == "leave_one_out":
+        count = present.sum((1, 2), keepdim=True) - present.sum(2, keepdim=True)
+        total = pools.sum((1, 2), keepdim=True) - pools.sum(2, keepdim=True)
+        others = (total / count.clamp(min=1)).where(count > 0, mean)
+    return (pools - others).where(present & ~_equal(pools, present), 0.0)
+
+
+def _mean(pools: Tensor, present: Tensor) -> Tensor:
+    """(P, 1, 1) means of the values that are present; the others are 0."""
+    return pools.sum((1, 2), keepdim=True) / present.sum((1, 2), keepdim=True).clamp(min=1)
+
+
+def _deviation(values: Tensor, std: Std) -> Tensor:
+    """The standard deviation of (N,) values; 0 if there are fewer than two."""
+    return values.std(correction=int(std == "sample")) if values.numel() > 1 else torch.zeros((), dtype=values.dtype)
 
 
 def _equal(pools: Tensor, present: Tensor) -> Tensor:

@@ -86,8 +86,8 @@ def pack_batches(
     each of which has groups next to each other.
 
     The loss leaves out unscored rows and, under ``advantage.truncated: mask``, truncated rows. Rows whose advantages
-    are all 0 count in the denominators but need no forward pass, unless a KL penalty or an entropy bonus gives them a
-    gradient.
+    are all 0 count in the denominators but need no forward pass, unless a KL penalty, an entropy bonus or a loss of the
+    user's own may give them a gradient.
 
     Args:
         policy: the policy to train; micro-batches are of this process's groups, on its device.
@@ -99,7 +99,7 @@ def pack_batches(
     counts = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
         counts = scored & torch.tensor([row.rollout.finish == "stop" for row in rollouts])
-    always = config.kl.coef > 0 or config.loss.entropy_coef != 0
+    always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None
     has_gradient = counts & ((advantages != 0).any(1) | always)
     lengths = torch.tensor([len(row.rollout.ids) for row in rollouts])
     size, count = config.group_size, config.optimizer.mini_batches

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
 from pydantic import (
@@ -19,21 +21,38 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from grpo_env.errors import UsageError, nearest
+from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
 
 from .aliases import ALIASES, NOTES
 from .presets import PRESETS
 
-Scale = Literal["group", "batch", "none"]
+Scale = Literal["group", "batch", "mean", "none"]
+Baseline = Literal["group", "leave_one_out", "greedy", "none"]
 Std = Literal["sample", "population"]
 StepCredit = Literal["sum", "mean", "min"]
 ErrorCorrection = Literal["backward", "forward"]
 Aggregation = Literal["token", "sequence", "constant"]
-Surrogate = Literal["ppo", "cispo", "reinforce"]
+Surrogate = Literal["ppo", "cispo", "sapo", "reinforce"]
 ImportanceLevel = Literal["token", "sequence"]
 KLEstimator = Literal["k1", "k2", "k3"]
 
 TIS_CAP = 2.0
 """``loss.tis_cap`` of engines other than our own."""
+
+
+def _load(name: str | None, setting: str) -> Callable[..., Any] | None:
+    """The function of a setting. Raises ``UsageError``."""
+    if name is None:
+        return None
+    if is_safe_mode():
+        raise UsageError(f"{setting}={name}: {SAFE}=1 refuses all code that is not built in")
+    try:
+        return load_function(name)
+    except Exception as error:  # of the imported code
+        raise UsageError(
+            f"{setting}={name} cannot be loaded ({type(error).__name__}: {error}); expected FILE.py:function, or "
+            "module:function of an installed module"
+        ) from error
 
 
 class _Settings(BaseModel):
@@ -99,12 +118,19 @@ class DynamicSamplingConfig(_Settings):
 class AdvantageConfig(_Settings):
     """How rewards become advantages."""
 
+    function: str | None = None
+    """A function of your own that computes the advantages: ``FILE.py:function`` or ``module:function``; null: by the
+    settings below."""
+    reward: Literal["total", "correct"] = "total"
+    """What is compared: the reward, or whether the metric is 1 (1 or 0)."""
+    baseline: Baseline = "group"
+    """Subtracted from a reward: the mean of its group, that of the group's other completions (RLOO), the reward of a
+    greedy completion that is sampled in addition (ReMax), or nothing."""
     scale: Scale = "group"
-    """Divide advantages by the standard deviation of the group, by that of the batch's raw rewards, or not at all."""
+    """Divide advantages by the standard deviation of the group, by that of the batch's raw rewards, by the mean of the
+    group (MaxRL), or not at all."""
     std: Std = "sample"
     """Standard deviation over n - 1 (``sample``) or n (``population``)."""
-    leave_one_out: bool = False
-    """Use the mean of the other completions of the group as baseline, instead of the mean of the whole group."""
     normalize: Literal["total", "parts"] = "total"
     """Normalize the total reward, or each part separately and then sum by weight (GDPO)."""
     step_credit: StepCredit = "sum"
@@ -120,6 +146,26 @@ class AdvantageConfig(_Settings):
     false_negative_rate: float = Field(default=0.0, ge=0, le=0.999999)
     """Fraction of correct completions that the metric rejects."""
 
+    @cached_property
+    def own_function(self) -> Callable[..., Any] | None:
+        """What ``function`` names, loaded once. Raises ``UsageError``."""
+        return _load(self.function, "advantage.function")
+
+    @model_validator(mode="after")
+    def _baseline_of_scale(self) -> Self:
+        if self.baseline in ("none", "greedy") and self.scale in ("group", "mean"):
+            raise ValueError(
+                f"advantage.baseline={self.baseline} needs advantage.scale=none or batch, because completions of equal "
+                f"rewards have advantages too, and advantage.scale={self.scale} compares within the group"
+            )
+        special = "baseline" if self.baseline in ("none", "greedy") else "scale" if self.scale == "mean" else None
+        if special and self.normalize == "parts":
+            raise ValueError(f"advantage.{special}={getattr(self, special)} needs advantage.normalize=total")
+        if self.reward == "correct" and (self.normalize == "parts" or self.error_correction):
+            other = "normalize=parts" if self.normalize == "parts" else "error_correction"
+            raise ValueError(f"advantage.{other} is about the parts of the reward; it needs advantage.reward=total")
+        return self
+
     @model_validator(mode="after")
     def _correctable(self) -> Self:
         rates = self.false_positive_rate, self.false_negative_rate
@@ -133,6 +179,8 @@ class AdvantageConfig(_Settings):
             raise ValueError(
                 "advantage.error_correction: the two rates add up to 1 or more, so the metric says nothing"
             )
+        if self.baseline in ("none", "greedy"):
+            raise ValueError("advantage.error_correction needs advantage.baseline=group or leave_one_out")
         if self.scale != "none" or self.normalize != "total":
             raise ValueError(
                 "advantage.error_correction needs advantage.scale=none and advantage.normalize=total, because dividing "
@@ -151,8 +199,12 @@ class LossConfig(_Settings):
 
     aggregation: Aggregation = "token"
     """Mean over all tokens, mean of each completion's mean, or sum divided by completions x ``max_new_tokens``."""
+    function: str | None = None
+    """A function of your own that computes the loss per token, in place of ``surrogate``: ``FILE.py:function`` or
+    ``module:function``."""
     surrogate: Surrogate = "ppo"
-    """``ppo`` clips the ratio, ``cispo`` clips the weight of each token's gradient, ``reinforce`` has no ratio."""
+    """``ppo`` clips the ratio, ``cispo`` clips the weight of each token's gradient, ``sapo`` weights it smoothly,
+    ``reinforce`` has no ratio."""
     importance_level: ImportanceLevel = "token"
     """Importance ratio of each token, or the geometric mean over its completion (GSPO)."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
@@ -161,6 +213,10 @@ class LossConfig(_Settings):
     """The ratio is clipped above at 1 + ``clip_high``."""
     dual_clip: float | None = Field(default=None, gt=1)
     """Under ``ppo``: upper bound of the ratio for negative advantages (3 is usual); null: no bound."""
+    tau_pos: float = Field(default=1.0, gt=0)
+    """Under ``sapo``: temperature of the gate where advantages are positive."""
+    tau_neg: float = Field(default=1.05, gt=0)
+    """Under ``sapo``: where they are negative; a larger one gives less weight to ratios far from 1."""
     tis_cap: float | None = Field(default=None, gt=1)
     """Truncated importance sampling: weight tokens by trainer over sampler probability, at most this; null: off.
     2 unless ``sampling.engine`` is ``own``."""
@@ -170,10 +226,23 @@ class LossConfig(_Settings):
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
 
+    @cached_property
+    def own_function(self) -> Callable[..., Any] | None:
+        """What ``function`` names, loaded once. Raises ``UsageError``."""
+        return _load(self.function, "loss.function")
+
+    @model_validator(mode="after")
+    def _function_or_surrogate(self) -> Self:
+        if self.function is not None and (self.surrogate != "ppo" or self.importance_level != "token"):
+            other = "surrogate" if self.surrogate != "ppo" else "importance_level"
+            raise ValueError(f"loss.function replaces loss.{other}={getattr(self, other)}; leave one of them out")
+        return self
+
     @model_validator(mode="after")
     def _surrogate_options(self) -> Self:
-        if self.dual_clip is not None and self.surrogate != "ppo":
-            raise ValueError(f"loss.dual_clip requires loss.surrogate=ppo, not {self.surrogate}")
+        if self.dual_clip is not None and (self.surrogate != "ppo" or self.function is not None):
+            other = "loss.function" if self.function is not None else self.surrogate
+            raise ValueError(f"loss.dual_clip requires loss.surrogate=ppo, not {other}")
         if self.surrogate == "reinforce" and self.importance_level != "token":
             raise ValueError("loss.surrogate=reinforce has no ratio; leave out loss.importance_level")
         return self
@@ -305,7 +374,23 @@ class TrainConfig(_Settings):
     """G: completions per prompt, compared with each other."""
     supervision: Literal["outcome", "process", "both"] = "outcome"
     """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
-    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "reinforce"] | None = None
+    preset: (
+        Literal[
+            "grpo",
+            "dr_grpo",
+            "dapo",
+            "gspo",
+            "cispo",
+            "sapo",
+            "rloo",
+            "remax",
+            "maxrl",
+            "reinforce",
+            "reinforce_no_baseline",
+            "online_rft",
+        ]
+        | None
+    ) = None
     """A named set of settings (see ``presets.py``); explicit settings take precedence."""
     max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
     """Stop the run when more than this fraction of a step's completions cannot be scored."""
@@ -337,6 +422,14 @@ class TrainConfig(_Settings):
                 f"prompts_per_step={self.prompts_per_step} cannot be divided into optimizer.mini_batches="
                 f"{self.optimizer.mini_batches} with the same number of groups"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _advantages_of_outcomes(self) -> Self:
+        advantage = self.advantage
+        for name, value in (("baseline", "greedy"), ("scale", "mean"), ("reward", "correct")):
+            if getattr(advantage, name) == value and self.supervision != "outcome":
+                raise ValueError(f"advantage.{name}={value} needs supervision=outcome, not {self.supervision}")
         return self
 
     @model_validator(mode="after")
@@ -403,6 +496,15 @@ def flatten(settings: Mapping[str, Any], source: str = "settings") -> dict[str, 
             if dotted in flat:
                 raise UsageError(f"{source}: {dotted} is given twice")
             flat[dotted] = leaf
+    return flat
+
+
+def with_located_code(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings, flat, with absolute paths for the functions that they name by files relative to ``folder``."""
+    flat = flatten(settings)
+    for name in ("loss.function", "advantage.function"):
+        if isinstance(flat.get(name), str):
+            flat[name] = locate(flat[name], folder)
     return flat
 
 

@@ -12,11 +12,11 @@ from grpo_env.taskfile.task import Task
 
 from .advantages import token_advantages
 from .batch import pack_batches
-from .config import TrainConfig
+from .config import TrainConfig, with_located_code
 from .dynamic_sampling import GroupSelection
 from .prompts import sample_prompts
 from .reference_model import add_reference_logp
-from .rollout import sample_rollouts, score_rollouts
+from .rollout import greedy_rollouts, sample_rollouts, score_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
@@ -41,8 +41,9 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
             note of the exception, says how to resume.
     """
     mixture = Mixture.of(task) if isinstance(task, Task) else load_mixture(task) if isinstance(task, str) else task
-    TrainConfig.from_mapping(mixture.defaults, f"{mixture.source}: train")
-    config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
+    defaults = with_located_code(mixture.defaults, Path(mixture.source).parent)
+    TrainConfig.from_mapping(defaults, f"{mixture.source}: train")
+    config = TrainConfig.from_mapping(with_located_code(settings, Path.cwd()), defaults=defaults)
     run = Run.load(mixture, config)
     run.create_folder(Path(run_dir) if run_dir else None)
     run.warn_about_golds()
@@ -91,7 +92,8 @@ def learn(run: Run, start: int) -> Result:
             sampling_ended = time.perf_counter()
 
             # Rewards become one advantage per token.
-            advantages = token_advantages(policy, rollouts, config)
+            greedy = greedy_rollouts(policy, run.mixture.tasks, rollouts, config, step)
+            advantages = token_advantages(policy, rollouts, config, greedy)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, run.micro_batch_tokens)

@@ -6,10 +6,102 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import torch
 from torch import Tensor
 
-from .config import Aggregation, ImportanceLevel, KLEstimator, Surrogate
+from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surrogate
+from .custom import custom_loss
+
+
+@dataclass(frozen=True)
+class LossInputs:
+    """What a policy loss is computed from: R completions, padded on the right to T tokens.
+
+    All tensors have the shape (R, T) and, except ``mask``, are float32 and 0 where there is no token.
+    Log-probabilities are natural logarithms, at the temperature of sampling.
+
+    Attributes:
+        logp: log-probabilities of the sampled tokens under the weights being trained. Has a gradient.
+        old_logp: the same under the weights that sampled; equal to ``logp`` in the first update of a step.
+        sampler_logp: what the rollout engine reported for the same weights; differs by rounding.
+        ref_logp: under the reference model; ``None`` without one (``kl.coef`` is 0).
+        advantages: one per token, see ``advantages.py``.
+        mask: bool, True where there is a token.
+        entropy: of the distribution that each token was drawn from, in nats. Has a gradient only if
+            ``loss.entropy_coef`` is not 0.
+    """
+
+    logp: Tensor
+    old_logp: Tensor
+    sampler_logp: Tensor
+    ref_logp: Tensor | None
+    advantages: Tensor
+    mask: Tensor
+    entropy: Tensor
+
+
+LossFunction = Callable[[LossInputs], Tensor]
+"""Returns the loss of each token, (R, T), to be minimized. Aggregation, KL penalty and bonus are added to it."""
+
+
+def loss_function(settings: LossConfig) -> LossFunction:
+    """The function that ``loss.function`` names, checked, or the one of ``loss.surrogate``."""
+    if settings.own_function is not None:
+        return partial(custom_loss, settings.own_function, f"loss.function={settings.function}")
+    surrogate = SURROGATES[settings.surrogate]
+    return lambda inputs: surrogate(inputs, settings)
+
+
+def ppo(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """-min(r A, clip(r, 1 - clip_low, 1 + clip_high) A): Schulman et al. 2017, equation 7; DeepSeekMath, equation 3.
+
+    Two bounds as in DAPO (Yu et al. 2025, equation 10). With ``dual_clip`` c > 1 the loss is at most -c A where A < 0
+    (Ye et al. 2020, equation 5), which bounds the loss of tokens with large ratios.
+    """
+    ratio, advantages = _ratio(inputs, settings), inputs.advantages
+    bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
+    loss = -torch.minimum(ratio * advantages, bounded * advantages)
+    if settings.dual_clip is not None:
+        loss = torch.minimum(loss, -settings.dual_clip * advantages).where(advantages < 0, loss)
+    return loss
+
+
+def cispo(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """-clip(r).detach() A logp, so clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025, equation 4)."""
+    bounded = _ratio(inputs, settings).clamp(1 - settings.clip_low, 1 + settings.clip_high)
+    return -bounded.detach() * inputs.advantages * inputs.logp
+
+
+def sapo(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """-sigmoid(tau (r - 1)) (4 / tau) A, with ``tau_pos`` where A > 0, else ``tau_neg`` (SAPO, Gao et al. 2025).
+
+    Its slope in r is 4 p (1 - p) A with p the sigmoid: A at r = 1, falling smoothly to both sides.
+    """
+    tau = torch.full_like(inputs.advantages, settings.tau_neg).masked_fill(inputs.advantages > 0, settings.tau_pos)
+    return -torch.sigmoid(tau * (_ratio(inputs, settings) - 1)) * (4 / tau) * inputs.advantages
+
+
+def reinforce(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """-A logp, without a ratio (Williams 1992)."""
+    return -inputs.advantages * inputs.logp
+
+
+SURROGATES: dict[Surrogate, Callable[[LossInputs, LossConfig], Tensor]] = {
+    "ppo": ppo,
+    "cispo": cispo,
+    "sapo": sapo,
+    "reinforce": reinforce,
+}
+"""The losses by their names in ``loss.surrogate``. At ratio 1, the gradient of each is -A times the gradient of logp.
+"""
+
+
+def _ratio(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    return importance_ratio(inputs.logp, inputs.old_logp, inputs.mask, settings.importance_level)
 
 
 def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: ImportanceLevel) -> Tensor:
@@ -44,51 +136,20 @@ def astray_rows(old_logp: Tensor, sampler_logp: Tensor, completion_mask: Tensor,
     return mean.abs() > limit
 
 
-def policy_loss(
-    logp: Tensor,
-    ratio: Tensor,
-    advantages: Tensor,
-    surrogate: Surrogate = "ppo",
-    *,
-    clip_low: float,
-    clip_high: float,
-    dual_clip: float | None = None,
-) -> Tensor:
-    """The loss to minimize, per token. At ratio 1, the gradient of each surrogate is -A times the gradient of logp.
+def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """(B, T) True for clipped tokens: under ``ppo`` they have no gradient, under ``cispo`` a bounded one.
 
-    ``ppo``: -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), Schulman et al. 2017, equation 7; DeepSeekMath,
-    equation 3; two bounds as in DAPO (Yu et al. 2025, equation 10). With ``dual_clip`` c > 1 it is at most -c A where
-    A < 0 (Ye et al. 2020, equation 5), which bounds the loss of tokens with large ratios.
-    ``cispo``: -clip(r).detach() A logp, so clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025, equation 4).
-    ``reinforce``: -A logp, without a ratio (Williams 1992).
+    False for losses that do not clip, and under ``loss.function``.
     """
-    if surrogate == "reinforce":
-        return -advantages * logp
-    bounded = ratio.clamp(1 - clip_low, 1 + clip_high)
-    if surrogate == "cispo":
-        return -bounded.detach() * advantages * logp
-    loss = -torch.minimum(ratio * advantages, bounded * advantages)
-    if dual_clip is not None:
-        loss = torch.minimum(loss, -dual_clip * advantages).where(advantages < 0, loss)
-    return loss
-
-
-def clipped(
-    ratio: Tensor,
-    advantages: Tensor,
-    surrogate: Surrogate = "ppo",
-    *,
-    clip_low: float,
-    clip_high: float,
-    dual_clip: float | None = None,
-) -> Tensor:
-    """(B, T) True for clipped tokens: under ``ppo`` they have no gradient, under ``cispo`` a bounded one."""
-    if surrogate == "reinforce":
-        return torch.zeros_like(ratio, dtype=torch.bool)
-    above, below = ratio > 1 + clip_high, ratio < 1 - clip_low
-    if surrogate == "cispo":
+    if settings.function is not None or settings.surrogate not in ("ppo", "cispo"):
+        return torch.zeros_like(inputs.mask)
+    ratio, advantages = _ratio(inputs, settings), inputs.advantages
+    above, below = ratio > 1 + settings.clip_high, ratio < 1 - settings.clip_low
+    if settings.surrogate == "cispo":
         return above | below
-    beyond = (advantages < 0) & (ratio > dual_clip) if dual_clip is not None else torch.zeros_like(above)
+    beyond = torch.zeros_like(above)
+    if settings.dual_clip is not None:
+        beyond = (advantages < 0) & (ratio > settings.dual_clip)
     return (above & (advantages > 0)) | (below & (advantages < 0)) | beyond
 
 

@@ -13,10 +13,12 @@ from accelerate.utils import gather_object
 
 from grpo_env import scoring_process
 from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, score_groups
+from grpo_env.taskfile.task import Task
 
+from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
-from .prompts import Prompt
+from .prompts import Prompt, make_prompts
 
 
 class ScoredRollout(NamedTuple):
@@ -124,6 +126,29 @@ def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout
     ]
     gathered: list[ScoredRollout] = gather_object(scored)
     return gathered
+
+
+def greedy_rollouts(
+    policy: Policy, tasks: Sequence[Task], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
+) -> list[ScoredRollout]:
+    """One greedy completion for each group of ``rollouts``, scored; none unless ``advantage.baseline`` is ``greedy``.
+
+    They are baselines only: no loss is computed for them. A verifier that compares completions sees one alone.
+    """
+    if config.advantage.baseline != "greedy":
+        return []
+    by_name = {task.name: task for task in tasks}
+    firsts = rollouts[:: config.group_size]
+    prompts = [prompt for row in firsts for prompt in make_prompts(by_name[row.task], [row.example], step)]
+    sampled = sample_rollouts(
+        policy,
+        prompts,
+        1,
+        max_new_tokens=config.sampling.max_new_tokens,
+        temperature=0.0,
+        seed=f"{config.seed}/{step}/greedy",
+    )
+    return score_rollouts(policy, sampled)
 
 
 def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:

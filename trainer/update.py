@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +18,17 @@ from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sharding.weights import backward, optimizer_step
 from .logprobs import completion_logp
-from .losses import aggregate, astray_rows, clipped, denominators, importance_ratio, kl_penalty, policy_loss, tis_weight
+from .losses import (
+    LossInputs,
+    aggregate,
+    astray_rows,
+    clipped,
+    denominators,
+    importance_ratio,
+    kl_penalty,
+    loss_function,
+    tis_weight,
+)
 from .oom import with_oom_retry
 from .optimizer import learning_rate
 
@@ -167,13 +176,8 @@ def micro_batch_loss(
     """
     assert micro.old_logp is not None
     loss_config, mask = config.loss, micro.completion_mask
-    ratio = importance_ratio(logp, micro.old_logp, mask, loss_config.importance_level)
-    bounds: dict[str, Any] = {
-        "clip_low": loss_config.clip_low,
-        "clip_high": loss_config.clip_high,
-        "dual_clip": loss_config.dual_clip,
-    }
-    per_token = policy_loss(logp, ratio, micro.advantages, loss_config.surrogate, **bounds)
+    inputs = LossInputs(logp, micro.old_logp, micro.sampler_logp, micro.ref_logp, micro.advantages, mask, entropy)
+    per_token = loss_function(loss_config)(inputs)
     if loss_config.tis_cap is not None:
         per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, loss_config.tis_cap)
     astray = torch.zeros_like(mask[:, :1])
@@ -184,10 +188,13 @@ def micro_batch_loss(
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
         kl = kl_penalty(logp, micro.ref_logp, config.kl.estimator)
-        per_token = per_token + config.kl.coef * (ratio * kl if config.kl.bias_correction else kl)
+        penalty = kl
+        if config.kl.bias_correction:
+            penalty = importance_ratio(logp, micro.old_logp, mask, loss_config.importance_level) * kl
+        per_token = per_token + config.kl.coef * penalty
     loss = aggregate(per_token, mask, loss_config.aggregation, denominator)
     with torch.no_grad():
-        is_clipped = clipped(ratio, micro.advantages, loss_config.surrogate, **bounds) & mask
+        is_clipped = clipped(inputs, loss_config) & mask
         sums.add(
             loss=loss,
             entropy=entropy.sum(),

@@ -39,13 +39,13 @@ def train(
         return
     from grpo_env.taskfile.mixture import load_mixture
     from grpo_env.taskfile.yaml_file import read_yaml
-    from grpo_env.trainer.config import flatten
+    from grpo_env.trainer.config import flatten, with_located_code
 
     if "=" in task:
         task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
     keys, settings = split_overrides(overrides)
     if config is not None:
-        settings = {**flatten(read_yaml(config), str(config)), **flatten(settings)}
+        settings = {**with_located_code(flatten(read_yaml(config), str(config)), config.parent), **flatten(settings)}
     if model is not None:
         settings["model"] = model
     mixture = load_mixture(task, keys)

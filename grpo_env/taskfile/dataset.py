@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import SUFFIXES, read_records
-from grpo_env.registry import SAFE, is_safe_mode, load_attribute
+from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
 
 from .schema import DatasetSpec, Split
 
@@ -53,14 +52,12 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
     where = f"{source}: dataset.generator {name!r}"
     if is_safe_mode() and name not in BUILT_IN_GENERATORS:
         raise UsageError(f"{where} is not built in, and {SAFE}=1 refuses all other code")
-    module, _, function = name.partition(":")
-    file = folder / f"{module}.py"
     try:
-        generate = _load_file(file, function) if module.isidentifier() and file.is_file() else load_attribute(name)
+        generate = load_function(locate(name, folder))
     except Exception as error:  # of the imported code
         raise UsageError(
-            f"{where} cannot be loaded ({error}); expected module:function, of a file beside the task or of an "
-            "installed module"
+            f"{where} cannot be loaded ({error}); expected FILE.py:function, relative to the task, or "
+            "module:function of an installed module"
         ) from error
     if split not in spec.limit:
         raise UsageError(f"{source}: dataset.limit has no {split!r}: give the number of rows to generate")
@@ -68,16 +65,6 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
         yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
     except (TypeError, ValueError, UsageError) as error:
         raise UsageError(f"{where}: {error}; check dataset.arguments") from error
-
-
-def _load_file(file: Path, function: str) -> Any:
-    """A function of a Python file, which is not on ``sys.path``."""
-    spec = spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, function)
 
 
 def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str, Any]]:

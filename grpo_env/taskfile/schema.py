@@ -26,7 +26,8 @@ class DatasetSpec(Section):
     name: str | None = None
     """The hub dataset's configuration."""
     generator: str | None = None
-    """``module:function`` that yields rows, instead of ``path``; called with split, size, seed and ``arguments``."""
+    """``FILE.py:function``, relative to the task file, or ``module:function``, that yields rows, instead of ``path``;
+    called with split, size, seed and ``arguments``."""
     arguments: dict[str, Any] = {}
     """Further arguments of the generator."""
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}

@@ -274,11 +274,12 @@ def test_an_invalid_generator_is_named(folder, generator, line, capsys):
     assert capsys.readouterr().out == "", "importing a module of the standard library, such as this, has effects"
 
 
-def test_a_generator_of_a_file_beside_the_task(folder):
+@pytest.mark.parametrize("generator", ["this:rows", "this.py:rows", "./this.py:rows"])
+def test_a_generator_of_a_file_beside_the_task(folder, generator):
     (folder / "this.py").write_text(
         "def rows(split, size, seed):\n    return [{'question': f'{n}+1', 'answer': n + 1} for n in range(size)]\n"
     )
-    data = changed("dataset", {"generator": "this:rows", "answer": "{{ answer }}", "limit": {"train": 3, "eval": 3}})
+    data = changed("dataset", {"generator": generator, "answer": "{{ answer }}", "limit": {"train": 3, "eval": 3}})
     assert [example.answer for example in make_task(data, "x.yaml", folder).examples("train")] == ["1", "2", "3"]
 
 

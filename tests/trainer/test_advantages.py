@@ -52,11 +52,11 @@ def test_binary_rewards(rewards: list[float], expected: list[float]) -> None:
 
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
-@pytest.mark.parametrize("leave_one_out", [False, True])
-def test_equal_rewards_give_exactly_zero(scale: str, leave_one_out: bool) -> None:
+@pytest.mark.parametrize("baseline", ["group", "leave_one_out"])
+def test_equal_rewards_give_exactly_zero(scale: str, baseline: str) -> None:
     # 0.1 three times has a mean that is not 0.1; 0.1 + 0.2 is not 0.3.
     rewards = [0.1, 0.1, 0.1, 0.1 + 0.2, 0.3, 0.3, 1.0, 0.0, 0.0]
-    advantages = outcome(rewards, 3, scale=scale, leave_one_out=leave_one_out)
+    advantages = outcome(rewards, 3, scale=scale, baseline=baseline)
     assert advantages[:6] == [0.0] * 6
     assert advantages[6] > 0
 
@@ -73,7 +73,7 @@ def test_scale_batch_divides_by_the_std_of_raw_rewards() -> None:
 
 
 def test_leave_one_out_is_rloo() -> None:
-    close(outcome([1, 0, 0.5], scale="none", leave_one_out=True), [1 - 0.25, 0 - 0.75, 0.5 - 0.5], 1e-12)
+    close(outcome([1, 0, 0.5], scale="none", baseline="leave_one_out"), [1 - 0.25, 0 - 0.75, 0.5 - 0.5], 1e-12)
 
 
 def test_groups_do_not_mix() -> None:
@@ -88,7 +88,7 @@ def test_unscored_rows_get_zero_and_do_not_move_the_baseline() -> None:
 
 
 def test_one_scored_row_has_nothing_to_compare_with() -> None:
-    for how in ({}, {"leave_one_out": True, "scale": "none"}, {"scale": "batch"}):
+    for how in ({}, {"baseline": "leave_one_out", "scale": "none"}, {"scale": "batch"}):
         assert outcome([0.7, 9.0, 9.0], scored=[True, False, False], **how) == [0.0, 0.0, 0.0]
 
 
@@ -151,7 +151,7 @@ def test_process_scale_none_only_centers() -> None:
 
 
 def test_process_leave_one_out_excludes_all_steps_of_the_row() -> None:
-    advantages = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", leave_one_out=True)
+    advantages = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", baseline="leave_one_out")
     close(advantages[0], [1.0 - 0.3, 0], 1e-6)
     close(advantages[1], [0.2 - 1.0 + 0.4 - 1.0, 0.4 - 1.0], 1e-6)
 

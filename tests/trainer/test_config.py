@@ -63,10 +63,10 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
         ({"preset": "drgrpo"}, "preset is 'drgrpo'; did you mean 'dr_grpo'?"),
         ({"preset": ["grpo"]}, "preset is ['grpo']; did you mean 'grpo'?"),
-        ({"advantage.scale": "std"}, "advantage.scale is 'std'; known: batch, group, none"),
+        ({"advantage.scale": "std"}, "advantage.scale is 'std'; known: batch, group, mean, none"),
         ({"engine.device": "gpu"}, "did you mean 'cpu'?"),
         ({"model": None}, "model is None; it must be text"),
-        ({"advantage.leave_one_out": 1}, "it must be true or false"),
+        ({"engine.share_prompts": 1}, "it must be true or false"),
         ({"loss": {"dual_clip": 3, "surrogate": "cispo"}}, "loss.dual_clip requires loss.surrogate=ppo, not cispo"),
         ({"loss": {"surrogate": "reinforce", "importance_level": "sequence"}}, "loss.surrogate=reinforce has no ratio"),
         ({"advantage.normalize": "parts", "supervision": "process"}, "use supervision=outcome or both"),
@@ -80,6 +80,20 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"advantage": {**CORRECTION, "truncated": "mask"}}, "needs advantage.truncated=keep"),
         ({"advantage": CORRECTION, "supervision": "both"}, "needs supervision=outcome, not both"),
         ({"advantage": CORRECTION, "dynamic_sampling.part": "accuracy"}, "leave out dynamic_sampling.part"),
+        ({"advantage.baseline": "none"}, "advantage.baseline=none needs advantage.scale=none or batch"),
+        ({"advantage": {"baseline": "greedy", "scale": "mean"}}, "baseline=greedy needs advantage.scale=none or batch"),
+        ({"advantage": {"scale": "mean", "normalize": "parts"}}, "scale=mean needs advantage.normalize=total"),
+        ({"advantage": {"reward": "correct", "normalize": "parts"}}, "it needs advantage.reward=total"),
+        ({"advantage": {**CORRECTION, "baseline": "none"}}, "needs advantage.baseline=group or leave_one_out"),
+        ({"advantage.scale": "mean", "supervision": "both"}, "scale=mean needs supervision=outcome, not both"),
+        ({"advantage.reward": "correct", "supervision": "process"}, "reward=correct needs supervision=outcome"),
+        ({"loss": {"function": "a:b", "surrogate": "cispo"}}, "loss.function replaces loss.surrogate=cispo"),
+        ({"loss.function": "a:b", "preset": "gspo"}, "loss.function replaces loss.importance_level=sequence"),
+        (
+            {"loss": {"function": "a:b", "dual_clip": 3}},
+            "requires loss.surrogate=ppo, not loss.function",
+        ),
+        ({"sapo_temperature_pos": 1.0}, "in grpo_env it is called 'loss.tau_pos'"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
 )
@@ -136,7 +150,7 @@ def test_presets() -> None:
     assert (dapo.loss.aggregation, dapo.loss.clip_low, dapo.loss.clip_high) == ("token", 0.2, 0.28)
     assert dapo.advantage.truncated == "mask"
     rloo = TrainConfig.from_mapping({"preset": "rloo"})
-    assert (rloo.advantage.scale, rloo.advantage.leave_one_out) == ("none", True)
+    assert (rloo.advantage.scale, rloo.advantage.baseline) == ("none", "leave_one_out")
     gspo = TrainConfig.from_mapping({"preset": "gspo"}).loss
     assert (gspo.importance_level, gspo.aggregation, gspo.clip_low, gspo.clip_high) == (
         "sequence",

@@ -40,7 +40,7 @@ def flips(clean: tuple[int, ...], false_positive: float, false_negative: float):
         yield observed, math.prod(chances)
 
 
-def advantages(verdicts, correction: str, rates: tuple[float, float], weight=1.0, rest=None, leave_one_out=False):
+def advantages(verdicts, correction: str, rates: tuple[float, float], weight=1.0, rest=None, baseline="group"):
     size = len(verdicts)
     return corrected_advantages(
         tensor(verdicts),
@@ -50,7 +50,7 @@ def advantages(verdicts, correction: str, rates: tuple[float, float], weight=1.0
         size,
         correction,
         *rates,
-        leave_one_out=leave_one_out,
+        baseline=baseline,
     ).tolist()
 
 
@@ -72,18 +72,18 @@ def test_expected_coefficients(rates: tuple[float, float]) -> None:
 
 
 @pytest.mark.parametrize("rates", RATES)
-@pytest.mark.parametrize("leave_one_out", [False, True])
+@pytest.mark.parametrize("baseline", ["group", "leave_one_out"])
 @pytest.mark.parametrize("clean", [(1, 0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1)])
-def test_backward_advantages_are_those_of_the_clean_rewards_on_average(rates, leave_one_out, clean) -> None:
+def test_backward_advantages_are_those_of_the_clean_rewards_on_average(rates, baseline, clean) -> None:
     weight, rest = 2.0, [0.5, 0.0, -0.25]
     rewards = [weight * true + other for true, other in zip(clean, rest, strict=True)]
-    if leave_one_out:
+    if baseline == "leave_one_out":
         expected = [reward - (sum(rewards) - reward) / 2 for reward in rewards]
     else:
         expected = [reward - sum(rewards) / 3 for reward in rewards]
     mean = [0.0] * 3
     for observed, chance in flips(clean, *rates):
-        row = advantages(observed, "backward", rates, weight, rest, leave_one_out)
+        row = advantages(observed, "backward", rates, weight, rest, baseline)
         mean = [total + chance * value for total, value in zip(mean, row, strict=True)]
     assert mean == pytest.approx(expected, abs=1e-12)
 
@@ -102,7 +102,7 @@ def test_the_expected_update_is_the_clean_policy_gradient(correction: str, rates
     expected = torch.zeros(3, dtype=torch.float64)
     for group in product(range(3), repeat=2):
         for observed, chance in flips(tuple(clean[y] for y in group), *rates):
-            row = advantages(observed, correction, rates, 1.0, [others[y] for y in group], leave_one_out=True)
+            row = advantages(observed, correction, rates, 1.0, [others[y] for y in group], baseline="leave_one_out")
             update = sum(value * score[y] for value, y in zip(row, group, strict=True)) / 2
             expected += probs.detach()[list(group)].prod() * chance * update
     assert expected.tolist() == pytest.approx(gradient.tolist(), abs=1e-12)

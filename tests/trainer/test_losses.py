@@ -8,15 +8,17 @@ import pytest
 import torch
 
 from grpo_env.trainer import logprobs
+from grpo_env.trainer.config import LossConfig
 from grpo_env.trainer.logprobs import token_logp
 from grpo_env.trainer.losses import (
+    LossInputs,
     aggregate,
     astray_rows,
     clipped,
     denominators,
     importance_ratio,
     kl_penalty,
-    policy_loss,
+    loss_function,
     tis_weight,
 )
 
@@ -30,13 +32,22 @@ def of_logits(
     return token_logp(logits, lambda states: states, ids, logits.shape[-1], temperature, entropy_gradient)
 
 
+def inputs_of(
+    logp: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, mask: torch.Tensor | None = None
+) -> LossInputs:
+    """The inputs of a loss that knows no sampler and no reference."""
+    present = torch.ones_like(logp, dtype=torch.bool) if mask is None else mask
+    return LossInputs(logp, old, old, None, advantages, present, torch.zeros_like(old))
+
+
 def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[list[float], list[bool], list[bool]]:
     """The surrogate, whether each token gets a gradient, and whether ``clipped`` marks it."""
     logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
     advantages = torch.full((len(ratios),), advantage, dtype=torch.float64)
-    loss = policy_loss(logp, logp.exp(), advantages, **(bounds or BOUNDS))
+    settings, inputs = LossConfig(**(bounds or BOUNDS)), inputs_of(logp, torch.zeros_like(logp), advantages)
+    loss = loss_function(settings)(inputs)
     loss.sum().backward()
-    cut = clipped(logp.exp(), advantages, **(bounds or BOUNDS))
+    cut = clipped(inputs, settings)
     return (-loss).tolist(), (logp.grad != 0).tolist(), cut.tolist()
 
 
@@ -70,10 +81,10 @@ def test_the_two_clip_bounds_are_independent() -> None:
 
 def test_on_policy_gradient_is_minus_the_advantage() -> None:
     logp = torch.tensor([0.5]).log().requires_grad_()
-    for surrogate in ("ppo", "cispo", "reinforce"):
+    for surrogate in ("ppo", "cispo", "sapo", "reinforce"):
         logp.grad = None
-        ratio = importance_ratio(logp[None], logp.detach()[None], torch.tensor([[True]]), "token")[0]
-        policy_loss(logp, ratio, torch.tensor([-0.2]), surrogate, **BOUNDS).sum().backward()
+        inputs = inputs_of(logp, logp.detach(), torch.tensor([-0.2]))
+        loss_function(LossConfig(surrogate=surrogate, **BOUNDS))(inputs).sum().backward()
         assert logp.grad.item() == pytest.approx(0.2)
 
 
@@ -89,6 +100,10 @@ def slopes(logp: list[float], old: list[float], advantage: float, surrogate: str
     for ratio in ratios:
         if surrogate == "reinforce":
             row_slopes.append(advantage)
+            cut.append(False)
+        elif surrogate == "sapo":
+            gate = 1 / (1 + math.exp(-(0.7 if advantage > 0 else 2.0) * (ratio - 1)))
+            row_slopes.append(4 * gate * (1 - gate) * ratio * advantage)  # d/dr of 4 / tau sigmoid, times dr / dlogp
             cut.append(False)
         elif surrogate == "cispo":
             row_slopes.append(min(max(ratio, 0.8), 1.3) * advantage)
@@ -109,11 +124,13 @@ def slopes(logp: list[float], old: list[float], advantage: float, surrogate: str
         ("ppo", "sequence", None),
         ("cispo", "token", None),
         ("cispo", "sequence", None),
+        ("sapo", "token", None),
         ("reinforce", "token", None),
     ],
 )
 def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: float | None) -> None:
     generator = torch.Generator().manual_seed(1)
+    bounds = {"clip_low": 0.2, "clip_high": 0.3, "tau_pos": 0.7, "tau_neg": 2.0}
     clip_outcomes = set()
     for _ in range(40):
         logp = -torch.rand(3, 5, generator=generator, dtype=torch.float64) * 2
@@ -121,10 +138,10 @@ def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: flo
         advantages = torch.randn(3, 1, generator=generator, dtype=torch.float64).expand(3, 5)
         mask = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
         logp.requires_grad_()
-        ratio = importance_ratio(logp, old, mask, level)
-        bounds = {"clip_low": 0.2, "clip_high": 0.3, "dual_clip": dual}
-        aggregate(policy_loss(logp, ratio, advantages, surrogate, **bounds), mask, "token", 1.0).backward()
-        cut = clipped(ratio, advantages, surrogate, **bounds)
+        settings = LossConfig(surrogate=surrogate, importance_level=level, dual_clip=dual, **bounds)
+        inputs = inputs_of(logp, old, advantages, mask)
+        aggregate(loss_function(settings)(inputs), mask, "token", 1.0).backward()
+        cut = clipped(inputs, settings)
         for row, length in enumerate(LENGTHS):
             slope, changed = slopes(
                 logp[row, :length].tolist(),
@@ -140,13 +157,22 @@ def test_gradients_are_those_of_the_papers(surrogate: str, level: str, dual: flo
             assert cut[row, :length].tolist() == changed
             assert (logp.grad[row, length:] == 0).all()
             clip_outcomes |= set(changed)
-    assert clip_outcomes == ({False} if surrogate == "reinforce" else {True, False})
+    assert clip_outcomes == ({False} if surrogate in ("sapo", "reinforce") else {True, False})
 
 
 def test_dual_clip_bounds_the_value() -> None:
     logp = torch.tensor([10.0, 3.0, 2.0]).log()
-    loss = policy_loss(logp, logp.exp(), torch.tensor([-1.0, -1.0, 1.0]), **BOUNDS, dual_clip=3.0)
+    inputs = inputs_of(logp, torch.zeros(3), torch.tensor([-1.0, -1.0, 1.0]))
+    loss = loss_function(LossConfig(**BOUNDS, dual_clip=3.0))(inputs)
     assert loss.tolist() == pytest.approx([3.0, 3.0, -1.2])
+
+
+def test_sapo_by_hand() -> None:
+    """A = 1, tau 1: sigmoid(0.5) x 4 = 2.48984; A = -2, tau 2: sigmoid(-1) x 2 x 2 = 1.07577; at ratio 1, 2 / tau."""
+    logp = torch.tensor([1.5, 0.5, 1.0, 1.0]).log()
+    inputs = inputs_of(logp, torch.zeros(4), torch.tensor([1.0, -2.0, 1.0, -1.0]))
+    loss = loss_function(LossConfig(surrogate="sapo", tau_pos=1.0, tau_neg=2.0))(inputs)
+    assert loss.tolist() == pytest.approx([-2.48984, 1.07577, -2.0, 1.0], abs=1e-5)
 
 
 def test_the_ratio_of_a_sequence_is_its_geometric_mean() -> None:

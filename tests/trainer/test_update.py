@@ -562,7 +562,7 @@ def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -
         {"advantage.scale": "none"},
         {"advantage.scale": "batch"},
         {"advantage.std": "population"},
-        {"advantage.leave_one_out": True},
+        {"advantage.baseline": "leave_one_out"},
     ],
 )
 @pytest.mark.parametrize("supervision", ["outcome", "process"])

@@ -22,6 +22,7 @@ from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
+from ..custom import try_functions
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..prompt_lengths import fitting_examples
@@ -82,6 +83,7 @@ class Run:
         check_tracker(config.tracker)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
+        try_functions(config)
         scoring_process.start()
         policy, optimizer = load_policy_and_optimizer(config)
         for task in mixture.tasks:

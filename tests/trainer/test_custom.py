@@ -1,0 +1,157 @@
+"""Losses and advantages of the user's own: the examples of the page, and what is wrong with a function."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.trainer.advantages import ScoredGroups, advantage_function
+from grpo_env.trainer.config import TrainConfig, with_located_code
+from grpo_env.trainer.custom import try_functions
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.losses import LossInputs, loss_function
+
+PAGE = Path(__file__).parents[2] / "docs/algorithm.md"
+FEW = {"steps": 2, "eval.every": 0, "eval.examples": 1, "eval.samples": 0, "optimizer.updates_per_step": 2}
+
+
+@pytest.fixture
+def page_folder(tmp_path: Path) -> Path:
+    """A folder with the Python files of the page."""
+    for name, source in re.findall(r'^```python title="(.*?)"\n(.*?)^```', PAGE.read_text(), re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(source)
+    return tmp_path
+
+
+def config_of(setting: str, source: str, folder: Path, **more: object) -> TrainConfig:
+    (folder / "own.py").write_text(source)
+    return TrainConfig.from_mapping(with_located_code({setting: "own.py:f", **more}, folder))
+
+
+def weights(model: Path) -> dict[str, torch.Tensor]:
+    return dict(AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).state_dict())
+
+
+def test_the_loss_of_the_page_is_cispo(page_folder: Path, make_task) -> None:
+    own = {"loss.function": str(page_folder / "my_loss.py:bounded_weight")}
+    built_in = {"loss.surrogate": "cispo", "loss.clip_low": 1.0, "loss.clip_high": 4.0}
+    trained = []
+    for name, settings in (("own", own), ("built-in", built_in)):
+        task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **settings)
+        trained.append(weights(train(task, run_dir=page_folder / name).run_dir / "model"))
+    before = weights(Path(task.defaults["model"]))
+    torch.testing.assert_close(trained[0], trained[1], atol=1e-6, rtol=1e-5)
+    assert any((trained[0][name] - before[name]).abs().max() > 1e-3 for name in before)
+
+
+def test_the_advantages_of_the_page_by_hand(page_folder: Path, make_task) -> None:
+    """Groups 0, 1, 5 and 2, (unscored), 4: medians 1 and, of an even number, the lower 2."""
+    config = TrainConfig.from_mapping(
+        with_located_code({"advantage.function": "my_advantages.py:median_baseline", "group_size": 3}, page_folder)
+    )
+    scored = torch.tensor([True, True, True, True, False, True])
+    advantages = advantage_function(config)(groups_of([0.0, 1.0, 5.0, 2.0, 0.0, 4.0], 3, scored))
+    assert advantages.tolist() == [-1.0, 0.0, 4.0, 0.0, 0.0, 2.0]
+
+    task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **{"advantage.function": config.advantage.function})
+    run = train(task, run_dir=page_folder / "run").run_dir
+    rows = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    first = [row for row in rows if row["step"] == 0]
+    values = sorted(row["score"]["value"] for row in first)
+    expected = [row["score"]["value"] - values[1] for row in first]  # the lower of the two in the middle of four
+    assert [row["advantage"] for row in first] == pytest.approx(expected, abs=1e-6)
+
+
+def groups_of(rewards: list[float], size: int, scored: torch.Tensor | None = None) -> ScoredGroups:
+    values = torch.tensor(rewards, dtype=torch.float64)
+    known = torch.ones_like(values, dtype=torch.bool) if scored is None else scored
+    none = torch.zeros(len(values), 1, dtype=torch.float64)
+    return ScoredGroups(
+        size, values, known, values, known.double(), ~known, torch.full_like(values, 2).long(), ("r",), values[:, None],
+        known[:, None].double(), none, none.long(), none.bool(),
+    )  # fmt: skip
+
+
+LOSSES = {
+    "x = 1": r"AttributeError: .*has no attribute 'f'.*expected FILE\.py:function",
+    "f = 1": "TypeError: f is not a function",
+    "def f(inputs: return 1": "SyntaxError",
+    "import absent_module": "No module named 'absent_module'",
+    "def f(inputs): return inputs.log_p": r"failed: AttributeError: .*'log_p'",
+    "def f(inputs): return 0.5": r"returned float; return one loss per token, a .* of shape \(2, 3\)",
+    "def f(inputs): return inputs.logp.sum(1)": r"returned torch.float32 of shape \(2,\); return one loss per token",
+    "def f(inputs): return inputs.mask": r"returned torch.bool of shape \(2, 3\)",
+    "def f(inputs): return (inputs.logp * 0).log()": "not finite for 5 of 5 tokens; look for a division by 0",
+    "def f(inputs): return inputs.logp.detach()": r"without a gradient.*compute it from inputs\.logp",
+    "def f(inputs): return inputs.logp * 0": "the gradient of its loss is 0 for all tokens",
+    "def f(inputs): return (inputs.logp + 1).sqrt().nan_to_num(0)": "the gradient of its loss is not finite",
+    "def f(inputs): return inputs.logp + inputs.ref_logp": "failed: TypeError",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), LOSSES.items())
+def test_what_is_wrong_with_a_loss(tmp_path: Path, source: str, message: str) -> None:
+    with pytest.raises(UsageError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
+        try_functions(config_of("loss.function", source, tmp_path))
+
+
+ADVANTAGES = {
+    "def f(groups): return None": "returned NoneType; return one advantage per completion or per token",
+    "def f(groups): return groups.rewards[:2]": r"shape \(2,\); return .* of shape \(4,\) or \(4, 4\)",
+    "def f(groups): return groups.rewards.sub(0.6).log()": "not finite for 2 of 3 advantages of scored",
+    "def f(groups): return groups.reward": "failed: AttributeError",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), ADVANTAGES.items())
+def test_what_is_wrong_with_advantages(tmp_path: Path, source: str, message: str) -> None:
+    with pytest.raises(UsageError, match=rf"^advantage\.function=.*own\.py:f.*{message}"):
+        try_functions(config_of("advantage.function", source, tmp_path))
+
+
+def test_a_loss_may_use_the_reference_where_there_is_one(tmp_path: Path) -> None:
+    source = "def f(inputs): return inputs.logp - inputs.ref_logp"
+    try_functions(config_of("loss.function", source, tmp_path, **{"kl.coef": 0.1}))
+
+
+def test_padding_may_hold_anything_and_advantages_may_be_per_token(tmp_path: Path) -> None:
+    source = "def f(inputs): return inputs.logp.where(inputs.mask, float('nan'))"
+    config = config_of("loss.function", source, tmp_path)
+    try_functions(config)
+    rows = "def f(groups): return groups.rewards[:, None].expand(-1, int(groups.lengths.max()))"
+    try_functions(config_of("advantage.function", rows, tmp_path))
+
+
+def test_a_loss_that_fails_in_a_step_names_the_setting(tmp_path: Path) -> None:
+    config = config_of("loss.function", "def f(inputs): return (inputs.logp + 10).log()", tmp_path)
+    try_functions(config)
+    low = torch.full((1, 2), -11.0, requires_grad=True)
+    inputs = LossInputs(low, low, low, None, low, torch.ones(1, 2, dtype=torch.bool), low)
+    with pytest.raises(RunError, match=r"^loss\.function=.*not finite for 2 of 2 tokens"):
+        loss_function(config.loss)(inputs)
+
+
+def test_a_file_is_run_once_per_run(tmp_path: Path) -> None:
+    source = "calls = []\ndef f(inputs):\n    calls.append(1)\n    return inputs.logp * len(calls)"
+    config = config_of("loss.function", source, tmp_path)
+    assert [config.loss.own_function(LossInputs(*[torch.ones(1)] * 7)).item() for _ in range(3)] == [1, 2, 3]
+
+
+def test_safe_mode_refuses_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRPO_ENV_SAFE", "1")
+    with pytest.raises(UsageError, match=r"^loss\.function=.*GRPO_ENV_SAFE=1 refuses"):
+        try_functions(config_of("loss.function", "print(1 / 0)", tmp_path))
+
+
+def test_paths_of_a_task_file_start_from_its_folder(page_folder: Path) -> None:
+    located = with_located_code({"loss": {"function": "my_loss.py:f"}, "advantage.function": "torch:f"}, page_folder)
+    assert located == {"loss.function": f"{page_folder}/my_loss.py:f", "advantage.function": "torch:f"}
+    assert with_located_code({"loss.function": "my_loss:f"}, page_folder) == {
+        "loss.function": f"{page_folder}/my_loss.py:f"
+    }
