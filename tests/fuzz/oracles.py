@@ -22,6 +22,7 @@ from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers import algebra
 from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
+from grpo_env.verifiers.answers.extract.new_question import has_new_question
 from grpo_env.verifiers.answers.formulas import decide
 from grpo_env.verifiers.answers.kinds import Kind, kind_of
 from grpo_env.verifiers.answers.normal import normal
@@ -183,9 +184,12 @@ def all_but_accuracy(gold: str | None, text: str, prefill: str = "") -> None:
 
 
 def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
-    """Accuracy on any gold answer and completion; a correct completion with one more box is wrong."""
+    """Accuracy on any gold answer and completion; a correct completion with one more box is wrong.
+
+    Unless it goes on with a question of its own, where what follows does not count.
+    """
     score = scored("accuracy", ACCURACY, gold, text, prefill)
-    if score.value and JUNK not in (gold or ""):
+    if score.value and JUNK not in (gold or "") and not has_new_question(text):
         more = f"{text}\n\nNo: \\boxed{{{JUNK}}}"
         changed = scored("accuracy", ACCURACY, gold, more, prefill)
         if changed.value:
