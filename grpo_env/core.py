@@ -54,12 +54,14 @@ class Example:
     """One problem. ``prompt`` is a chat, or a string that the model receives verbatim.
 
     ``answer`` is the gold answer. ``info`` holds the columns of the source row, for verifiers that need more.
+    ``chat_template_kwargs`` are variables for the model's chat template.
     """
 
     id: str
     prompt: str | tuple[Message, ...] = ()
     answer: str | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "save_steps": "checkpoint.every",
     "save_total_limit": "checkpoint.keep",
     "warmup": "optimizer.warmup_steps",
+    "lr_warmup_steps": "optimizer.warmup_steps",
+    "lr_warmup_steps_ratio": "optimizer.warmup_ratio",
     "bf16": "engine.precision",
     "dtype": "engine.precision",
     "use_cpu": "engine.device",

@@ -36,6 +36,13 @@ Surrogate = Literal["ppo", "cispo", "sapo", "reinforce"]
 ImportanceLevel = Literal["token", "sequence"]
 KLEstimator = Literal["k1", "k2", "k3"]
 
+WARMUP_STEPS = 3
+"""Steps of linear warmup unless ``optimizer.warmup_steps`` or ``warmup_ratio`` is set."""
+EXCLUSIVE = {
+    "optimizer.warmup_steps": "optimizer.warmup_ratio",
+    "optimizer.warmup_ratio": "optimizer.warmup_steps",
+}
+"""Settings of which only one can be set."""
 TIS_CAP = 2.0
 """``loss.tis_cap`` of engines other than our own."""
 
@@ -289,12 +296,15 @@ class CurriculumConfig(_Settings):
 class OptimizerConfig(_Settings):
     """AdamW and its learning rate schedule."""
 
-    name: Literal["adamw", "adamw_bf16", "adamw_8bit"] = "adamw"
-    """``adamw_bf16``: all state in bfloat16, with stochastic rounding; ``adamw_8bit``: 8-bit moments."""
+    name: Literal["adamw", "adamw_bf16", "adamw_8bit", "paged_adamw_8bit"] = "adamw"
+    """``adamw_bf16``: all state in bfloat16, with stochastic rounding; ``adamw_8bit``: 8-bit moments;
+    ``paged_adamw_8bit``: these in memory that CUDA moves to the CPU when the GPU is full."""
     learning_rate: float = Field(default=1e-6, gt=0)
     """Peak learning rate."""
-    warmup_steps: int = Field(default=3, ge=0)
-    """Steps of linear warmup."""
+    warmup_steps: int | None = Field(default=None, ge=0)
+    """Steps of linear warmup; null: 3, or ``warmup_ratio``."""
+    warmup_ratio: float | None = Field(default=None, ge=0, le=1)
+    """Fraction of ``steps`` of linear warmup, rounded up, in place of ``warmup_steps``."""
     lr_schedule: Literal["cosine", "constant"] = "cosine"
     """After the warmup: cosine decay to ``min_lr_ratio``, or constant."""
     min_lr_ratio: float = Field(default=0.1, ge=0, le=1)
@@ -311,6 +321,21 @@ class OptimizerConfig(_Settings):
     """Divide the groups of a step into so many mini-batches, with an update on each."""
     updates_per_step: int = Field(default=1, ge=1)
     """Updates on each of them (mu in the paper)."""
+
+    @model_validator(mode="after")
+    def _one_warmup(self) -> Self:
+        if self.warmup_steps is not None and self.warmup_ratio is not None:
+            raise ValueError(
+                "optimizer.warmup_steps and optimizer.warmup_ratio are both set; set one of them, and the other to null"
+            )
+        return self
+
+    def warmup(self, steps: int) -> int:
+        """Steps of linear warmup in a run of ``steps``."""
+        if self.warmup_ratio is not None:
+            # 0.07 * 100 is 7.000000000000001, whose ceiling is 8.
+            return math.ceil(round(self.warmup_ratio * steps, 9))
+        return WARMUP_STEPS if self.warmup_steps is None else self.warmup_steps
 
 
 class LoraConfig(_Settings):
@@ -461,6 +486,8 @@ class TrainConfig(_Settings):
         merged: dict[str, Any] = {}
         for mapping in (defaults or {}, settings):
             explicit = flatten(mapping, source)
+            for name in explicit.keys() & EXCLUSIVE.keys():  # the other one of the defaults is overridden, too
+                merged.pop(EXCLUSIVE[name], None)
             merged |= {**PRESETS.get(str(explicit.get("preset")), {}), **explicit}
         if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's
             merged.setdefault("loss.tis_cap", TIS_CAP)

@@ -17,8 +17,9 @@ from .engine.policy import Policy
 def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.optim.Optimizer:
     """AdamW over the trained weights; ``update`` sets its learning rate at every step.
 
-    ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022); ``seed`` is that of stochastic rounding in
-    ``adamw_bf16``. Raises ``UsageError`` if bitsandbytes is missing.
+    ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022), and ``paged_adamw_8bit`` in unified memory (Dettmers
+    et al. 2023, QLoRA); ``seed`` is that of stochastic rounding in ``adamw_bf16``. Raises ``UsageError`` if
+    bitsandbytes is missing, or for pages without CUDA.
     """
     options: dict[str, Any] = {
         "lr": config.learning_rate,
@@ -30,10 +31,15 @@ def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.
     if config.name == "adamw":
         return torch.optim.AdamW(policy.trained.values(), **options, fused=policy.device.type in ("cpu", "cuda"))
     try:
-        from bitsandbytes.optim import AdamW8bit
+        from bitsandbytes.optim import AdamW8bit, PagedAdamW8bit
     except ImportError as error:
-        raise UsageError("optimizer.name=adamw_8bit needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
-    optimizer: torch.optim.Optimizer = AdamW8bit(policy.trained.values(), **options)
+        raise UsageError(f"optimizer.name={config.name} needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
+    if config.name == "paged_adamw_8bit" and policy.device.type != "cuda":
+        raise UsageError(
+            f"optimizer.name=paged_adamw_8bit needs CUDA, and the model is on {policy.device.type}; use adamw_8bit"
+        )
+    kind = PagedAdamW8bit if config.name == "paged_adamw_8bit" else AdamW8bit
+    optimizer: torch.optim.Optimizer = kind(policy.trained.values(), **options)
     return optimizer
 
 
@@ -47,10 +53,11 @@ def cast_to_bf16(policy: Policy) -> None:
 
 def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:
     """The learning rate of a step (0-based) of ``steps``: a function of its arguments, so there is no state to save."""
-    if step < config.warmup_steps:
-        return config.learning_rate * (step + 1) / (config.warmup_steps + 1)
+    warmup = config.warmup(steps)
+    if step < warmup:
+        return config.learning_rate * (step + 1) / (warmup + 1)
     if config.lr_schedule == "constant":
         return config.learning_rate
-    progress = (step - config.warmup_steps) / max(1, steps - config.warmup_steps)
+    progress = (step - warmup) / max(1, steps - warmup)
     cosine = (1 + math.cos(math.pi * progress)) / 2
     return config.learning_rate * (config.min_lr_ratio + (1 - config.min_lr_ratio) * cosine)

@@ -6,7 +6,7 @@ import math
 import random
 from bisect import bisect
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain, cycle, islice
 from statistics import fmean
@@ -39,12 +39,17 @@ class PromptSampler:
     Under ``curriculum.mode: pass_rate``, ``rates`` holds the mean metric of each example's last group, by id.
     """
 
-    def __init__(self, task: Task, weight: float, config: TrainConfig) -> None:
-        """Raises ``UsageError`` if ``curriculum.difficulty`` does not give a number for every example."""
+    def __init__(
+        self, task: Task, weight: float, config: TrainConfig, report: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """Load the examples; ``report`` as in ``Task.examples``.
+
+        Raises ``UsageError`` if ``curriculum.difficulty`` does not give a number for every example.
+        """
         self.task, self.weight = task, weight
         self.rates: dict[str, float] = {}
         self._config = config
-        self.examples = task.examples("train")
+        self.examples = task.examples("train", report=report)
         if config.curriculum.mode == "schedule" and config.curriculum.difficulty is not None:
             self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 

@@ -10,7 +10,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
-from grpo_env.taskfile.dataset import is_local, load_rows
+from grpo_env.taskfile.dataset import SplitRows, is_local
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
@@ -81,27 +81,27 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
     values = sum(len(case.model_extra or {}) for case in task.spec.cases)
     result.facts["cases"] = f"{len(task.spec.cases)} cases, {values} values, {len(result.findings)} wrong"
     try:
-        rows = {
-            split: load_rows(task.spec.dataset, split, task.folder, task.source, limit)
-            for split in task.spec.dataset.split
-        }
+        split_rows = {split: task.rows(split, limit) for split in task.spec.dataset.split}
     except UsageError as problem:
         path = task.spec.dataset.path
         if path is None or is_local(path, task.folder):
             raise
         result.not_run["data"] = str(problem)
-        rows = {}
-    examples = {split: list(_examples(task, split, split_rows, result)) for split, split_rows in rows.items()}
+        split_rows = {}
+    examples = {split: list(_examples(task, split, rows, result)) for split, rows in split_rows.items()}
+    if task.spec.dataset.filter is not None and split_rows:
+        lines = [f"{split}: {rows.filter_line or 'keeps all rows'}" for split, rows in split_rows.items()]
+        result.facts["filter"] = "; ".join(lines)
     if any(examples.values()):
-        _check_data(task, result, rows, examples, model)
+        _check_data(task, result, {split: rows.rows for split, rows in split_rows.items()}, examples, model)
     result.seconds = time.perf_counter() - start
     return result
 
 
-def _examples(task: Task, split: str, rows: Sequence[Mapping[str, Any]], result: CheckResult) -> Iterator[Example]:
+def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> Iterator[Example]:
     """The examples that can be scored; rows that cannot are added to the findings."""
     skip = task.spec.dataset.bad_gold == "skip"
-    for index, row in enumerate(rows):
+    for index, row in zip(rows.numbers, rows.rows, strict=True):
         where = f"{split} row {index + 1}"
         try:
             example = task.example(row, f"{split}/{index}", where="template")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +22,11 @@ def describe(task: Task, split: Split) -> str:
             lines += [f"--- {message.role} ---", message.content]
     if task.format.prefill:
         lines += ["--- prefill ---", task.format.prefill]
+    if example.chat_template_kwargs:
+        lines += ["--- chat_template_kwargs ---", json.dumps(example.chat_template_kwargs)]
+    if task.spec.dataset.filter is not None:
+        line = task.rows(split).filter_line or "dataset.filter keeps all rows"
+        lines += ["---", f"{line} of the {split} split"]
     lines += ["---", f"id: {example.id}", f"answer: {example.answer}", "", "verifiers:"]
     for name, spec in task.spec.verifiers.items():
         options = ", ".join(f"{key}: {value}" for key, value in spec.model_dump(exclude_unset=True).items())

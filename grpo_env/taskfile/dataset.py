@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,36 @@ BUILT_IN_GENERATORS = frozenset(
 )
 
 
-def load_rows(
-    spec: DatasetSpec, split: Split, folder: Path, source: str, limit: int | None = None
-) -> list[Mapping[str, Any]]:
-    """The rows of one split, at most ``limit``. Local paths are relative to ``folder``.
+@dataclass(frozen=True)
+class SplitRows:
+    """The rows of a split that ``dataset.filter`` keeps.
 
-    Raises ``UsageError``, which names ``source``.
+    ``numbers`` are their places in the split, from 0, before the filter; ``dropped`` counts the rows that it left out.
+    """
+
+    rows: list[Mapping[str, Any]]
+    numbers: list[int]
+    dropped: int
+
+    @property
+    def filter_line(self) -> str | None:
+        """What the filter did; ``None`` if it left nothing out."""
+        if not self.dropped:
+            return None
+        return f"dataset.filter leaves out {self.dropped:,} of {self.dropped + len(self.rows):,} rows"
+
+
+def load_rows(
+    spec: DatasetSpec,
+    split: Split,
+    folder: Path,
+    source: str,
+    limit: int | None = None,
+    keep: Callable[[Mapping[str, Any], int], bool] = lambda row, number: True,
+) -> SplitRows:
+    """The rows of one split that ``keep`` accepts, at most ``limit``. Local paths are relative to ``folder``.
+
+    ``keep`` gets a row and its number. Raises ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
@@ -36,10 +61,21 @@ def load_rows(
     else:
         rows = _download(spec, split, source)
     bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
-    limited = list(islice(rows, min(bounds, default=None)))
-    if not limited:
+    read = 0
+
+    def accepted() -> Iterator[tuple[int, Mapping[str, Any]]]:
+        nonlocal read
+        for number, row in enumerate(rows):
+            read = number + 1
+            if keep(row, number):
+                yield number, row
+
+    kept = list(islice(accepted(), min(bounds, default=None)))
+    if not kept and read:
+        raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
+    if not kept:
         raise UsageError(f"{source}: dataset: the {split} split is empty")
-    return limited
+    return SplitRows([row for _, row in kept], [number for number, _ in kept], read - len(kept))
 
 
 def is_local(path: str, folder: Path) -> bool:

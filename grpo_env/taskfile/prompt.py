@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +65,22 @@ def _short(template: str) -> str:
     return repr(template if len(template) <= 100 else f"{template[:97]}...")
 
 
+def is_true(template: str, row: Mapping[str, Any], format: Format, where: str) -> bool:
+    """Whether a template writes ``true`` or ``1``, rather than ``false``, ``0``, ``none`` or nothing, in any case.
+
+    Raises ``UsageError``, beginning with ``where``, for any other text.
+    """
+    text = render(template, row, format, where).strip()
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0", "none", ""):
+        return False
+    raise UsageError(
+        f"{where}: template {_short(template)} gives {_short(text)}; it must give true or false, as does "
+        "{{ level == 5 }}"
+    )
+
+
 def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:
     """The prompt of a row: plain text, or messages (system, worked examples, user)."""
     if spec.text is not None:
@@ -93,13 +110,20 @@ def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
     if tokenizer.chat_template is None:
         return "\n\n".join(message["content"] for message in messages) + "\n" + format.prefill
     try:
-        text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False))
+        variables = dict(example.chat_template_kwargs)
+        text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **variables))
     except Exception as error:  # a template is a program
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(
             f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
         ) from error
     return text + _missing_prefill(text, format.prefill)
+
+
+def unused_template_kwargs(tokenizer: Any, names: Iterable[str]) -> list[str]:
+    """The names that do not occur in the chat template of a model, so that their values have no effect."""
+    template = str(tokenizer.chat_template or "")
+    return [name for name in names if not re.search(rf"\b{re.escape(name)}\b", template)]
 
 
 def _missing_prefill(text: str, prefill: str) -> str:

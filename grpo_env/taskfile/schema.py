@@ -41,6 +41,9 @@ class DatasetSpec(Section):
     """Template of an example's id; by default ``split/number``."""
     answer: str | None = None
     """Template of the gold answer."""
+    filter: str | None = None
+    """Template that says whether a row is kept: ``true`` or ``1``, or ``false``, ``0``, ``none`` or nothing, in any
+    case (``{{ level == 5 }}``). Rows are counted by ``limit`` after it."""
     bad_gold: Literal["error", "skip"] = "error"
     """Whether to stop at the first gold answer that cannot be parsed, or to skip such rows."""
 
@@ -65,6 +68,14 @@ class Shot(Section):
     """Template of the reply."""
 
 
+# Parameters of transformers' ``apply_chat_template`` that are not variables of a template, and the prompt itself.
+TEMPLATE_ARGUMENTS = frozenset(
+    {"conversation", "messages", "chat_template", "add_generation_prompt", "continue_final_message", "tokenize"}
+    | {"padding", "truncation", "max_length", "return_tensors", "return_dict", "return_assistant_tokens_mask"}
+    | {"tokenizer_kwargs"}
+)
+
+
 class PromptSpec(Section):
     """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``."""
 
@@ -76,6 +87,8 @@ class PromptSpec(Section):
     """The question, as a message that goes through the model's chat template."""
     text: str | None = None
     """The prompt as plain text, given to the model verbatim, instead of a chat."""
+    chat_template_kwargs: dict[str, Any] = {}
+    """Variables for the model's chat template, such as ``{enable_thinking: false}`` for Qwen3."""
 
     @model_validator(mode="after")
     def _one_form(self) -> PromptSpec:
@@ -83,6 +96,10 @@ class PromptSpec(Section):
             raise ValueError("give exactly one of 'user' (a chat prompt) and 'text' (a plain one)")
         if self.text is not None and (self.system is not None or self.shots):
             raise ValueError("'system' and 'shots' belong to a chat prompt; write them into 'text' instead")
+        if self.text is not None and self.chat_template_kwargs:
+            raise ValueError("'chat_template_kwargs' belongs to a chat prompt; 'text' goes through no chat template")
+        if reserved := sorted(TEMPLATE_ARGUMENTS & self.chat_template_kwargs.keys()):
+            raise ValueError(f"'chat_template_kwargs' cannot set {reserved[0]!r}; it is for variables of the template")
         return self
 
 

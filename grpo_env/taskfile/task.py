@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
@@ -14,8 +14,8 @@ from grpo_env.core import Completion, Example, Format, Score, Verifier, score_on
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find
 
-from .dataset import is_local, load_rows
-from .prompt import build_prompt, render
+from .dataset import SplitRows, is_local, load_rows
+from .prompt import build_prompt, is_true, render
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
@@ -94,14 +94,29 @@ class Task:
         """Recommended settings for training (the ``train`` section)."""
         return self.spec.train
 
-    def examples(self, split: Split, limit: int | None = None) -> list[Example]:
+    def rows(self, split: Split, limit: int | None = None) -> SplitRows:
+        """The first ``limit`` rows of a split that ``dataset.filter`` keeps. Raises ``UsageError``."""
+
+        def keep(row: Mapping[str, Any], number: int) -> bool:
+            template = self.spec.dataset.filter
+            where = f"{self.source}: {split} row {number + 1}: dataset.filter"
+            return template is None or is_true(template, row, self.format, where)
+
+        return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep)
+
+    def examples(
+        self, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
+    ) -> list[Example]:
         """The examples of a split, from its first ``limit`` rows.
 
-        Raises ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
+        ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
+        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
         """
-        rows = load_rows(self.spec.dataset, split, self.folder, self.source, limit)
+        split_rows = self.rows(split, limit)
+        if split_rows.filter_line is not None:
+            report(f"{self.name}: {split_rows.filter_line} of the {split} split")
         examples = []
-        for index, row in enumerate(rows):
+        for index, row in zip(split_rows.numbers, split_rows.rows, strict=True):
             example = self.example(row, f"{split}/{index}", where=f"{self.source}: {split} row {index + 1}")
             problem = self.verifier.problem(example)
             if problem is None:
@@ -121,7 +136,8 @@ class Task:
         if dataset.id is not None:
             id = render(dataset.id, row, self.format, f"{where}: dataset.id")
         answer = self.answer(row, where)
-        return Example(id, build_prompt(self.spec.prompt, row, self.format, where), answer, row)
+        prompt = build_prompt(self.spec.prompt, row, self.format, where)
+        return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
         """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers."""

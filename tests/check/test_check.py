@@ -64,6 +64,14 @@ def test_a_sound_task_has_no_findings(tmp_path):
     assert json.loads(json.dumps(result.to_dict()))["ok"] is True
 
 
+def test_a_filter_is_a_fact_and_findings_have_the_numbers_of_the_source(tmp_path):
+    rows = [{"question": "1+1?", "result": "2"}, {"question": "1+2?", "result": "3"}, {"question": "?", "result": ""}]
+    dataset = {**TASK["dataset"], "filter": "{{ result != '2' }}"}
+    result = check(make_task(tmp_path, train=rows, dataset=dataset))
+    assert result.facts["filter"] == "eval: keeps all rows; train: dataset.filter leaves out 1 of 3 rows"
+    assert [finding.where for finding in result.findings if finding.check == "data"] == ["train row 3"]
+
+
 def test_credit_for_perturbed_answers_is_an_error(tmp_path):
     lenient = {"accuracy": {"weight": 1.0, "rel_tol": 0.9}}
     result = check(make_task(tmp_path, verifiers=lenient, cases=[]))

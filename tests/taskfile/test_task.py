@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -10,7 +11,9 @@ import yaml
 from grpo_env import registry
 from grpo_env.check import failed_cases
 from grpo_env.core import Message
+from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
 
 GOOD = {
@@ -385,3 +388,86 @@ def test_a_failed_case_is_named(folder):
     ]
     (line,) = failed_cases(make_task(changed("cases", cases), "my.yaml", folder))
     assert line.startswith("my.yaml: cases.1: accuracy should be 1 (a slip), but is 0.0 [scored]")
+
+
+@pytest.mark.parametrize(
+    ("template", "kept"),
+    [
+        ("{{ result != 3 }}", ["train/0", "train/2"]),  # True and False
+        ("{{ result == 3 }}", ["train/1"]),
+        ("{% if result > 2 %} true {% endif %}", ["train/1", "train/2"]),  # or nothing
+        ("{{ result % 2 }}", ["train/1"]),  # 1 and 0
+        ("{{ none if result == 2 else 'TRUE' }}", ["train/1", "train/2"]),
+    ],
+)
+def test_a_filter_keeps_rows_for_which_it_is_true(folder, template, kept):
+    task = make_task(changed("dataset.filter", template), "x.yaml", folder)
+    lines = []
+    assert [example.id for example in task.examples("train", report=lines.append)] == kept
+    assert lines == [f"sums: dataset.filter leaves out {3 - len(kept)} of 3 rows of the train split"]
+
+
+def test_a_limit_counts_the_rows_that_are_kept(folder):
+    task = make_task(changed("dataset.filter", "{{ result != 2 }}"), "x.yaml", folder)
+    assert [example.id for example in task.examples("train", limit=1)] == ["train/1"]
+    assert task.rows("train", 1).dropped == 1
+    lines = []
+    assert len(task.examples("eval", report=lines.append)) == 3
+    assert lines == []
+
+
+def test_a_filter_reads_no_row_after_the_limit(folder):
+    (folder / "rows_a.jsonl").write_text('{"question": "1+1?", "result": 2}\nnot json\n')
+    task = make_task(changed("dataset.filter", "{{ true }}"), "x.yaml", folder)
+    assert len(task.examples("train", limit=1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ result > 100 }}", "x.yaml: dataset.filter leaves out all 3 rows of the train split"),
+        ("{{ question }}", "train row 1: dataset.filter: template '{{ question }}' gives '1+1?'; it must give true or"),
+        ("result == 3", "gives 'result == 3'; it must give true or false, as does {{ level == 5 }}"),
+        ("{{ resutl == 3 }}", "uses the unknown field 'resutl'; did you mean 'result'?"),
+        ("{{ 'x' * 10 ** 9 }}", "makes more than"),
+        ("{{ ''.__class__.mro() }}", "x.yaml: train row 1: dataset.filter"),
+    ],
+)
+def test_a_filter_that_cannot_work_is_an_error(folder, template, message):
+    task = make_task(changed("dataset.filter", template), "x.yaml", folder)
+    with pytest.raises(UsageError) as caught:
+        task.examples("train")
+    assert message in str(caught.value)
+
+
+def test_variables_of_the_chat_template_go_with_every_example(folder):
+    data = changed("prompt.chat_template_kwargs", {"enable_thinking": False})
+    task = make_task(data, "x.yaml", folder, {"prompt.chat_template_kwargs.level": 2})
+    expected = {"enable_thinking": False, "level": 2}
+    assert [example.chat_template_kwargs for example in task.examples("eval")] == [expected] * 3
+    assert make_task(task.resolved(), "y.yaml", folder).examples("train")[0].chat_template_kwargs == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ({"text": "{{ question }}", "chat_template_kwargs": {"a": 1}}, "'text' goes through no chat template"),
+        ({"user": "q", "chat_template_kwargs": {"tokenize": True}}, "'chat_template_kwargs' cannot set 'tokenize'"),
+    ],
+)
+def test_variables_that_no_template_could_use_are_errors(folder, prompt, message):
+    with pytest.raises(UsageError, match=f"x.yaml: prompt: .*{message}"):
+        make_task(changed("prompt", prompt), "x.yaml", folder)
+
+
+def test_a_filter_and_variables_are_shown(folder):
+    data = changed("prompt.chat_template_kwargs", {"enable_thinking": False})
+    text = describe(make_task(data, "x.yaml", folder, {"dataset.filter": "{{ result > 2 }}"}), "train")
+    assert "dataset.filter leaves out 1 of 3 rows of the train split" in text
+    assert '--- chat_template_kwargs ---\n{"enable_thinking": false}' in text
+
+
+def test_variables_that_a_chat_template_does_not_mention():
+    tokenizer = SimpleNamespace(chat_template="{% if enable_thinking %}{{ levels }}{% endif %}")
+    assert unused_template_kwargs(tokenizer, ["enable_thinking", "level"]) == ["level"]
+    assert unused_template_kwargs(SimpleNamespace(chat_template=None), ["level"]) == ["level"]

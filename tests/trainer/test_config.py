@@ -93,6 +93,15 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
             {"loss": {"function": "a:b", "dual_clip": 3}},
             "requires loss.surrogate=ppo, not loss.function",
         ),
+        (
+            {"optimizer": {"warmup_steps": 3, "warmup_ratio": 0.1}},
+            "warmup_ratio are both set",
+        ),
+        (
+            {"optimizer.warmup_ratio": 1.5},
+            "it must be a number of at least 0 and at most 1",
+        ),
+        ({"lr_warmup_steps_ratio": 0.1}, "in grpo_env it is called 'optimizer.warmup_ratio'"),
         ({"sapo_temperature_pos": 1.0}, "in grpo_env it is called 'loss.tau_pos'"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
@@ -134,6 +143,15 @@ def test_explicit_settings_override_presets_and_defaults() -> None:
     assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef, config.steps) == (0.3, 0.28, 0.0, 7)
     config = TrainConfig.from_mapping({"loss.clip_low": 0.3}, defaults=defaults)
     assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef) == (0.3, 0.5, 0.04)
+
+
+def test_a_warmup_overrides_the_other_one_of_the_defaults() -> None:
+    defaults = {"optimizer": {"warmup_steps": 5}}
+    assert TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}, defaults=defaults).optimizer.warmup(50) == 5
+    assert TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}, defaults=defaults).optimizer.warmup(200) == 20
+    assert TrainConfig.from_mapping({"steps": 200}, defaults=defaults).optimizer.warmup(200) == 5
+    saved = TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}).model_dump()
+    assert TrainConfig.from_mapping(saved).optimizer.warmup(200) == 20
 
 
 def test_presets() -> None:

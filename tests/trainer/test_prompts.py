@@ -22,7 +22,11 @@ RATE = TrainConfig(curriculum={"mode": "pass_rate"})
 
 def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
     examples = [Example(str(number), info={"level": level}) for number, level in enumerate(levels)]
-    task = SimpleNamespace(name="t", source="t.yaml", format=Format(), examples=lambda split: list(examples))
+
+    def load(split: str, report: object) -> list[Example]:
+        return list(examples)
+
+    task = SimpleNamespace(name="t", source="t.yaml", format=Format(), examples=load)
     return PromptSampler(task, 1.0, config)
 
 

@@ -515,6 +515,21 @@ def test_schedule() -> None:
     assert learning_rate(OptimizerConfig(learning_rate=1.0, lr_schedule="constant"), 9, 10) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("warmup", "steps", "expected"),
+    [
+        ({}, 10, [1 / 4, 2 / 4, 3 / 4, 1.0]),  # 3 steps
+        ({"warmup_steps": 0}, 10, [1.0]),
+        ({"warmup_ratio": 0.15}, 10, [1 / 3, 2 / 3, 1.0]),  # 1.5 steps, rounded up
+        ({"warmup_ratio": 0.0}, 10, [1.0]),
+        ({"warmup_ratio": 0.07}, 100, [*(n / 8 for n in range(1, 8)), 1.0]),  # 7 steps, though .07 * 100 is above 7
+    ],
+)
+def test_warmup(warmup: dict, steps: int, expected: list[float]) -> None:
+    config = OptimizerConfig(learning_rate=1.0, lr_schedule="constant", **warmup)
+    assert [learning_rate(config, step, steps) for step in range(len(expected))] == pytest.approx(expected)
+
+
 def steps_of(*pairs: tuple[int, float]) -> tuple[StepScore, ...]:
     return tuple(StepScore(0, end, value) for end, value in pairs)
 

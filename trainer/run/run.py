@@ -17,6 +17,7 @@ from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.gold_kinds import gold_warning
 from grpo_env.taskfile.mixture import Mixture
+from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -88,18 +89,32 @@ class Run:
         policy, optimizer = load_policy_and_optimizer(config)
         for task in mixture.tasks:
             check_task(task, config)
+        console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
+        report = partial(console.print, style="yellow")
         run = cls(
             mixture,
             config,
             policy,
             policy.snapshot() if config.kl.coef > 0 else None,
             optimizer,
-            [PromptSampler(task, weight, config) for task, weight in mixture.members],
-            [task.examples("eval", config.eval.examples) for task in mixture.tasks],
-            RunConsole(config.steps, silent=not policy.accelerator.is_main_process),
+            [PromptSampler(task, weight, config, report) for task, weight in mixture.members],
+            [task.examples("eval", config.eval.examples, report) for task in mixture.tasks],
+            console,
         )
+        run._warn_about_template_kwargs()
         run._drop_overlong_prompts()
         return run
+
+    def _warn_about_template_kwargs(self) -> None:
+        """Print a line for each task with variables that the model's chat template does not use."""
+        for task in self.mixture.tasks:
+            names = unused_template_kwargs(self.policy.tokenizer, task.spec.prompt.chat_template_kwargs)
+            if names:
+                self.console.print(
+                    f"{task.name}: prompt.chat_template_kwargs has no effect: the chat template of {self.policy.name} "
+                    f"does not use {', '.join(names)}",
+                    "yellow",
+                )
 
     def _drop_overlong_prompts(self) -> None:
         """Measure all prompts; leave out those that are too long, or raise ``UsageError``."""

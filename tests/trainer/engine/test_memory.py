@@ -80,7 +80,7 @@ def updated(model_folder: Path, task, failing: Collection[int]) -> tuple[dict[st
     reference = {name: weight + 0.01 for name, weight in policy.snapshot().items()}
     optimizer = torch.optim.SGD(policy.trained.values(), lr=1.0)
     add_reference_logp(policy, reference, [batch], CONFIG.sampling.temperature)
-    update(policy, optimizer, [batch], CONFIG, CONFIG.optimizer.warmup_steps)
+    update(policy, optimizer, [batch], CONFIG, CONFIG.optimizer.warmup(CONFIG.steps))
     return policy.snapshot(), batch, next(passes) - 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -54,3 +55,14 @@ def test_missing_bitsandbytes_is_reported(policy: Policy, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", None)
     with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: pip install"):
         make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
+    paged = TrainConfig(optimizer={"name": "paged_adamw_8bit"})
+    with pytest.raises(UsageError, match="paged_adamw_8bit needs bitsandbytes: pip install"):
+        make_optimizer(policy, paged.optimizer, 0)
+
+
+def test_pages_need_cuda(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = SimpleNamespace(AdamW8bit=None, PagedAdamW8bit=None)
+    monkeypatch.setitem(sys.modules, "bitsandbytes.optim", stub)
+    paged = TrainConfig(optimizer={"name": "paged_adamw_8bit"})
+    with pytest.raises(UsageError, match="paged_adamw_8bit needs CUDA, and the model is on cpu; use adamw_8bit"):
+        make_optimizer(policy, paged.optimizer, 0)

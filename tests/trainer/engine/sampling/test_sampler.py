@@ -165,6 +165,24 @@ def test_prompt_with_a_template(policy: Policy) -> None:
     assert policy.decode(policy.prompt_ids(CHAT, Format())) == "[system]Be brief.[user]3+4?[go]"
 
 
+THINKS = (
+    "{% for m in messages %}{{ m.content }}{% endfor %}{% if enable_thinking is defined and not enable_thinking %}"
+    "<think></think>{% endif %}"
+)
+
+
+def test_variables_of_the_chat_template(policy: Policy) -> None:
+    """Wherever a prompt becomes text, ids or a length."""
+    policy.tokenizer.chat_template = THINKS
+    silent = replace(CHAT, chat_template_kwargs={"enable_thinking": False})
+    thinking = replace(CHAT, chat_template_kwargs={"enable_thinking": True})
+    texts = [policy.prompt_text(example, Format()) for example in (CHAT, thinking, silent)]
+    assert texts == ["Be brief.3+4?", "Be brief.3+4?", "Be brief.3+4?<think></think>"]
+    ids = [policy.prompt_ids(example, Format()) for example in (CHAT, silent)]
+    assert [policy.decode(row) for row in ids] == [texts[0], texts[2]]
+    assert policy.prompt_lengths([CHAT, silent], Format()) == list(map(len, ids))
+
+
 @pytest.mark.parametrize(
     ("written", "prefill", "end"),
     [
