@@ -522,3 +522,23 @@ def test_wrong_settings_name_their_source(make_task, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="in grpo_env it is called 'group_size'"):
         train(make_task(), run_dir=tmp_path / "run", num_generations=3)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_says_what_a_filter_leaves_out_and_which_template_variables_have_no_effect(
+    make_task, tmp_path: Path, capsys
+) -> None:
+    """The twelve answers are 0, 2, ... 22; the tiny model has no chat template."""
+    short = {"steps": 1, "eval.every": 0, "eval.examples": 20, "eval.samples": 0}
+    keys = {"dataset.filter": "{{ answer | int < 12 }}", "prompt": {"user": "{{ question }}"}}
+    keys["prompt.chat_template_kwargs"] = {"enable_thinking": False}
+    source = make_task(**short).source
+    task = load_task(source, keys)
+    everything = load_task(source)
+    train(task, run_dir=tmp_path / "run")
+    messages = " ".join(capsys.readouterr().err.split())
+    for split in ("train", "eval"):
+        answers = [int(example.answer) for example in everything.examples(split)]
+        left_out = sum(answer >= 12 for answer in answers)
+        assert f"vowels: dataset.filter leaves out {left_out} of {len(answers)} rows of the {split} split" in messages
+    assert "prompt.chat_template_kwargs has no effect: the chat template of" in messages
+    assert "does not use enable_thinking" in messages
