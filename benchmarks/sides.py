@@ -126,7 +126,8 @@ def run_script(script: str, python: str, *arguments: str) -> Any:
     environment = {**os.environ, **threads, "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.run([python, script, *arguments], env=environment, capture_output=True, text=True)
     if process.returncode:
-        raise SystemExit(f"{process.stderr}\n{Path(script).name} {arguments[0]}: failed")
+        reason = process.stderr.strip().split("\n")[-1]
+        raise SystemExit(f"{process.stderr}\n{Path(script).name} {arguments[0]} failed: {reason}")
     return json.loads(process.stdout.splitlines()[-1])
 
 
@@ -143,6 +144,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     """``grpo_env.train``, without evaluations, checkpoints or the final model."""
     import torch
 
+    from grpo_env import scoring_process
     from grpo_env.trainer import loop
     from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.run.run import Run
@@ -173,7 +175,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     loop.record_step = record_with_callback
     callbacks.stopwatch.wrap(loop, "sample_rollouts", "sample")
     callbacks.stopwatch.wrap(loop, "score_rollouts", "sample")
-    callbacks.stopwatch.wrap(type(task.verifier), "score_groups", "score")
+    callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")
     callbacks.stopwatch.wrap(loop, "update", "forward")
     callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")
     for optimizer in (torch.optim.AdamW, StochasticRoundingAdamW):

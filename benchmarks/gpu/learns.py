@@ -74,8 +74,9 @@ def _work(setup: Setup, task: str, model: str | None, overrides: dict[str, Any],
     }
     if setup.tiny:
         settings |= {"prompts_per_step": 2, "group_size": 2, "sampling.max_new_tokens": 8}
-    tokens = 4096 if setup.tiny else 65536
-    return Work(task, overrides, settings, {"engine.micro_batch_tokens": tokens}, {"per_device_train_batch_size": 32})
+        settings |= {"sampling.overlong_prompts": "drop"}  # the bundled model has few positions
+    ours = {"engine.micro_batch_tokens": 4096 if setup.tiny else 16384}
+    return Work(task, overrides, settings, ours, {"per_device_train_batch_size": 32})
 
 
 def _curve(

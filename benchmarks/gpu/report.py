@@ -58,10 +58,16 @@ def _works(rows: Sequence[Row]) -> list[str]:
 
 
 def _flat(prefix: str, value: Any) -> list[str]:
-    """``name value`` of every number and text in a result; lists are written as they are."""
+    """``name value`` of every number, text and list in a result."""
     if isinstance(value, dict):
         return [text for key, item in value.items() for text in _flat(f"{prefix} {key}".strip(), item)]
-    return [f"{prefix} {value:.3g}" if isinstance(value, float) else f"{prefix} {value}"]
+    return [f"{prefix} {_short(value)}"]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _decoding(results: dict[str, Any]) -> list[str]:
@@ -82,7 +88,7 @@ def _steps(results: dict[str, Any]) -> list[str]:
         table.append(_line((name, *_step_cells(row, results))))
         ours = results.get(f"fast/step/{name.split('/')[0]}/ours")
         if ours and not name.endswith("/ours"):
-            cells = [f"{row[part] / max(ours[part], 1e-9):.2f} x" for part in PARTS[:-1]]
+            cells = [f"{row[part] / ours[part]:.2f} x" if ours[part] > 1e-6 else "" for part in PARTS[:-1]]
             speed = f"{row['wall'] / ours['wall']:.2f} x", f"{ours['speed'] / row['speed']:.2f} x"
             table.append(_line(("ours is better by", *speed, *cells, *[""] * 6)))
     return table
