@@ -38,6 +38,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "vllm_server_base_url": "sampling.url",
     "vllm_gpu_memory_utilization": "sampling.gpu_memory_fraction",
     "gpu_memory_utilization": "sampling.gpu_memory_fraction",
+    "max_off_policy_steps": "sampling.off_policy_steps",
+    "async_train": "sampling.off_policy_steps",
     "vllm_importance_sampling_clip_max": "loss.tis_cap",
     "vllm_importance_sampling_cap": "loss.tis_cap",
     "tis_imp_ratio_cap": "loss.tis_cap",

@@ -96,6 +96,8 @@ class SamplingConfig(_Settings):
     """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
     weight_transfer: Literal["nccl", "ipc", "path"] | None = None
     """How servers get new weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
+    off_policy_steps: int = Field(default=0, ge=0, le=1)
+    """1: sample each step while the one before is learned from, so from weights one step older; needs ``url``."""
     gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
     """Under ``vllm`` without ``url``: fraction of the GPU's memory for its weights and cache while it samples."""
 
@@ -105,6 +107,11 @@ class SamplingConfig(_Settings):
             raise ValueError(f"sampling.url requires sampling.engine=vllm, not {self.engine}")
         if self.weight_transfer is not None and self.url is None:
             raise ValueError("sampling.weight_transfer requires sampling.url")
+        if self.off_policy_steps and self.url is None:
+            raise ValueError(
+                "sampling.off_policy_steps=1 samples while the policy is updated, which needs vLLM servers "
+                f"(sampling.engine=vllm with sampling.url); sampling.engine={self.engine} samples in this process"
+            )
         return self
 
     @property
@@ -438,6 +445,12 @@ class TrainConfig(_Settings):
     def _parts_need_outcome(self) -> Self:
         if self.advantage.normalize == "parts" and self.supervision == "process":
             raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
+
+    @model_validator(mode="after")
+    def _older_samples_are_corrected(self) -> Self:
+        if self.sampling.off_policy_steps and self.loss.tis_cap is None:
+            raise ValueError("sampling.off_policy_steps=1 needs loss.tis_cap, which corrects for the older weights")
         return self
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,14 @@ from grpo_env.taskfile.task import Task
 from .advantages import token_advantages
 from .batch import pack_batches
 from .config import TrainConfig, with_located_code
-from .dynamic_sampling import GroupSelection
-from .prompts import sample_prompts
 from .reference_model import add_reference_logp
-from .rollout import greedy_rollouts, sample_rollouts, score_rollouts
+from .rollout import greedy_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
 from .run.run import Result, Run
 from .run.stopping import check_unscored, finish, stopped
+from .step_sampler import StepSampler
 from .update import update
 
 
@@ -45,9 +45,10 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     TrainConfig.from_mapping(defaults, f"{mixture.source}: train")
     config = TrainConfig.from_mapping(with_located_code(settings, Path.cwd()), defaults=defaults)
     run = Run.load(mixture, config)
-    run.create_folder(Path(run_dir) if run_dir else None)
-    run.warn_about_golds()
-    return learn(run, start=0)
+    with closing(run.engine):
+        run.create_folder(Path(run_dir) if run_dir else None)
+        run.warn_about_golds()
+        return learn(run, start=0)
 
 
 def resume(run_dir: str | Path) -> Result:
@@ -59,40 +60,33 @@ def resume(run_dir: str | Path) -> Result:
     if (folder.path / MODEL).exists():
         raise UsageError(f"{run_dir}: this run is finished; its model is in {folder.path / MODEL}")
     run = Run.load(mixture, config)
-    return learn(run, start=run.reopen_folder(folder))
+    with closing(run.engine):
+        return learn(run, start=run.reopen_folder(folder))
 
 
 def learn(run: Run, start: int) -> Result:
     """The training loop. ``done`` counts complete updates: a checkpoint is always taken at the end of a step."""
     policy, config, done = run.policy, run.config, start
+    sampler = StepSampler(policy, config, run.samplers)
     start_recording(run, start)
     try:
         for step in range(start, config.steps):
+            waited = sampler.wait()
             run.engine.update_weights(policy, step)
             evaluate_if_due(run, step)
             run.save_if_due(step)
-            began = time.perf_counter()
+            began = time.perf_counter() - waited
 
-            # Sample G completions of each of P prompts, and score them. Scoring begins in the background as soon as a
-            # group is complete. There is one round, unless dynamic sampling replaces groups without a gradient.
-            groups = GroupSelection(config, policy.accelerator.num_processes)
-            while groups.missing:
-                prompts = sample_prompts(run.samplers, config.prompts_per_step, step, f"{config.seed}{groups.seed}")
-                sampled = sample_rollouts(
-                    policy,
-                    prompts[: groups.missing],
-                    config.group_size,
-                    max_new_tokens=config.sampling.max_new_tokens,
-                    temperature=config.sampling.temperature,
-                    seed=f"{config.seed}/{step}{groups.seed}",
-                )
-                groups.add(score_rollouts(policy, sampled))
+            # Sample G completions of each of P prompts, and score them (with off-policy steps, that was done during the
+            # last update, and the next step's are sampled during this one).
+            groups = sampler.sample(step)
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
             sampling_ended = time.perf_counter()
 
             # Rewards become one advantage per token.
             greedy = greedy_rollouts(policy, run.mixture.tasks, rollouts, config, step)
+            sampler.start_next(step)
             advantages = token_advantages(policy, rollouts, config, greedy)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
@@ -118,5 +112,5 @@ def learn(run: Run, start: int) -> Result:
         error.add_note(str(stopped(run, done, error)))
         raise
     finally:
-        run.engine.close()
+        sampler.close()
         run.metrics.close()

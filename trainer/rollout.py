@@ -24,7 +24,8 @@ from .prompts import Prompt, make_prompts
 class ScoredRollout(NamedTuple):
     """A completion of an example with its score.
 
-    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored.
+    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored. ``version`` is the
+    number of steps that the weights had learned when they sampled it.
     """
 
     example: Example
@@ -33,6 +34,7 @@ class ScoredRollout(NamedTuple):
     correct: float | None = None
     task: str = ""
     metric: str = ""
+    version: int = 0
 
 
 class BackgroundScorer:
@@ -108,8 +110,11 @@ def sample_rollouts(
     return sampled
 
 
-def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout]:
-    """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent."""
+def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> list[ScoredRollout]:
+    """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent.
+
+    ``version`` is that of the weights that sampled them.
+    """
     try:
         scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in sampled.prompts}.values():
@@ -120,7 +125,7 @@ def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout
         sampled.scorer.stop()
     rollouts = iter(sampled.rollouts)
     scored = [
-        ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name, task.metric)
+        ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name, task.metric, version)
         for number, (task, _, example) in enumerate(sampled.prompts)
         for score in scores[number]
     ]

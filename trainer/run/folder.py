@@ -80,6 +80,7 @@ class RunFiles:
             rows.append(
                 {
                     "step": step,
+                    "version": scored.version,
                     "task": scored.task,
                     "id": scored.example.id,
                     "completion": scored.rollout.text,

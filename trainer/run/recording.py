@@ -105,6 +105,7 @@ def record_step(
         "groups_sampled": len(sampled) // run.config.group_size,
         "uniform_groups": sum(batch.uniform_groups for batch in batches) / run.config.prompts_per_step,
         **asdict(stats),
+        "staleness": fmean(step - rollout.version for rollout in sampled),
         "learning_rate": learning_rate(run.config.optimizer, step, run.config.steps),
         "tokens": tokens,
         "tokens_per_second": tokens / (end - start),

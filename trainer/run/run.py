@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -87,22 +88,26 @@ class Run:
         try_functions(config)
         scoring_process.start()
         policy, optimizer = load_policy_and_optimizer(config)
-        for task in mixture.tasks:
-            check_task(task, config)
-        console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
-        report = partial(console.print, style="yellow")
-        run = cls(
-            mixture,
-            config,
-            policy,
-            policy.snapshot() if config.kl.coef > 0 else None,
-            optimizer,
-            [PromptSampler(task, weight, config, report) for task, weight in mixture.members],
-            [task.examples("eval", config.eval.examples, report) for task in mixture.tasks],
-            console,
-        )
-        run._warn_about_template_kwargs()
-        run._drop_overlong_prompts()
+        assert policy.rollout_engine is not None
+        with ExitStack() as on_error:
+            on_error.callback(policy.rollout_engine.close)
+            for task in mixture.tasks:
+                check_task(task, config)
+            console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
+            report = partial(console.print, style="yellow")
+            run = cls(
+                mixture,
+                config,
+                policy,
+                policy.snapshot() if config.kl.coef > 0 else None,
+                optimizer,
+                [PromptSampler(task, weight, config, report) for task, weight in mixture.members],
+                [task.examples("eval", config.eval.examples, report) for task in mixture.tasks],
+                console,
+            )
+            run._warn_about_template_kwargs()
+            run._drop_overlong_prompts()
+            on_error.pop_all()
         return run
 
     def _warn_about_template_kwargs(self) -> None:

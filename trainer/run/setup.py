@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import torch
@@ -26,6 +27,16 @@ def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.
     Raises ``UsageError``.
     """
     engine = make_engine(config)
+    with ExitStack() as on_error:
+        on_error.callback(engine.close)
+        policy, optimizer = _load_without_engine(config)
+        policy = replace(policy, rollout_engine=engine)
+        engine.start(policy)
+        on_error.pop_all()
+    return policy, optimizer
+
+
+def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
     policy = load_policy(
         config.model,
         device=config.engine.device,
@@ -41,6 +52,4 @@ def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
     optimizer = make_optimizer(policy, config.optimizer, config.seed)
-    policy = replace(with_deepspeed(policy, optimizer, config), rollout_engine=engine)
-    engine.start(policy)
-    return policy, optimizer
+    return with_deepspeed(policy, optimizer, config), optimizer

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grpo_env.errors import RunError
+
 if TYPE_CHECKING:
     from ..policy import Policy
 
@@ -29,6 +31,10 @@ class SamplingRequest:
     seeds: Sequence[str]
 
 
+class EngineAwayError(RunError):
+    """An engine would need the weights again while they change (``RolloutEngine.policy_changes``)."""
+
+
 class RolloutEngine(ABC):
     """Samples completions from a policy.
 
@@ -38,6 +44,11 @@ class RolloutEngine(ABC):
     """
 
     report: Callable[[str], None] = staticmethod(lambda message: None)
+    uses_policy_model = True
+    """Whether ``generate`` computes with the policy's own model or device, and not while the policy is updated."""
+    policy_changes = False
+    """While True, the policy is being updated: ``generate`` must not use its weights, and raises ``EngineAwayError`` if
+    it cannot go on without them. A run sets it, for engines that do not use the policy's model."""
 
     def start(self, policy: Policy) -> None:  # noqa: B027
         """Load the model with the policy's weights, version 0. Raises ``UsageError`` if that is not possible."""

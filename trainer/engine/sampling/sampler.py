@@ -68,11 +68,15 @@ def sample(
         groups[number] = [_rollout(policy, prompts[number], *row, ends) for row in zip(rows, logps, strict=True)]
         on_group(number, groups[number])
 
-    policy.model.eval()
-    try:
-        (policy.rollout_engine or OwnEngine()).generate(policy, request, on_group_tokens)
-    finally:
-        policy.model.train(was_training)
+    engine = policy.rollout_engine or OwnEngine()
+    if not engine.uses_policy_model:  # its mode may matter to an update going on
+        engine.generate(policy, request, on_group_tokens)
+    else:
+        policy.model.eval()
+        try:
+            engine.generate(policy, request, on_group_tokens)
+        finally:
+            policy.model.train(was_training)
     return [rollout for number in range(len(prompts)) for rollout in groups[number]]
 
 

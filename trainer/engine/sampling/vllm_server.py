@@ -15,11 +15,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
+from weakref import WeakSet
 
 import torch
 from accelerate.utils import broadcast_object_list
@@ -29,7 +31,7 @@ from grpo_env.errors import RunError, UsageError
 
 from ..policy import Policy
 from .probe import TEXT, check_logprobs, probe_ids
-from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+from .protocol import EngineAwayError, OnGroupTokens, RolloutEngine, SamplingRequest
 from .vllm import group_seed, report_group
 from .weights import compute_dtype, has_adapter, named_weights, save_weights
 
@@ -56,6 +58,7 @@ class VllmServer:
         self.url, self.model = url, ""
         limits = httpx2.Limits(max_connections=None)
         self._client: httpx2.Client = httpx2.Client(timeout=httpx2.Timeout(None, connect=CONNECT), limits=limits)
+        self._sockets, self._closed = WeakSet[socket.socket](), False
 
     def call(self, path: str, body: Any = None) -> Any:
         """POST a body, or GET without one; returns the JSON of the answer.
@@ -66,7 +69,8 @@ class VllmServer:
 
         try:
             method = "GET" if body is None else "POST"
-            response = self._client.request(method, f"{self.url}{path}", json=body)
+            extensions = {"trace": self._keep_socket}
+            response = self._client.request(method, f"{self.url}{path}", json=body, extensions=extensions)
         except (httpx2.TransportError, RuntimeError) as error:  # RuntimeError: the client was closed
             raise ServerGoneError(f"{type(error).__name__}: {error}") from error
         detail = " ".join(response.text[:300].split())
@@ -100,12 +104,30 @@ class VllmServer:
         return [c["token_ids"] for c in choices], [c["logprobs"]["token_logprobs"] for c in choices]
 
     def close(self) -> None:
-        """Close all connections; requests under way end."""
+        """Close all connections; requests under way end, with ``ServerGoneError``."""
+        self._closed = True
+        for connection in list(self._sockets):
+            _shut_down(connection)
         self._client.close()
+
+    def _keep_socket(self, event: str, info: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            connection = info["return_value"].get_extra_info("socket")
+            self._sockets.add(connection)
+            if self._closed:
+                _shut_down(connection)
+
+
+def _shut_down(connection: socket.socket) -> None:
+    """End reads of other threads too, which closing would leave waiting."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class VllmServers(RolloutEngine):
     """Samples on servers, all with the same weights."""
+
+    uses_policy_model = False
 
     def __init__(self, urls: Sequence[str], transfer: str | None) -> None:
         """Raises ``UsageError`` if vLLM, whose classes send weights between GPUs, is not installed."""
@@ -173,6 +195,8 @@ class VllmServers(RolloutEngine):
                 if not waiting:
                     return
             raise RunError(f"sampling.url: {len(waiting)} groups failed {ATTEMPTS} times: {failure}")
+        except EngineAwayError:  # between two attempts, when no thread waits
+            raise
         except BaseException:
             self.close()  # or the threads would wait for their answers
             raise
@@ -201,7 +225,12 @@ class VllmServers(RolloutEngine):
                 self._revive(policy, server, error)
 
     def _revive(self, policy: Policy, server: VllmServer, error: ServerGoneError) -> None:
-        """Wait until a server answers, and has the weights again. Raises ``RunError`` after ``WAIT`` seconds."""
+        """Wait until a server answers, and has the weights again.
+
+        Raises ``RunError`` after ``WAIT`` seconds, and ``EngineAwayError`` at once while the policy changes.
+        """
+        if self.policy_changes:
+            raise EngineAwayError(f"sampling.url={server.url}: {error}")
         self.report(f"{server.url}: {error}; waiting for it, at most {WAIT:.0f} s")
         deadline, is_main = time.monotonic() + WAIT, policy.accelerator.is_main_process
         while time.monotonic() < deadline:

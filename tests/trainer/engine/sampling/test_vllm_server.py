@@ -13,11 +13,15 @@ import pytest
 import torch
 
 from grpo_env.errors import DivergedError, RunError, UsageError
-from grpo_env.trainer.engine.policy import Policy, load_model
+from grpo_env.trainer.batch import Batch, pack_batches
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
 from grpo_env.trainer.engine.sampling import vllm_server
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.update import update
 
 from .fake_vllm import FakeVllm
 
@@ -205,3 +209,137 @@ def test_an_adapter_is_sent_alone(make_task, servers: list[FakeVllm], tmp_path: 
     assert paths.count("/v1/load_lora_adapter") == 3
     assert len(servers[0].adapters) == 1
     assert "/collective_rpc" not in paths
+
+
+AHEAD = {"engine": "vllm", "off_policy_steps": 1, "temperature": 1.0}
+QUIET = {"eval": {"samples": 0, "every": 0}}
+
+
+def rows_of(run: Path, kind: str = "train") -> list[dict]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if row["kind"] == kind]
+
+
+def test_sampling_ahead_uses_the_weights_before_the_update_going_on(
+    make_task, servers: list[FakeVllm], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step's log-probabilities are those of the checkpoint that its version names, the one before its own."""
+    steps: list[list[ScoredRollout]] = []
+
+    def keep(policy: Policy, rollouts: list[ScoredRollout], *arguments: object) -> list[Batch]:
+        steps.append(rollouts)
+        return pack_batches(policy, rollouts, *arguments)
+
+    asked, complete = threading.Event(), servers[0].complete
+
+    def note(body: dict) -> tuple[int, dict]:
+        asked.set()
+        return complete(body)
+
+    def wait_for_the_next_step(policy: Policy, optimizer: object, batches: object, config: object, step: int) -> object:
+        overlaps.append(asked.wait(30) if step < 3 else None)
+        asked.clear()
+        return update(policy, optimizer, batches, config, step)
+
+    overlaps: list[bool | None] = []
+    servers[0].complete = note
+    monkeypatch.setattr("grpo_env.trainer.loop.pack_batches", keep)
+    monkeypatch.setattr("grpo_env.trainer.loop.update", wait_for_the_next_step)
+    task = make_task(steps=4, checkpoint={"every": 1, "keep": 9}, **QUIET)
+    asked.clear()
+    run = train(task, run_dir=tmp_path / "run", sampling={**AHEAD, "url": servers[0].url}).run_dir
+
+    assert overlaps == [True, True, True, None]
+    assert [row["staleness"] for row in rows_of(run)] == [0, 1, 1, 1]
+    gaps = [row["rollout_logprob_gap"] for row in rows_of(run)]
+    assert gaps[0] < 1e-5
+    assert min(gaps[1:]) > 1e-3  # a step of learning
+    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    assert {(row["step"], row["version"]) for row in samples} == {(0, 0), (1, 0), (2, 1), (3, 2)}
+    policy = load_policy(str(task.defaults["model"]), device="cpu")
+    start = policy.snapshot()
+    for step, rollouts in enumerate(steps):
+        for version in {rollout.version for rollout in rollouts}:
+            saved = run / f"checkpoints/step-{version:06d}/state.pt"
+            policy.restore(torch.load(saved, weights_only=True)["weights"] if version else start)
+            assert version == max(0, step - 1)
+        for rollout in rollouts:
+            assert rollout.rollout.logps == pytest.approx(plain_logps(policy, rollout.rollout, 1.0), abs=1e-5)
+
+
+def test_a_server_that_restarts_while_it_samples_ahead(
+    make_task, servers: list[FakeVllm], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot get weights that are changing, so the step is sampled again, with those after the update."""
+    complete = servers[0].complete
+    monkeypatch.setattr(vllm_server, "POLL", 0.01)
+
+    def restart_at_version_1(body: dict) -> tuple[int, dict]:
+        if servers[0].version.endswith("-1"):
+            servers[0].version = "default"
+            return 500, {"error": {"message": "starting"}}
+        return complete(body)
+
+    servers[0].complete = restart_at_version_1
+    settings = {"steps": 4, "sampling": {**AHEAD, "url": servers[0].url}, **QUIET}
+    run = train(make_task(), run_dir=tmp_path / "run", **settings).run_dir
+    assert [row["staleness"] for row in rows_of(run)] == [0, 1, 0, 1]
+
+
+def test_an_error_while_samples_are_ahead_ends_the_run(
+    make_task, servers: list[FakeVllm], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state is saved, and the resumed run first samples from the weights that it has."""
+    complete, stuck, free, in_time = servers[0].complete, threading.Event(), threading.Event(), list[bool]()
+
+    def wait(body: dict) -> tuple[int, dict]:
+        if servers[0].version.endswith("-2"):
+            stuck.set()
+            in_time.append(free.wait(20))
+        return complete(body)
+
+    def fail(policy: Policy, optimizer: object, batches: object, config: object, step: int) -> object:
+        if step == 2:
+            assert stuck.wait(30)
+            raise RunError("a bug")
+        return update(policy, optimizer, batches, config, step)
+
+    settings = {"steps": 4, "sampling": {**AHEAD, "url": servers[0].url}, **QUIET}
+    with monkeypatch.context() as patch:
+        patch.setattr("grpo_env.trainer.loop.update", fail)
+        servers[0].complete = wait
+        with pytest.raises(RunError, match=r"a bug.* The state after 2 steps is saved"):
+            train(make_task(), run_dir=tmp_path / "run", **settings)
+    free.set()
+    run = resume(tmp_path / "run").run_dir
+    assert all(in_time)  # the run did not wait for the answers
+    assert [row["staleness"] for row in rows_of(run)] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("engine", ["own", "transformers", "vllm"])
+def test_engines_in_this_process_do_not_sample_ahead(engine: str) -> None:
+    with pytest.raises(
+        UsageError, match=rf"off_policy_steps=1 .*needs vLLM servers.* sampling.engine={engine} samples in"
+    ):
+        TrainConfig.from_mapping({"sampling": {"engine": engine, "off_policy_steps": 1}})
+
+
+def test_sampling_ahead_needs_a_correction() -> None:
+    sampling = {**AHEAD, "url": "http://127.0.0.1:9"}
+    assert TrainConfig.from_mapping({"sampling": sampling}).loss.tis_cap == 2.0
+    with pytest.raises(UsageError, match=r"off_policy_steps=1 needs loss\.tis_cap"):
+        TrainConfig.from_mapping({"sampling": sampling, "loss": {"tis_cap": None}})
+
+
+def test_the_engine_is_closed_if_prompts_are_refused(
+    make_task, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed: list[VllmServers] = []
+    monkeypatch.setattr(VllmServers, "close", lambda self: closed.append(self))
+    sampling = {"engine": "vllm", "url": servers[0].url, "max_prompt_tokens": 1}
+    with pytest.raises(UsageError, match="max_prompt_tokens"):
+        train(make_task(), run_dir=tmp_path / "run", sampling=sampling)
+    assert len(closed) == 1
+    with pytest.raises(UsageError, match="does not answer"):
+        train(make_task(), sampling={"engine": "vllm", "url": "http://127.0.0.1:9"})
+    assert len(closed) == 2
