@@ -74,9 +74,9 @@ VARIANTS = {
 
 def measurements(setup: Setup) -> list[Measurement]:
     """Ceilings first, then the headline figures, then what explains them."""
-    small, large = Shape(64, 16, 512, 16384, 32), Shape(16, 8, 512, 4096, 8)
+    small, large, long = Shape(64, 16, 512, 16384, 32), Shape(16, 8, 512, 4096, 8), Shape(16, 8, 2048, 16384, 8)
     if setup.tiny:
-        small = large = Shape(2, 2, 16, 4096, 4)
+        small = large = long = Shape(4, 4, 40, 4096, 16)
     real = partial(_work, setup, setup.model)
     random = partial(_work, setup, "random")
     rows = [Measurement("fast/ceilings", partial(ceilings, setup), 60)]
@@ -92,10 +92,12 @@ def measurements(setup: Setup) -> list[Measurement]:
             rows.append(Measurement(f"fast/step/{name}/{label}", run, limit, needs + also))
         run = partial(profile, setup, work(shape._replace(tokens=min(shape.tokens, 128))), name)
         rows.append(Measurement(f"fast/profile/{name}", run, 150, needs))
-    half = small._replace(prompts=max(2, small.prompts // 4))
+    quarter = small._replace(prompts=max(2, small.prompts // 4))
     for name, variant in {"all fast paths": Variant(), **VARIANTS}.items():
-        run = partial(step, setup, "ours", real(half, ours=variant.settings), variant.patches)
+        run = partial(step, setup, "ours", real(quarter, ours=variant.settings), variant.patches)
         rows.append(Measurement(f"fast/variants/{name}", run, 120, ("model",)))
+    for side, needs in (("ours", ("model",)), ("trl", ("model", "trl"))):
+        rows.append(Measurement(f"fast/step/long/{side}", partial(step, setup, side, real(long)), 300, needs))
     return rows
 
 
@@ -186,7 +188,7 @@ def decode(setup: Setup, work: Work, sampler: str) -> dict[str, Any]:
     ((seconds, _, lengths),) = samplers[sampler]
     tokens = work.settings["sampling.max_new_tokens"]
     result = {"tokens_per_s": sum(lengths) / seconds, "seconds": seconds, "rows": len(lengths), "tokens": tokens}
-    return {**result, "step_bytes": least_bytes(work, len(lengths), tokens), "peak_gb": trainer.peak()}
+    return {**result, "step_bytes": least_bytes(work, len(lengths), tokens)}
 
 
 def least_bytes(work: Work, rows: int, tokens: int) -> float:

@@ -72,12 +72,11 @@ def _short(value: Any) -> str:
 
 def _decoding(results: dict[str, Any]) -> list[str]:
     """Tokens per second, and the fraction of them that reading weights and cache once per step would allow."""
-    table = _table("decoding", "rows x tokens", "tokens/s", "of the bandwidth limit", "peak GB")
+    table = _table("decoding", "rows x tokens", "tokens/s", "of the bandwidth limit")
     bandwidth = results.get("fast/ceilings", {}).get("copy_gb_per_s")
     for name, row in _stage(results, "fast/decoding/"):
         limit = row["step_bytes"] * row["tokens"] / (bandwidth * 1e9) / row["seconds"] if bandwidth else None
-        cells = f"{row['rows']} x {row['tokens']}", f"{row['tokens_per_s']:,.0f}", _percent(limit)
-        table.append(_line((name, *cells, f"{row['peak_gb']:.1f}")))
+        table.append(_line((name, f"{row['rows']} x {row['tokens']}", f"{row['tokens_per_s']:,.0f}", _percent(limit))))
     return table
 
 
