@@ -75,6 +75,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "bf16": "engine.precision",
     "dtype": "engine.precision",
     "use_cpu": "engine.device",
+    "push_to_hub": "push",
+    "hub_model_id": "push",
     "report_to": "tracker",
     "log_with": "tracker",
     "logger": "tracker",

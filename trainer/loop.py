@@ -20,7 +20,7 @@ from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
 from .run.run import Result, Run
-from .run.stopping import check_unscored, finish, stopped
+from .run.stopping import check_unscored, finish, push, stopped
 from .step_sampler import StepSampler
 from .update import update
 
@@ -48,7 +48,9 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     with closing(run.engine):
         run.create_folder(Path(run_dir) if run_dir else None)
         run.warn_about_golds()
-        return learn(run, start=0)
+        result = learn(run, start=0)
+    push(run)
+    return result
 
 
 def resume(run_dir: str | Path) -> Result:
@@ -61,7 +63,9 @@ def resume(run_dir: str | Path) -> Result:
         raise UsageError(f"{run_dir}: this run is finished; its model is in {folder.path / MODEL}")
     run = Run.load(mixture, config)
     with closing(run.engine):
-        return learn(run, start=run.reopen_folder(folder))
+        result = learn(run, start=run.reopen_folder(folder))
+    push(run)
+    return result
 
 
 def learn(run: Run, start: int) -> Result:
@@ -82,10 +86,10 @@ def learn(run: Run, start: int) -> Result:
             groups = sampler.sample(step)
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
+            greedy = greedy_rollouts(policy, run.mixture.tasks, rollouts, config, step)
             sampling_ended = time.perf_counter()
 
             # Rewards become one advantage per token.
-            greedy = greedy_rollouts(policy, run.mixture.tasks, rollouts, config, step)
             sampler.start_next(step)
             advantages = token_advantages(policy, rollouts, config, greedy)
 

@@ -21,6 +21,9 @@ def train(
     model: Model = None,
     config: Annotated[Path | None, typer.Option("--config", help="YAML file of training settings.")] = None,
     run_dir: Annotated[Path | None, typer.Option("--run", help="Run folder. Default: runs/TASK-DATE-N.")] = None,
+    push: Annotated[
+        str | None, typer.Option("--push", metavar="ORG/NAME", help="Upload the trained model to the Hugging Face Hub.")
+    ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", help="Resume the run in this folder.")] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
@@ -30,7 +33,7 @@ def train(
     `grpo_env settings`.
     """
     if resume is not None:
-        if task != DEFAULT_TASK or overrides or model or config or run_dir:
+        if task != DEFAULT_TASK or overrides or model or config or run_dir or push:
             raise UsageError("--resume takes no other options: the run continues with its own settings")
         _quiet_libraries()
         from grpo_env.trainer import loop
@@ -48,6 +51,8 @@ def train(
         settings = {**with_located_code(flatten(read_yaml(config), str(config)), config.parent), **flatten(settings)}
     if model is not None:
         settings["model"] = model
+    if push is not None:
+        settings["push"] = push
     mixture = load_mixture(task, keys)
     _quiet_libraries()
     from grpo_env.trainer import loop

@@ -31,6 +31,7 @@ from ..prompt_lengths import fitting_examples
 from ..prompts import PromptSampler, check_task
 from .checkpoint import RunFolder
 from .console import RunConsole
+from .hub import check_push
 from .metrics import MetricsLogger
 from .setup import load_policy_and_optimizer
 from .trackers import check_tracker
@@ -83,6 +84,7 @@ class Run:
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
         """Load everything and write nothing. Raises ``UsageError``."""
         check_tracker(config.tracker)
+        check_push(config.push)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
         try_functions(config)

@@ -10,6 +10,8 @@ from ..engine.sharding.weights import is_sharded
 from ..rollout import ScoredRollout
 from .curves import plot_curves
 from .folder import CURVES, MODEL, SAMPLES, uninterrupted
+from .hub import push_model
+from .model_card import model_card
 from .run import Result, Run
 
 
@@ -33,12 +35,20 @@ def finish(run: Run) -> Result:
     run.console.close()
     run.save(run.config.steps)
     _plot(run)
-    run.folder.save_model(run.policy)
-    evaluations = [row for row in run.folder.metrics() if row["kind"] == "eval"]
+    rows = run.folder.metrics()
+    is_adapter = hasattr(run.policy.model, "peft_config")
+    run.folder.save_model(run.policy, model_card(run.mixture.tasks, run.config, rows, is_adapter=is_adapter))
+    evaluations = [row for row in rows if row["kind"] == "eval"]
     path = run.folder.path
     run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
     run.console.print(f"next       grpo_env eval {run.mixture.tasks[0].command_line_name} --model {path / MODEL}")
     return Result(path, evaluations[0], evaluations[-1])
+
+
+def push(run: Run) -> None:
+    """Upload the trained model, under ``push``. Raises ``RunError``."""
+    if run.config.push is not None and run.folder.writes:
+        run.console.print(f"pushed     {push_model(run.folder.path / MODEL, run.config.push)} (private)")
 
 
 def stopped(run: Run, updates: int, error: BaseException) -> RunError:
