@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from .batch import MicroBatch
-from .engine.forward import completion_states, logits_of
+from .engine.forward import completion_states, head_of
 from .engine.policy import Policy
 
-# Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary.
-CHUNK = 2**23
+# Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary. A GPU wants products of some hundred
+# rows: 2**26 logits are 441 tokens of a vocabulary of 152,000.
+CHUNK, CUDA_CHUNK = 2**23, 2**26
 
 
 def completion_logp(
@@ -23,7 +23,7 @@ def completion_logp(
     """(rows, T) log-probabilities of the completion tokens and entropies at their positions, 0 where no token is."""
     shape = micro.completion_mask.shape
     logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
-    head = partial(logits_of, policy)
+    head = head_of(policy)
     for states, index in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
         values = token_logp(states, head, micro.ids[index], policy.vocab_size, temperature, entropy_gradient)
         logp, entropy = logp.index_put(index, values[0]), entropy.index_put(index, values[1])
@@ -44,7 +44,7 @@ def token_logp(
     the backward pass, so that only the states stay in memory. The entropy has a gradient only with
     ``entropy_gradient``.
     """
-    rows = max(1, CHUNK // vocabulary)
+    rows = max(1, (CUDA_CHUNK if states.device.type == "cuda" else CHUNK) // vocabulary)
     if len(ids) <= rows:
         return _softmax_chunk(states, head, ids, temperature, entropy_gradient)
     chunks = [

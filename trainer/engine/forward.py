@@ -42,14 +42,26 @@ def completion_states(
         return compute(policy, prompts, ids, completion_mask)
 
 
-def logits_of(policy: Policy, states: Tensor) -> Tensor:
-    """(n, V) logits of states (n, D)."""
+def head_of(policy: Policy) -> Callable[[Tensor], Tensor]:
+    """The map from states (n, D) to logits (n, V).
+
+    Autocast would cast the head's weight anew for every call; here all calls share one cast, through which their
+    gradients flow.
+    """
     if not policy.has_separate_head:
-        return states
-    with policy.autocast_context():
-        logits: Tensor = policy.model.get_output_embeddings()(states)
-        cap = getattr(policy.model.config.get_text_config(decoder=True), "final_logit_softcapping", None)  # Gemma 2
-        return logits if cap is None else cap * torch.tanh(logits / cap)
+        return lambda states: states
+    head = policy.model.get_output_embeddings()
+    cap = getattr(policy.model.config.get_text_config(decoder=True), "final_logit_softcapping", None)  # Gemma 2
+    cast: dict[str, Tensor] = {}
+    if policy.autocast is not None and type(head) is torch.nn.Linear:
+        cast = {name: weight.to(policy.autocast) for name, weight in head.named_parameters()}
+
+    def logits_of(states: Tensor) -> Tensor:
+        with policy.autocast_context():
+            logits: Tensor = torch.func.functional_call(head, cast, states) if cast else head(states)
+            return logits if cap is None else cap * torch.tanh(logits / cap)
+
+    return logits_of
 
 
 def _model_states(policy: Policy, keep: Tensor, **inputs: Any) -> Tensor:
@@ -145,8 +157,8 @@ def _probe_logits(policy: Policy) -> Tensor:
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)
     mask = torch.tensor([[True] * 3, [True, False, False], [True, True, False]], device=policy.device)
     with torch.inference_mode():
-        pieces = completion_states(policy, prompts, ids, mask)
-        flat = [(logits_of(policy, states).float(), index) for states, index in pieces]
+        pieces, head = completion_states(policy, prompts, ids, mask), head_of(policy)
+        flat = [(head(states).float(), index) for states, index in pieces]
     logits = torch.zeros(*mask.shape, flat[0][0].shape[-1], device=policy.device)
     for part, index in flat:
         logits[index] = part

@@ -20,7 +20,7 @@ from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import (
     Piece,
     completion_states,
-    logits_of,
+    head_of,
     outputs_match,
     packed_states,
     with_fast_paths,
@@ -77,7 +77,7 @@ def full_logits(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
     covered, logits = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocab_size)
     for states, where in pieces:
         covered.index_put_(where, torch.ones(()), accumulate=True)
-        logits = logits.index_put(where, logits_of(policy, states))
+        logits = logits.index_put(where, head_of(policy)(states))
     assert covered.equal(MASK.float())
     return logits
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grpo_env.errors import RunError
 from grpo_env.trainer.batch import Batch
@@ -27,7 +28,7 @@ from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.update import update
 
-from ..shortcuts import packed, roll_out
+from ..shortcuts import loss_of, packed, roll_out
 
 
 def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
@@ -53,6 +54,40 @@ def count_calls(layer: torch.nn.Module):
     calls: list[None] = []
     layer.register_forward_hook(lambda *_: calls.append(None))
     return lambda: len(calls)
+
+
+class CountCasts(TorchDispatchMode):
+    """Counts copies of tensors of one shape to bfloat16."""
+
+    def __init__(self, shape: torch.Size) -> None:
+        super().__init__()
+        self.shape, self.count = shape, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        to_bf16 = (kwargs or {}).get("dtype") == torch.bfloat16
+        self.count += func == torch.ops.aten._to_copy.default and args[0].shape == self.shape and to_bf16
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_heads_weight_is_cast_once_for_all_chunks(
+    policy: Policy, make_task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the forward and the backward pass of a micro-batch; the gradient is that of one chunk, up to rounding."""
+    task = make_task()
+    policy = replace(policy, has_separate_head=True, autocast=torch.bfloat16)
+    options = {"max_new_tokens": 6, "temperature": 1.0, "seed": "0"}
+    batch = packed(policy, roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options), CONFIG)
+    micro = batch.micro_batches[0]
+    micro.advantages = torch.randn(micro.ids.shape, generator=torch.Generator().manual_seed(0))
+    weight, gradients = policy.model.lm_head.weight, []
+    for chunk in (2**23, 2 * policy.vocab_size):  # all tokens at once, and two
+        monkeypatch.setattr("grpo_env.trainer.logprobs.CHUNK", chunk)
+        policy.model.zero_grad()
+        with CountCasts(weight.shape) as casts:
+            loss_of(policy, micro, CONFIG)[0].backward()
+        assert casts.count == 1
+        gradients.append(weight.grad.clone())
+    assert (gradients[1] - gradients[0]).norm() < 0.01 * gradients[0].norm()
 
 
 CONFIG = TrainConfig(
