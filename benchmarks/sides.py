@@ -145,12 +145,13 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     import torch
 
     from grpo_env import scoring_process
-    from grpo_env.trainer import loop
+    from grpo_env.trainer import loop, step_sampler
     from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
-    sample_rollouts, score_rollouts, record_step = loop.sample_rollouts, loop.score_rollouts, loop.record_step
+    sample_rollouts, score_rollouts = step_sampler.sample_rollouts, step_sampler.score_rollouts
+    record_step = loop.record_step
     has_begun = False
 
     def sample_with_callback(*args: Any, **kwargs: Any) -> Any:
@@ -171,10 +172,11 @@ def ours(work: Work, callbacks: Callbacks) -> None:
         if callbacks.on_step(run.policy.model) or step + 1 == run.config.steps:
             raise StopTraining
 
-    loop.sample_rollouts, loop.score_rollouts = sample_with_callback, score_with_callback  # type: ignore[assignment]
+    step_sampler.sample_rollouts = sample_with_callback  # type: ignore[assignment]
+    step_sampler.score_rollouts = score_with_callback  # type: ignore[assignment]
     loop.record_step = record_with_callback
-    callbacks.stopwatch.wrap(loop, "sample_rollouts", "sample")
-    callbacks.stopwatch.wrap(loop, "score_rollouts", "sample")
+    callbacks.stopwatch.wrap(step_sampler, "sample_rollouts", "sample")
+    callbacks.stopwatch.wrap(step_sampler, "score_rollouts", "sample")
     callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")
     callbacks.stopwatch.wrap(loop, "update", "forward")
     callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")

@@ -197,7 +197,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
 
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.advantages import token_advantages
-    from grpo_env.trainer.batch import pack_batch
+    from grpo_env.trainer.batch import pack_batches
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
     from grpo_env.trainer.prompts import make_prompts
@@ -213,7 +213,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
 
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(policy, rollouts, config)
-        batch = pack_batch(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+        (batch,) = pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
         compute_gradient(policy, make_optimizer(policy, config.optimizer, 0), batch, config, float(len(rollouts)))
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
 
