@@ -83,6 +83,9 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
 }
 """Each name with the setting or settings that do the same here."""
 
+TASK_KEYS = {"chat_template_kwargs": "prompt.chat_template_kwargs"}
+"""Settings elsewhere that belong to a task here, with the task's key."""
+
 NOTES = {
     "epsilon": "TRL's sets both, unless epsilon_high is given",
     "per_device_train_batch_size": "TRL's counts completions of one device; a step has prompts_per_step x group_size "

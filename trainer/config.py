@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
 
-from .aliases import ALIASES, NOTES
+from .aliases import ALIASES, NOTES, TASK_KEYS
 from .presets import PRESETS
 
 Scale = Literal["group", "batch", "mean", "none"]
@@ -563,6 +563,8 @@ def _unknown(name: str, value: Any) -> str:
     if name in GROUPS:
         members = [field for field in FIELDS if field.startswith(f"{name}.")]
         return f"{name} is {value!r}; it must be a group of settings: {', '.join(members)}"
+    if key := next((TASK_KEYS[part] for part in name.split(".") if part in TASK_KEYS), None):
+        return f"unknown setting {name!r}; in grpo_env it is a key of the task, {key!r}"
     leaf = name.rpartition(".")[2]
     if alias := ALIASES.get(leaf):
         several = not isinstance(alias, str)

@@ -47,10 +47,10 @@ def custom_advantages(function: Callable[[ScoredGroups], Any], setting: str, gro
     return advantages.detach().double().cpu()
 
 
-def try_functions(config: TrainConfig) -> None:
+def try_functions(config: TrainConfig, part_names: Sequence[str] = ("accuracy",)) -> None:
     """Load the functions of ``loss.function`` and ``advantage.function`` and call them once on small made-up tensors.
 
-    Raises ``UsageError`` with the problem, before anything is sampled.
+    ``part_names`` are those of the weighted parts of the reward. Raises ``UsageError`` with the problem.
     """
     from .advantages import advantage_function
     from .losses import loss_function
@@ -62,7 +62,7 @@ def try_functions(config: TrainConfig) -> None:
             (gradient,) = torch.autograd.grad(loss, inputs.logp, allow_unused=True)
             _check_gradient(gradient, f"loss.function={config.loss.function}")
         if config.advantage.function is not None:
-            advantage_function(config)(_example_groups(config.advantage.baseline == "greedy"))
+            advantage_function(config)(_example_groups(part_names, config.advantage.baseline == "greedy"))
     except UsageError:
         raise
     except GrpoEnvError as error:
@@ -114,7 +114,7 @@ def _example_inputs(with_reference: bool) -> LossInputs:
     return LossInputs(logp, old, old - near, old + 2 * near if with_reference else None, advantages, mask, mask.float())
 
 
-def _example_groups(with_greedy: bool) -> ScoredGroups:
+def _example_groups(part_names: Sequence[str], with_greedy: bool) -> ScoredGroups:
     """Two prompts with two completions each, of which one could not be scored and the last two are equal."""
     from .advantages import ScoredGroups
 
@@ -129,9 +129,9 @@ def _example_groups(with_greedy: bool) -> ScoredGroups:
         metric_weights=scored.double(),
         truncated=torch.tensor([False, True, False, False]),
         lengths=torch.tensor([3, 4, 2, 1]),
-        part_names=("accuracy",),
-        part_values=rewards[:, None],
-        part_weights=scored[:, None].double(),
+        part_names=tuple(part_names),
+        part_values=rewards[:, None].repeat(1, len(part_names)),
+        part_weights=scored[:, None].double().repeat(1, len(part_names)),
         step_rewards=steps,
         step_tokens=steps.long(),
         step_mask=steps.bool(),

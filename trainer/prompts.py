@@ -84,6 +84,11 @@ class PromptSampler:
         self.rates.update({id: fmean(values) for id, values in correct.items()})
 
 
+def weighted_parts(task: Task) -> list[str]:
+    """The names of the parts of a task's reward that have a weight at the first step."""
+    return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
+
+
 def check_task(task: Task, config: TrainConfig) -> None:
     """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}

@@ -128,6 +128,14 @@ def test_padding_may_hold_anything_and_advantages_may_be_per_token(tmp_path: Pat
     try_functions(config_of("advantage.function", rows, tmp_path))
 
 
+def test_advantages_are_tried_with_the_parts_of_the_task(tmp_path: Path) -> None:
+    source = "def f(groups): return groups.part_values[:, groups.part_names.index('style')]"
+    config = config_of("advantage.function", source, tmp_path)
+    try_functions(config, ["accuracy", "style"])
+    with pytest.raises(UsageError, match=r"^advantage\.function=.*failed: ValueError"):
+        try_functions(config, ["accuracy"])
+
+
 def test_a_loss_that_fails_in_a_step_names_the_setting(tmp_path: Path) -> None:
     config = config_of("loss.function", "def f(inputs): return (inputs.logp + 10).log()", tmp_path)
     try_functions(config)

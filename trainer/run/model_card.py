@@ -19,9 +19,9 @@ LEFT_OUT = {"model", "push", "tracker", "sampling.url", "engine.device"}
 FIGURES = {
     "accuracy": "accuracy, greedy",
     "sampled_accuracy": "accuracy, sampled",
-    "reward": "reward",
-    "length": "length, tokens",
-    "truncated": "truncated",
+    "reward": "reward, greedy",
+    "length": "length in tokens, greedy",
+    "truncated": "truncated, greedy",
 }
 
 
@@ -44,7 +44,7 @@ def model_card(
     return "\n".join(
         [
             f"---\n{yaml.safe_dump(_metadata(tasks, config, is_adapter), sort_keys=False)}---",
-            f"\n# {_base_model(config)} trained on {names}\n",
+            f"\n# {names}, from {_base_model(config)}\n",
             f"{kind}, trained with reinforcement learning on verifiable rewards (GRPO and its relatives) by grpo_env.",
             f"It started from {_base_model(config)}, and learned for {config.steps} steps of "
             f"{config.prompts_per_step} prompts with {config.group_size} completions each.",

@@ -28,7 +28,7 @@ from ..custom import try_functions
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..prompt_lengths import fitting_examples
-from ..prompts import PromptSampler, check_task
+from ..prompts import PromptSampler, check_task, weighted_parts
 from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
@@ -87,7 +87,7 @@ class Run:
         check_push(config.push)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
-        try_functions(config)
+        try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
         scoring_process.start()
         policy, optimizer = load_policy_and_optimizer(config)
         assert policy.rollout_engine is not None

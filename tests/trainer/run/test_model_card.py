@@ -38,8 +38,8 @@ def test_the_card_of_a_run(make_task, tmp_path: Path) -> None:
         f"{row['accuracy']:.3f} [{row['accuracy_low']:.3f}, {row['accuracy_high']:.3f}]" for row in (before, after)
     ]
     assert f"| accuracy, greedy | {intervals[0]} | {intervals[1]} |" in text
-    assert f"| reward | {before['reward']:.3f} | {after['reward']:.3f} |" in text
-    assert "# tiny trained on vowels" in text
+    assert f"| reward, greedy | {before['reward']:.3f} | {after['reward']:.3f} |" in text
+    assert "# vowels, from tiny" in text
     assert "data: `rows.jsonl`; metric: `test_vowels`" in text
     assert "| `loss.clip_high` | `0.5` |" in text
     assert "| `steps` | `1` |" in text
@@ -87,9 +87,9 @@ def test_figures_that_are_not_known(make_task) -> None:
     _, text = card_of(make_task, {}, rows)
     assert "| | after 0 steps | after 7 steps |" in text
     assert "| accuracy, greedy | unknown | unknown |" in text
-    assert "| length, tokens | 3.2 | 3.2 |" in text
+    assert "| length in tokens, greedy | 3.2 | 3.2 |" in text
     assert "The defaults of grpo_env." in text
-    assert "# the bundled model of grpo_env trained on vowels" in text
+    assert "# vowels, from the bundled model of grpo_env" in text
 
 
 class Hub:
