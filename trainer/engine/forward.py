@@ -135,20 +135,29 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
     exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
     separate = replace(exact, has_separate_head=True)
-    has_separate_head = outputs_match(partial(_probe_logits, exact), partial(_probe_logits, separate))
+    has_separate_head = mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate)) is None
     exact = replace(exact, has_separate_head=has_separate_head)
-    shared = replace(exact, shares_prompts=True)
-    shares_prompts = share_prompts and outputs_match(partial(_probe_logits, exact), partial(_probe_logits, shared))
-    return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts)
+    shared, refusals = replace(exact, shares_prompts=True), dict(policy.refusals)
+    if share_prompts and (why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared))):
+        refusals["shares_prompts"] = why
+    shares_prompts = share_prompts and "shares_prompts" not in refusals
+    return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts, refusals=refusals)
 
 
-def outputs_match(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> bool:
-    """Whether both return the same, relative to the largest number of ``plain``. False where ``fast`` raises."""
+def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:
+    """How ``fast`` fails, or differs from ``plain`` by more than a fraction of its largest number; else ``None``."""
     expected = plain()
     try:
-        return torch.allclose(fast(), expected, rtol=tolerance, atol=tolerance * float(expected.abs().max()))
-    except Exception:  # model families and CUDA fail in many ways
-        return False
+        actual = fast()
+    except Exception as error:  # model families and CUDA fail in many ways
+        lines = str(error).strip().split("\n")
+        return f"{type(error).__name__}: {lines[0]}" if lines[0] else type(error).__name__
+    if actual.shape != expected.shape:
+        return f"its logits have the shape {tuple(actual.shape)}, not {tuple(expected.shape)}"
+    scale = float(expected.abs().max())
+    if torch.allclose(actual, expected, rtol=tolerance, atol=tolerance * scale):
+        return None
+    return f"its logits differ by up to {float((actual - expected).abs().max()):.2g}, where the largest is {scale:.2g}"
 
 
 def _probe_logits(policy: Policy) -> Tensor:

@@ -6,7 +6,7 @@ import inspect
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +40,7 @@ class Policy:
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
         uses_cuda_graphs: decoding steps are CUDA graphs (see ``cuda_graph``).
+        refusals: why a fast path was tried and is not taken, by the attribute above.
         rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
         deepspeed_engine: DeepSpeed's engine, where it trains the model (see ``sharding.deepspeed``).
     """
@@ -52,6 +53,7 @@ class Policy:
     shares_prompts: bool = False
     has_separate_head: bool = False
     uses_cuda_graphs: bool = False
+    refusals: Mapping[str, str] = field(default_factory=dict)
     rollout_engine: RolloutEngine | None = None
     deepspeed_engine: Any = None
 

@@ -68,12 +68,14 @@ def _model_line(run: Run) -> str:
 def _print_fallbacks(run: Run) -> None:
     """Say which fast paths this model does not support."""
     policy = run.policy
-    if run.config.engine.share_prompts and not policy.shares_prompts:
-        run.console.print("loss       each completion with its own copy of the prompt: this model cannot share it")
+    if why := policy.refusals.get("shares_prompts"):
+        run.console.print(
+            f"loss       each completion with its own copy of the prompt: this model cannot share it ({why})"
+        )
     if not is_supported(policy.model):
         run.console.print("layers     those of transformers: there are no faster ones for this model")
-    elif policy.device.type == "cuda" and not policy.uses_cuda_graphs:
-        run.console.print("sampling   without CUDA graphs: here they do not give the logits of this model")
+    elif why := policy.refusals.get("uses_cuda_graphs"):
+        run.console.print(f"sampling   without CUDA graphs, which do not work here ({why})")
     if policy.autocast is not None and emulates_bf16(policy.device):
         run.console.print(
             "precision  this CPU emulates bfloat16, which takes several times as long as engine.precision=fp32",

@@ -133,6 +133,18 @@ def test_a_decoding_step_of_each_family_can_be_recorded(family: str) -> None:
         assert with_cuda_graphs(policy).uses_cuda_graphs
 
 
+def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(decoder: CudaGraphDecoder) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nCUDA kernel errors might be")
+
+    monkeypatch.setattr(CudaGraphDecoder, "_record", refuse)
+    with FakeCuda():
+        policy = with_cuda_graphs(cuda_policy)
+    assert not policy.uses_cuda_graphs
+    why = "RuntimeError: operation not permitted when stream is capturing"
+    assert policy.refusals == {"uses_cuda_graphs": why}
+
+
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("family", ["gemma2", "phi"])
 def test_a_step_through_the_models_own_modules_stays_on_its_device(

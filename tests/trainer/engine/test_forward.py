@@ -21,7 +21,7 @@ from grpo_env.trainer.engine.forward import (
     Piece,
     completion_states,
     head_of,
-    outputs_match,
+    mismatch,
     packed_states,
     with_fast_paths,
 )
@@ -130,11 +130,8 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
 
 def captures(policy: Policy, dtype: torch.dtype | None) -> bool:
     policy = replace(policy, autocast=dtype)
-    return outputs_match(
-        partial(own.probe_logits, policy, Decoder),
-        partial(own.probe_logits, policy, CudaGraphDecoder),
-        0.05 if dtype else 1e-5,
-    )
+    plain, recorded = (partial(own.probe_logits, policy, kind) for kind in (Decoder, CudaGraphDecoder))
+    return mismatch(plain, recorded, 0.05 if dtype else 1e-5) is None
 
 
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16])
@@ -192,12 +189,24 @@ def test_the_run_reports_missing_fast_paths(
 ) -> None:
     train(make_task(steps=1), run_dir=tmp_path / "fast")
     assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
-    monkeypatch.setattr("grpo_env.trainer.run.setup.with_fast_paths", lambda policy, **_: policy)
+
+    def fail(*arguments: object) -> None:
+        raise ValueError("no such mask\nin this model")
+
+    monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", fail)
     monkeypatch.setattr("grpo_env.trainer.engine.fast.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
     messages = capsys.readouterr().err
-    assert "this model cannot share it" in messages
+    assert "this model cannot share it (ValueError: no such mask)\n" in messages
     assert "those of transformers: there are no faster ones for this model" in messages
+
+
+def test_what_differs_is_said() -> None:
+    plain = torch.tensor([[4.0, -8.0]])
+    assert mismatch(lambda: plain, lambda: plain + 0.007) is None
+    assert mismatch(lambda: plain, lambda: plain + 0.5) == "its logits differ by up to 0.5, where the largest is 8"
+    assert mismatch(lambda: plain, lambda: plain[:, :1]) == "its logits have the shape (1, 1), not (1, 2)"
+    assert "differ by up to nan" in str(mismatch(lambda: plain, lambda: plain * torch.nan))
 
 
 def test_sharing_prompts_can_be_turned_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

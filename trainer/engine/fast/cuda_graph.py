@@ -6,7 +6,7 @@ are masked, and zero, since they are still multiplied by 0.
 
 This has never run on a GPU. On a CPU, the same step without the graph is tested against plain forward passes. At the
 start of every run on CUDA, ``sampling.own.with_cuda_graphs`` compares recorded with plain steps, and if they
-differ or recording fails, decoding goes on without graphs and a message says so.
+differ or recording fails, decoding goes on without graphs and the run's first lines say why.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class CudaGraphDecoder(FusedDecoder):
             self._forward()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # the scorer's thread may use CUDA meanwhile
             self.graph_logits = self._forward()
         return graph
 

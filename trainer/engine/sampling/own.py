@@ -18,7 +18,7 @@ from ..cache import can_share_prompts
 from ..decoder import Decoder, FusedDecoder
 from ..fast.cuda_graph import CudaGraphDecoder
 from ..fast.layers import is_supported
-from ..forward import outputs_match
+from ..forward import mismatch
 from ..policy import Policy
 from ..sharding.weights import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
@@ -115,7 +115,10 @@ def with_cuda_graphs(policy: Policy) -> Policy:
     if policy.device.type != "cuda" or not is_supported(policy.model):
         return policy
     plain, recorded = (partial(probe_logits, policy, kind) for kind in (Decoder, CudaGraphDecoder))
-    return replace(policy, uses_cuda_graphs=outputs_match(plain, recorded, 0.05))
+    why = mismatch(plain, recorded, 0.05)
+    if why is not None:
+        return replace(policy, refusals={**policy.refusals, "uses_cuda_graphs": why})
+    return replace(policy, uses_cuda_graphs=True)
 
 
 def probe_logits(policy: Policy, kind: type[Decoder]) -> Tensor:
