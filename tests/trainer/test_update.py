@@ -222,6 +222,12 @@ def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
 
 
+def test_a_loss_of_the_users_own_gets_rows_whose_advantages_are_0(policy: Policy) -> None:
+    uniform = scored(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
+    batch = packed(policy, uniform, with_settings(CONFIG, **{"loss.function": "module:function"}))
+    assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
+
+
 def test_truncated_rows_masked_out_of_the_loss_stay_in_the_baseline(policy: Policy) -> None:
     completed = [0, 3]  # the rows that end with the end token
     expected = reinforce_gradient(
