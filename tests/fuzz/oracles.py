@@ -32,6 +32,7 @@ CPU = 0.5  # seconds of this thread for one score; the worker's time is not incl
 _PLACEHOLDER = re.compile(r"[\s?_~]*")  # a box with nothing else names no answer
 _TRUTHS = frozenset(("yes", "no", "true", "false"))  # an answer, and only an answer, may give its reason
 JUNK = "31415926"
+_SENTENCE = re.compile(r"\b(?:is|are|was|were)\b|\*")  # its last word may be the answer; not the other way round
 _BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
 # Models, servers and sandboxes are slow and have tests of their own.
@@ -148,7 +149,8 @@ def kinds(gold: str, answer: str) -> None:
         if not reflexive.value and reflexive.status != "timeout":
             raise FindingError(f"reflexive {name}", f"{reflexive.status}: {reflexive.explanation}", gold=gold)
         forward = scored(name, verifier, gold, boxed(answer))
-        may_be_swapped = readable[1] and _TRUTHS.isdisjoint((gold.lower(), answer.lower()))
+        may_be_swapped = all(readable) and not _SENTENCE.search(gold + " " + answer)
+        may_be_swapped = may_be_swapped and _TRUTHS.isdisjoint((gold.lower(), answer.lower()))
         if may_be_swapped and forward.status in ("scored", "over_limit"):
             backward = scored(name, verifier, answer, boxed(gold))
             if backward.status in ("scored", "over_limit") and forward.value != backward.value:

@@ -42,6 +42,7 @@ def with_fsdp(policy: Policy, config: TrainConfig) -> Policy:
         "fsdp_reshard_after_forward: true": plugin.reshard_after_forward is True,
         "fsdp_offload_params: false": not parse_flag_from_env("FSDP_OFFLOAD_PARAMS"),
         "engine.gradient_checkpointing=true, not fsdp_activation_checkpointing": not plugin.activation_checkpointing,
+        f"a newer torch than {torch.__version__}": hasattr(FSDPModule, "set_gradient_divide_factor"),
         "no parallelism_config": policy.accelerator.parallelism_config is None,
     }
     check_requirements("FSDP", requirements, policy, config)
