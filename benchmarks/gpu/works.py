@@ -205,7 +205,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     from grpo_env.trainer.update import compute_gradient
 
     task = load_task("arithmetic", REPETITION)
-    config = TrainConfig.from_mapping({"model": model, "group_size": 4, "engine.micro_batch_tokens": 10**6})
+    config = TrainConfig.from_mapping({"model": model, "group_size": 4})
     reference = replace(load(setup, model, "fp32", "cpu"), shares_prompts=False)
     prompts = make_prompts(task, task.examples("train", 4))
     sampled = sample_rollouts(reference, prompts, 4, max_new_tokens=32, temperature=1.0, seed="gradient")
@@ -213,7 +213,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
 
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(policy, rollouts, config)
-        (batch,) = pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+        (batch,) = pack_batches(policy, rollouts, advantages, config, 10**6)
         compute_gradient(policy, make_optimizer(policy, config.optimizer, 0), batch, config, float(len(rollouts)))
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
 

@@ -13,6 +13,7 @@ from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.logprobs import completion_logp
+from grpo_env.trainer.micro_batch_size import default_tokens
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import Prompt
 from grpo_env.trainer.reference_model import add_reference_logp
@@ -39,7 +40,7 @@ def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfi
 def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> list[Batch]:
     """These rollouts in ``optimizer.mini_batches``."""
     advantages = token_advantages(policy, rollouts, config)
-    return pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+    return pack_batches(policy, rollouts, advantages, config, default_tokens(policy, config))
 
 
 def loss_of(

@@ -43,6 +43,10 @@ def start_recording(run: Run, start: int) -> None:
         f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
     )
+    if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
+        run.console.print(
+            f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU"
+        )
     _print_fallbacks(run)
     accumulation = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
     if accumulation not in ("1", "auto"):

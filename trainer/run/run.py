@@ -27,6 +27,7 @@ from ..config import TrainConfig
 from ..custom import try_functions
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
+from ..micro_batch_size import default_tokens
 from ..prompt_lengths import fitting_examples
 from ..prompts import PromptSampler, check_task, weighted_parts
 from .checkpoint import RunFolder
@@ -53,8 +54,8 @@ class Run:
 
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
     have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
-    ``micro_batch_tokens`` the setting, or less after memory ran out. ``mid_update`` is True from the first change of
-    the weights in a step to the end of its updates.
+    ``micro_batch_tokens`` the setting or its default, or less after memory ran out. ``mid_update`` is True from the
+    first change of the weights in a step to the end of its updates.
     """
 
     mixture: Mixture
@@ -73,7 +74,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
-        self.micro_batch_tokens = self.config.engine.micro_batch_tokens
+        self.micro_batch_tokens = default_tokens(self.policy, self.config)
         self.optimizer.register_step_pre_hook(self._begin_update)
         self.engine.report = partial(self.console.print, style="red")
 

@@ -18,6 +18,7 @@ from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
+from grpo_env.trainer.micro_batch_size import default_tokens
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
@@ -72,6 +73,14 @@ def addresses(decoder: CudaGraphDecoder) -> list[int]:
 @pytest.fixture(autouse=True)
 def _fake_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CudaGraphDecoder, "_record", lambda decoder: FakeGraph(decoder))
+
+
+@pytest.fixture(autouse=True)
+def _fake_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 GB are free, and torch holds another that it does not use."""
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (3_000_000_000, 8_000_000_000))
+    monkeypatch.setattr("torch.cuda.memory_reserved", lambda device: 2_000_000_000)
+    monkeypatch.setattr("torch.cuda.memory_allocated", lambda device: 1_000_000_000)
 
 
 @pytest.fixture
@@ -131,6 +140,18 @@ def test_a_decoding_step_of_each_family_can_be_recorded(family: str) -> None:
     move_to_cuda(policy.model)
     with FakeCuda():
         assert with_cuda_graphs(policy).uses_cuda_graphs
+
+
+def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> None:
+    model, weights = cuda_policy.model.config, cuda_policy.parameters
+    with FakeCuda():
+        policy = replace(cuda_policy, has_separate_head=True, autocast=torch.bfloat16)
+        tokens = default_tokens(policy, TrainConfig())
+        assert default_tokens(policy, TrainConfig(engine={"micro_batch_tokens": 77})) == 77
+    free = 4_000_000_000 - 14 * weights - 2**26 * 24
+    position = model.num_hidden_layers * (56 * model.hidden_size + 9 * model.intermediate_size)
+    assert tokens <= 0.8 * free / position < tokens + 1024
+    assert 1024 < tokens < 65536
 
 
 def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
