@@ -103,7 +103,7 @@ def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
         return _outcome(groups, settings)
     process = process_advantages(
         groups.step_rewards,
-        groups.step_tokens,
+        _before_the_end_token(groups) if settings.step_credit == "return" else groups.step_tokens,
         groups.step_mask,
         groups.scored,
         groups.group_size,
@@ -116,6 +116,16 @@ def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
     if config.supervision == "process":
         return process
     return _outcome(groups, settings)[:, None] + settings.process_weight * process
+
+
+def _before_the_end_token(groups: ScoredGroups) -> Tensor:
+    """The tokens on which steps end, the last one of the text instead of the end token.
+
+    So the end token is a choice of its own, to stop, as the first token of another step is the choice to go on.
+    """
+    last = (groups.lengths - 1)[:, None]
+    ended = (groups.step_tokens == last) & ~groups.truncated[:, None] & (last > 0)
+    return groups.step_tokens - ended.to(groups.step_tokens.dtype)
 
 
 def _outcome(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
@@ -399,12 +409,18 @@ def process_advantages(
         scored: (B,) as above; the steps of unscored rows do not enter the pool.
         length: T, tokens of the longest completion.
         credit: ``sum`` as above; ``mean`` of the same rewards, so that more steps do not add up to more; ``min``, the
-            lowest of them (PURE, Cheng et al. 2025).
+            lowest of them (PURE, Cheng et al. 2025); ``return``, see ``return_advantages``.
 
     Returns:
-        (B, T) advantages, float64; 0 after a row's last step.
+        (B, T) advantages, float64; 0 after a row's last step, except under ``return``.
     """
     mask = step_mask & scored[:, None]
+    if credit == "return":
+        rewards = torch.zeros(len(mask), length, dtype=torch.float64)
+        rewards = rewards.scatter_add(1, step_tokens.where(mask, 0), step_rewards.double().where(mask, 0.0))
+        ends = torch.zeros(rewards.shape, dtype=torch.int64)
+        ends = ends.scatter_add(1, step_tokens.where(mask, 0), mask.to(ends.dtype)) > 0
+        return return_advantages(rewards, ends, scored, group_size, scale, std, baseline, eps)
     steps = _normalize(step_rewards, mask, group_size, scale, std, baseline, eps)
     index = step_tokens.where(mask, 0)
     zeros = torch.zeros(len(steps), length, dtype=steps.dtype, device=steps.device)
@@ -416,6 +432,46 @@ def process_advantages(
     if credit == "mean":
         return remaining / _suffix_sums(zeros.scatter_add(1, index, mask.to(zeros.dtype))).clamp(min=1)
     return remaining
+
+
+def return_advantages(
+    rewards: Tensor,
+    ends: Tensor,
+    scored: Tensor,
+    group_size: int,
+    scale: Scale = "group",
+    std: Std = "sample",
+    baseline: Baseline = "group",
+    eps: float = 0.0,
+) -> Tensor:
+    """Return-to-go less that of the group at the same step (reward-to-go with a baseline: Sutton et al. 1999).
+
+    A token of a row's step j gets the row's rewards from step j on, less the mean of the group's, which are 0 for rows
+    that have ended before. Tokens after the last step count as one more step with the return 0. Whether to
+    take another step is then learned without bias: with ``scale: none``, the gradient is that of the expected sum of
+    rewards under ``baseline: leave_one_out``, and (1 - 1/G) times it under ``group``. Under ``sum`` every step has
+    its own mean subtracted, which leaves the number of steps without a gradient.
+
+    Args:
+        rewards: (B, T) rewards at the tokens that end steps, else 0.
+        ends: (B, T) bool, True where a step ends; several that end on one token are one.
+        scored: (B,) rows that are compared.
+
+    Returns:
+        (B, T) advantages, float64. ``scale`` divides by the deviation of all returns, those of ended rows included.
+    """
+    rows, groups = len(rewards), len(rewards) // group_size
+    step = ends.long().cumsum(1) - ends.long()  # of each token, counted from 0
+    returns = torch.zeros(rows, int(ends.sum(1).max()) + 1, dtype=torch.float64)
+    returns = returns.scatter(1, step, _suffix_sums(rewards.double()))
+    pools = returns.where(scored[:, None], 0.0).view(groups, group_size, -1)
+    steps = ends.sum(1).where(scored, 0).view(groups, group_size).amax(1)
+    inside = torch.arange(pools.shape[2]) < steps[:, None]  # (P, S): steps that a row of the group has
+    present = scored.view(groups, group_size, 1) & inside[:, None]
+    columns = pools.transpose(1, 2).reshape(-1, group_size, 1)
+    centered = _center(columns, present.transpose(1, 2).reshape(columns.shape), baseline)
+    centered = centered.view(groups, -1, group_size).transpose(1, 2)
+    return (centered / _divisor(pools, present, scale, std, eps)).reshape(rows, -1).gather(1, step)
 
 
 def _suffix_sums(values: Tensor) -> Tensor:
@@ -436,9 +492,13 @@ def _normalize(
     """Center and scale (B, S) values over each group's G x S pool; 0 where ``mask`` is False."""
     pools = values.double().where(mask, 0.0).view(-1, group_size, values.shape[1])
     present = mask.view_as(pools)
-    centered = _center(pools, present, baseline)
+    return (_center(pools, present, baseline) / _divisor(pools, present, scale, std, eps)).view_as(values)
+
+
+def _divisor(pools: Tensor, present: Tensor, scale: Scale, std: Std, eps: float) -> Tensor:
+    """What centered (P, G, S) values are divided by; 1 instead of 0, where all of them are 0 already."""
     if scale == "none":
-        return centered.view_as(values)
+        return torch.ones((), dtype=pools.dtype)
     if scale == "batch":
         divisor = _deviation(pools[present], std)
     elif scale == "mean":
@@ -447,8 +507,7 @@ def _normalize(
         count = present.sum((1, 2), keepdim=True)
         square = (pools - _mean(pools, present)).where(present, 0.0).square().sum((1, 2), keepdim=True)
         divisor = (square / (count - int(std == "sample")).clamp(min=1)).sqrt()
-    # Where the divisor is 0, all centered values are 0 already; dividing by 1 avoids 0 / 0.
-    return (centered / (divisor + eps).where(divisor > 0, 1.0)).view_as(values)
+    return (divisor + eps).where(divisor > 0, 1.0)
 
 
 def _center(pools: Tensor, present: Tensor, baseline: Baseline) -> Tensor:

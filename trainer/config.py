@@ -29,7 +29,7 @@ from .presets import PRESETS
 Scale = Literal["group", "batch", "mean", "none"]
 Baseline = Literal["group", "leave_one_out", "greedy", "none"]
 Std = Literal["sample", "population"]
-StepCredit = Literal["sum", "mean", "min"]
+StepCredit = Literal["sum", "mean", "min", "return"]
 ErrorCorrection = Literal["backward", "forward"]
 Aggregation = Literal["token", "sequence", "constant"]
 Surrogate = Literal["ppo", "cispo", "sapo", "reinforce"]
@@ -148,7 +148,8 @@ class AdvantageConfig(_Settings):
     normalize: Literal["total", "parts"] = "total"
     """Normalize the total reward, or each part separately and then sum by weight (GDPO)."""
     step_credit: StepCredit = "sum"
-    """How a token combines the normalized rewards of the steps that end on or after it: sum, mean or min."""
+    """How a token combines the normalized rewards of the steps that end on or after it: sum, mean or min; or the raw
+    rewards still to come, less those of the group's other completions at the same step (``return``)."""
     process_weight: float = Field(default=1.0, ge=0)
     """Weight of the process advantages under ``supervision: both``."""
     truncated: Literal["keep", "zero", "mask"] = "keep"

@@ -278,3 +278,58 @@ def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
     # By hand: means 1.1/3 and 2/3, deviations 0.305505 and 0.577350; the deviation of the nine sums is 0.165965.
     sums = [-0.872872 + 0.577350, 1.091089 - 1.154701, -0.218218 + 0.577350]
     close(advantages[:3].tolist(), [value / 0.165965 for value in sums])
+
+
+# Steps of the first answer: 0.2, 0.9, so 1.1 and 0.9 are still to come; of the second: -0.1, 0.4, so 0.3 and 0.4.
+def test_returns_less_those_of_the_other_rows_at_the_same_step() -> None:
+    steps = [[(1, 0.2), (3, 0.9)], [(0, -0.1), (2, 0.4)]]
+    how = {"credit": "return", "scale": "none"}
+    first, second = process(steps, 5, baseline="leave_one_out", **how)
+    close(first, [0.8, 0.8, 0.5, 0.5, 0.0])
+    close(second, [-0.8, -0.5, -0.5, 0.0, 0.0])
+    close(process(steps, 5, **how)[0], [0.4, 0.4, 0.25, 0.25, 0.0])
+    close(process(steps, 5, baseline="none", **how)[1], [0.3, 0.4, 0.4, 0.0, 0.0])
+    # The four returns have mean 0.675 and squared deviations .180625, .050625, .140625, .075625: 0.4475 in all.
+    close(process(steps, 5, credit="return", std="population")[0][0], 0.4 / math.sqrt(0.4475 / 4))
+
+
+def test_a_row_that_has_ended_returns_zero_at_later_steps() -> None:
+    steps = [[(0, 1.0)], [(0, 0.0), (1, 1.0)], [(0, 5.0), (1, 5.0)]]
+    scored = torch.tensor([True, True, False])
+    how = {"credit": "return", "scale": "none", "scored": scored}
+    advantages = process(steps, 3, baseline="leave_one_out", **how)
+    assert advantages == [[0.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def test_steps_that_end_on_one_token_are_one_step() -> None:
+    how = {"credit": "return", "scale": "none"}
+    apart = process([[(1, 0.25), (1, 0.5), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
+    assert apart == process([[(1, 0.75), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
+
+
+@pytest.mark.parametrize(("credit", "share"), [("return", 1.0), ("sum", 0.0)])
+def test_the_gradient_of_going_on(credit: str, share: float) -> None:
+    """Rows go on with probability q after their first step, for six steps at most; a step is worth 1 with p, else 0.
+
+    So E[sum of rewards] = p (1 + q + ... + q^5). In the logit of q, of which dq = q (1 - q), its derivative is
+    p (1 - q) (q + 2 q^2 + ... + 5 q^5). DeepSeekMath's sum of normalized step rewards has none.
+    """
+    p, q, groups, size, most = 0.3, 0.6, 3000, 8, 6
+    rows, generator = groups * size, torch.Generator().manual_seed(0)
+    goes_on = torch.rand(rows, most - 1, generator=generator) < q
+    steps = 1 + goes_on.long().cumprod(1).sum(1)
+    mask = torch.arange(most) < steps[:, None]
+    rewards = (torch.rand(rows, most, generator=generator) < p).float()
+    tokens = torch.arange(most).expand(rows, most)
+    scored = torch.ones(rows, dtype=torch.bool)
+    how = {"credit": credit, "scale": "none", "baseline": "leave_one_out" if credit == "return" else "group"}
+    advantages = process_advantages(rewards, tokens, mask, scored, size, most + 1, **how)
+    position = torch.arange(most + 1)
+    went_on = (position >= 1) & (position < steps[:, None])
+    stopped = (position == steps[:, None]) & (position < most)
+    score = went_on * (1 - q) - stopped * q  # of each token: d log(its probability) / d logit
+    gradients = (advantages * score).sum(1).view(groups, size).mean(1)
+    true = p * (1 - q) * sum(k * q**k for k in range(1, most))
+    error = gradients.std() / math.sqrt(groups)
+    assert error < 0.02 * true or credit == "sum"
+    assert abs(gradients.mean() - share * true) < 4 * error

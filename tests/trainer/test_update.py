@@ -598,7 +598,7 @@ def test_advantage_settings_apply(policy: Policy, change: dict[str, object], sup
     assert not torch.allclose(plain, changed)
 
 
-@pytest.mark.parametrize("credit", ["mean", "min"])
+@pytest.mark.parametrize("credit", ["mean", "min", "return"])
 def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     rows = [
         row._replace(score=replace(row.score, steps=steps_of((1, index), (2, 0.5))))
@@ -609,6 +609,21 @@ def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
         plain,
         token_advantages(policy, rows, with_settings(CONFIG, supervision="process", advantage={"step_credit": credit})),
     )
+
+
+def test_under_return_the_end_token_is_a_step_of_its_own(policy: Policy) -> None:
+    ended = [row for row in scored(policy) if row.rollout.finish == "stop"][:1]
+    text = ended[0].rollout.text
+    short, long = (
+        ended[0]._replace(score=replace(ended[0].score, steps=steps_of(*steps)))
+        for steps in ([(len(text), 1.0)], [(1, 1.0), (len(text), 1.0)])
+    )
+    settings = {"step_credit": "return", "scale": "none", "baseline": "leave_one_out"}
+    config = with_settings(CONFIG, supervision="process", group_size=2, advantage=settings)
+    first, second = token_advantages(policy, [short, long], config).tolist()
+    # What is still to come: 1 and then nothing, against 2 and then 1. To stop after one step loses 1.
+    assert first == [-1.0] * len(first)
+    assert (second[0], second[-2:]) == (1.0, [1.0, 0.0])
 
 
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
