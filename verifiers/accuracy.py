@@ -15,6 +15,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
+from .answers.amounts import change
 from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
@@ -30,7 +31,7 @@ from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choi
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
-from .answers.rewordings import in_text, rewordings, shorter_gold
+from .answers.rewordings import in_text, may_have_other_form, rewordings, same_numeral, shorter_gold
 from .answers.structures import by_structure, may_have_structure
 
 Golds = Literal["one", "any", "all"]
@@ -210,7 +211,7 @@ class Accuracy(Verifier):
             if other := self._in_other_words(gold, text, rules):
                 return other
             raise
-        if verdict.correct or (gold.is_plain and ": " not in text) or verdict.reason == "not evaluated":
+        if verdict.correct or (gold.is_plain and not may_have_other_form(text)) or verdict.reason == "not evaluated":
             return verdict
         return self._in_other_words(gold, text, rules) or verdict
 
@@ -220,6 +221,11 @@ class Accuracy(Verifier):
             return verdict
         if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
+        if rules.notation == "flexible" and same_numeral(gold.answer.text, text):
+            return Verdict(True, "the same number")
+        if gold.kind == "set" and self.brackets == "optional" and (listed := _in_square_brackets(gold.answer, text)):
+            verdict = compare(*listed, rules)
+            return verdict if verdict.correct else None
         if inner := in_text(text):
             verdict = self._verdict_on(gold, inner, rules)
             return verdict if verdict.correct else None
@@ -304,6 +310,17 @@ class Gold(NamedTuple):
         return self.kind == "number" and self.answer.text.isdecimal()
 
 
+def _in_square_brackets(gold: ParsedAnswer, text: str) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    """A gold answer ``2, 3, 5`` and an answer ``[2, 3, 5]`` in the same brackets, unless these may be an interval."""
+    if not text.lstrip(" $\\").startswith("[") or (one := as_tuple(gold, "[]")) is None:
+        return None
+    try:
+        answer = parse(text)
+    except OverLimitError:
+        return None
+    return (one, answer) if brackets_may_be_left_out(answer) else None
+
+
 @lru_cache(maxsize=16384)
 def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: float) -> tuple[tuple[Gold, ...], str]:
     """The gold answers to compare with, or none and the reason."""
@@ -318,7 +335,7 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
             parsed = _parse_gold(gold, kind, timeout)
             structure = parsed.kind not in ("date", "time", "code", "json") and may_have_structure(parsed.answer.text)
             parsed = parsed._replace(has_structure=structure)
-            answers.append(parsed._replace(forms=forms(plain(parsed.answer.text)) if parsed.kind != "number" else ()))
+            answers.append(parsed._replace(forms=_forms(parsed)))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
     if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
@@ -326,6 +343,14 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     if golds == "all" and len(answers) > 1:
         answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
     return tuple(answers), ""
+
+
+def _forms(gold: Gold) -> Forms:
+    """The fixed forms of a gold answer. Of a number only that of a change, ``8% increase``."""
+    if gold.kind != "number":
+        return forms(plain(gold.answer.text))
+    direction = change(plain(gold.answer.text)) if "%" in gold.answer.text or "cent" in gold.answer.text else None
+    return ((change, direction),) if direction else ()
 
 
 def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:

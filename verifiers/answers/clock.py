@@ -20,6 +20,26 @@ _ZONE = re.compile(
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
 )
+_MINUTES = {
+    "half": 30, "a quarter": 15, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25,
+    "twenty five": 25,
+}  # fmt: skip
+_HOURS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_PARTS_OF_DAY = {
+    "in the morning": (range(12), "am"), "in the afternoon": (range(12, 20), "pm"),
+    "in the evening": (range(16, 24), "pm"), "at night": (range(19, 24), "pm"),
+}  # fmt: skip
+"""The hours that a part of the day has."""
+_SPOKEN = re.compile(
+    rf"(?:at )?(?:(?P<minutes>{'|'.join(sorted(_MINUTES, key=len, reverse=True))}|[1-5]?\d)(?: minutes?)?"
+    r" (?P<to>past|after|to|till|before) )?"
+    rf"(?:(?P<name>{'|'.join(_HOURS)})|(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))?)(?P<clock> o'clock)?"
+    rf"(?: (?P<part>{'|'.join(_PARTS_OF_DAY)}|[ap]\.?m\.?))?",
+    re.IGNORECASE,
+)
 _NAMES = {"noon": "12 pm", "midnight": "12 am"}
 _QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
@@ -56,6 +76,28 @@ def read_time(text: str) -> Clock | None:
     clock = read_clock(_NAMES.get(time.lower().removeprefix("12 "), time), _no_ratio)
     padded = clock is not None and (clock.padded or (zone["h"] is not None and not clock.sure))
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper(), padded=padded)
+
+
+def in_figures(text: str) -> str | None:
+    """``3:45 pm`` for quarter to four in the afternoon, ``6:30`` for half past six; ``None`` for other texts."""
+    match = _SPOKEN.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None or not (match["minutes"] or match["clock"] or match["part"]):
+        return None
+    hour, minute = int(match["hour"] or _HOURS[match["name"].lower()]), int(match["minute"] or 0)
+    if spoken := (match["minutes"] or "").lower():
+        backwards = match["to"].lower() in ("to", "till", "before")
+        if match["minute"] or match["clock"] or (backwards and spoken == "half"):
+            return None
+        minute = _MINUTES.get(spoken) or int(spoken)
+        if backwards and minute:
+            hour, minute = (hour - 2) % 12 + 1, 60 - minute
+    part = (match["part"] or "").lower().replace(".", "")
+    if part in _PARTS_OF_DAY:
+        hours, half = _PARTS_OF_DAY[part]
+        if hour % 12 + 12 * (half == "pm") not in hours:
+            return None
+        part = half
+    return f"{hour}:{minute:02} {part}".rstrip()
 
 
 def _no_ratio(text: str) -> ParsedAnswer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from .codes import CHESS, COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
@@ -13,6 +14,8 @@ FUNCTIONS = frozenset((
     "asin", "acos", "atan", "sinh", "cosh", "tanh", "pi", "abs", "floor", "ceil", "gcd", "lcm", "max", "min", "lim",
     "inf", "mod", "det", "sum", "int", "deg", "theta", "alpha", "beta", "gamma", "lambda", "phi", "infty", "binom",
 ))  # fmt: skip
+
+MAX_ADDRESS = 45  # characters
 
 _NUMBER = r"\$?\d+(?:,\d{3})*(?:\.\d+)?%?"
 _STREET = (
@@ -37,7 +40,7 @@ _SHAPES = tuple(
         r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+",  # 020 7946 0958, 4 8 15, 7 1 -1
         r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|\d+\+",  # A+, C++, C#, 18+
         r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?",  # 3rd, 21st century
-        r"'?\d{2,4}'?s",  # 1990s
+        r"(?:[Tt]he )?'?\d{2,4}'?s",  # 1990s
         r"\d+(?:\.\d+)?(?: ?x ?\d+(?:\.\d+)?)+",  # 1920x1080
         r"\d+'(?: ?\d+(?:\"|'')?)?",  # 5'10"
         r"\d+(?:/\d+){2,}",  # 1/2/3
@@ -51,7 +54,7 @@ _SHAPES = tuple(
         r"\d+(?:,\d+)*-[a-z]*(?:meth|eth|prop|but|pent|hex|hept|oct|chloro|bromo|fluoro|nitro)[a-z0-9,-]*",  # 2-butanol
         r"[A-Z][a-z]-\d{1,3}|U-23[2-9]|I-1[23]\d|C-14|K-40|P-32",  # He-4
         rf"(?i:{'|'.join(SYMBOLS)})-\d{{1,3}}",  # carbon-14
-        r"(?:pp?|no|vol|ch|sec|fig|eq)\. ?\d[\d.-]*",  # p. 42
+        r"(?:pp?|no|vol|ch|sec|fig|eq)\. ?\d[\d.-]*|[Pp]ages \d+ ?- ?\d+",  # p. 42
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
         r"[nN]/[aA]",
@@ -64,7 +67,7 @@ _SHAPES = tuple(
         r"(?=.*')[A-Z]w?[2']{0,2}(?: [A-Z]w?[2']{0,2}){3,}"
         r"|(?=.*['2])[UDLRFBMES]w?[2']{0,2}(?: [UDLRFBMES]w?[2']{0,2})+",  # R U R' U'
         r"\d+(?:\.\d+)?[A-Z](?: ?x ?\d+(?:\.\d+)?[A-Z])+",  # 32W x 34L
-        rf"\d+[A-Z]? (?:[A-Z][\w'.]*,? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
+        rf"\d+[A-Z]? (?:(?:[A-Z][\w'.]*|\d{{1,3}}(?:st|nd|rd|th)),? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
     )
 )
 _NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, COORDINATES, *_SHAPES)
@@ -89,7 +92,19 @@ def is_code(text: str) -> bool:
         or is_name(text)
         or _is_identifier(text)
         or is_numbered(text)
+        or _is_address(text)
     )
+
+
+def _is_address(text: str) -> bool:
+    """``::1`` and other addresses of the internet, version 6."""
+    if text.count(":") < 2 or not text.isascii() or len(text) > MAX_ADDRESS:
+        return False
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def has_backslashes(text: str) -> bool:

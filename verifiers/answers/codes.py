@@ -106,7 +106,7 @@ _TENTH = re.compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})", r
 _HYPHEN = re.compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
 _PLATE_HYPHEN = re.compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
 _RAISED_ENDING = re.compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
-_DECADE = re.compile(r"(?:the )?'?(\d{2,4})'?s")
+_DECADE = re.compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
 _QUARTER = re.compile(
     r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?: of |[ ,/-]{1,2})"
     r"(?P<year>\d{4})|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
@@ -127,7 +127,11 @@ _STREETS = {
     "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
     "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
 }  # fmt: skip
-_STREET = re.compile(rf"(?<=[a-z] )({'|'.join((*_STREETS, *_STREETS.values()))})\.?(?=,|$)", re.IGNORECASE)
+_DIRECTIONS = {
+    "n": "north", "s": "south", "e": "east", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
+    "sw": "southwest",
+}  # fmt: skip
+_ADDRESS = re.compile(rf"(\d+[A-Z]?) (?P<street>.+ (?:{'|'.join((*_STREETS, *_STREETS.values()))})\b.*)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
@@ -321,10 +325,14 @@ def _without_hyphen(text: str) -> str | None:
 def _ordinal(text: str) -> str | None:
     """``19th century`` and ``nineteenth century``."""
     first, space, rest = _ARTICLE.sub("", text, count=1).partition(" ")
-    ordinal = _ORDINALS.get(first.lower(), first)
-    if match := _TENTH.fullmatch(ordinal):
-        ordinal = f"{_TENS[match[1].lower()]}{_ORDINALS[match[2].lower()]}"
+    ordinal = _tenth(_ORDINALS.get(first.lower(), first))
     return ordinal + space + rest if ordinal[-2:] in ("st", "nd", "rd", "th") else None
+
+
+def _tenth(word: str) -> str:
+    """``21st`` for twenty-first."""
+    match = _TENTH.fullmatch(word)
+    return f"{_TENS[match[1].lower()]}{_ORDINALS[match[2].lower()]}" if match else word
 
 
 def _unit(text: str) -> str | None:
@@ -394,10 +402,25 @@ def _coordinates(text: str) -> str | None:
 
 
 def _street(text: str) -> str | None:
-    """``221B Baker St.`` and ``221B Baker Street``."""
-    if not (text[:1].isdecimal() and " " in text):
+    """``350 Fifth Avenue North`` and ``350 5th Ave. N``: the words of a street, its direction and its ordinal."""
+    match = _ADDRESS.fullmatch(text) if text[:1].isdecimal() else None
+    if match is None:
         return None
-    return _STREET.sub(lambda match: _STREETS.get(match[1].lower(), match[1].lower()), text)
+    words = match["street"].lower().replace(".", "").replace(",", " ,").split()
+    street = [
+        _in_full(before, word, after)
+        for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False)
+    ]
+    return f"{match[1].lower()} {' '.join(street)}"
+
+
+def _in_full(before: str, word: str, after: str) -> str:
+    """A word of an address in full; the first one may be Saint, or the letter of a street."""
+    if before and word in _STREETS:
+        return _STREETS[word]
+    if word in _DIRECTIONS and (before or (after not in _STREETS and after not in _STREETS.values())):
+        return _DIRECTIONS[word]
+    return _ORDINALS.get(word) or _tenth(word)
 
 
 def _without_periods(text: str) -> str | None:
@@ -408,6 +431,11 @@ def _without_periods(text: str) -> str | None:
 def _over(text: str) -> str | None:
     """``120/80`` and ``120 over 80``."""
     return re.sub(r"\s?(?:/| over )\s?", "/", text) if re.fullmatch(r"\d+ ?(?:/|over) ?\d+(?: \w+)?", text) else None
+
+
+def _without_hash(text: str) -> str | None:
+    """``#INV-2024-0093`` and ``INV-2024-0093``, ``#ff0000`` and ``ff0000``."""
+    return text.removeprefix("#") or None
 
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
@@ -435,5 +463,6 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _street,
     _without_periods,
     _over,
+    _without_hash,
 )
 """Two codes are the same if what one of these makes of them is equal."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 MAX_LENGTH = 60
@@ -41,6 +41,14 @@ _YEAR_OF_ERA = re.compile(
 _YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 
 
+_GLOSSED = re.compile(r"(?P<date>[^()]{6,40}) \((?P<gloss>[^()]{3,30})\)")
+_ORDERS: dict[str, Order] = {
+    "dd.mm.yyyy": "day", "dd/mm/yyyy": "day", "dd-mm-yyyy": "day", "d.m.yyyy": "day", "d/m/yyyy": "day",
+    "day/month/year": "day", "mm/dd/yyyy": "month", "mm-dd-yyyy": "month", "m/d/yyyy": "month",
+    "month/day/year": "month", "yyyy-mm-dd": "year", "iso": "year",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Date:
     """A date, or the known part of one. ``numbers`` are those of a numeric date of which ``order`` is unknown."""
@@ -57,6 +65,8 @@ def read_date(text: str) -> Date | None:
     """The date that all of a text is, or ``None``; a text in the spelling of ``codes.plain``."""
     if len(text) > MAX_LENGTH:
         return None
+    if text.endswith(")") and (glossed := _GLOSSED.fullmatch(text)):
+        return _explained(glossed["date"], glossed["gloss"])
     match = _WEEKDAY.match(text)
     start = match.end() if match else 0
     weekday = None
@@ -68,8 +78,38 @@ def read_date(text: str) -> Date | None:
     return Date(date.year, date.month, date.day, weekday, date.order, date.numbers)
 
 
+def _explained(text: str, gloss: str) -> Date | None:
+    """``03.05.2019 (3 May)``, ``2024-05-01 (Wednesday)`` and ``03/05/2019 (dd/mm/yyyy)``."""
+    date = read_date(text)
+    if date is None:
+        return None
+    if order := _ORDERS.get(gloss.lower()):
+        if date.numbers is None:
+            return date if date.order == order else None
+        one, two, year = date.numbers
+        return _checked(year, *((two, one) if order == "day" else (one, two)), order) if order != "year" else None
+    if weekday := _WEEKDAY.fullmatch(f"{gloss} "):
+        return read_date(f"{weekday[1]}, {text}") if weekday[1] and date.weekday is None else None
+    meant = read_date(gloss)
+    if meant is None or meant.day is None or meant.year not in (None, date.year or (date.numbers or (0,))[-1]):
+        return None
+    if date.numbers is None:
+        return date if (date.month, date.day) == (meant.month, meant.day) else None
+    if sorted(date.numbers[:2]) != sorted((meant.month or 0, meant.day)):
+        return None
+    return Date(date.numbers[2], meant.month, meant.day, numbers=date.numbers)
+
+
 def same_date(one: Date, other: Date) -> bool:
-    """Whether two dates have the same parts. Numeric dates with day and month have to have them in the same order."""
+    """Whether two dates have the same parts. Numeric dates with day and month have to have them in the same order.
+
+    One whose order was explained, ``03.05.2019 (3 May)``, equals its numbers as well as its day.
+    """
+    for date, opposite in ((one, other), (other, one)):
+        if date.numbers and date.day and not (opposite.numbers and opposite.day):
+            if opposite.numbers:
+                return opposite.numbers == date.numbers
+            return same_date(replace(date, numbers=None), opposite)
     if not _agree(one.weekday, _weekday(other)) or not _agree(other.weekday, _weekday(one)):
         return False
     numeric = {"day", "month"}

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from .amounts import AMOUNTS
+from .clock import in_figures, read_time
 from .codes import signed
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
@@ -44,8 +46,6 @@ _POINT = re.compile(
     r"(?P<west>-)?(?P<east>\d{1,3}(?:\.\d+)?)°? ?(?P<ew>[EW])?\)?"
 )
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
-_PAST = re.compile(r"(half past|quarter (?:past|to)|a quarter (?:past|to)) ([a-z]+|\d{1,2})", re.IGNORECASE)
-_HOUR = re.compile(r"(1?\d):([0-5]\d)")
 _ROW = re.compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
 _GROWTH = re.compile(r"[OΘΩo]\(.{1,60}\)")
 _CALL = re.compile(r"[^'\"]*[\[({=].*")
@@ -179,16 +179,9 @@ def _path(text: str) -> str | None:
 
 
 def _spoken_hour(text: str) -> str | None:
-    """``half past six`` and ``6:30``."""
-    if match := _HOUR.fullmatch(text):
-        return f"{int(match[1])}:{match[2]}"
-    match = _PAST.fullmatch(text)
-    hour = number_at([match[2].lower()])[0] or match[2] if match else ""
-    if match is None or not hour.isdecimal() or not 1 <= int(hour) <= 12:
-        return None
-    to = match[1].lower().endswith("to")
-    minutes = "30" if match[1].lower().startswith("half") else "45" if to else "15"
-    return f"{(int(hour) - 2) % 12 + 1 if to else int(hour)}:{minutes}"
+    """``half past six`` and ``6:30``, ``ten past nine in the evening`` and ``9:10 pm``."""
+    clock = read_time(in_figures(text) or text) if ":" in text or " " in text else None
+    return f"{clock.seconds} {clock.sure}" if clock and not clock.zone else None
 
 
 def _row(text: str) -> str | None:
@@ -208,5 +201,5 @@ def _quotes(text: str) -> str | None:
 
 _FORMS: tuple[Form, ...] = (
     _hours, _data, _mac, _ip, _grouped, _castling, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _row, _growth, _quotes,
+    _spoken_hour, _row, _growth, _quotes, *AMOUNTS,
 )  # fmt: skip

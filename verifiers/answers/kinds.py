@@ -28,6 +28,7 @@ from .normal import normal
 from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .rewordings import without_gloss
 from .unit_names import MEASURES
 from .units import split_unit
 
@@ -85,6 +86,8 @@ def kind_of_answer(text: str) -> Kind:
             return "date"
         if _is_time(shown):
             return "time"
+        if shown.endswith(")") and (explained := _explained(shown)):
+            return explained
         if _CHOICE.match(shown) is None and (is_code(shown) or _is_unreduced(shown)) and not _is_number(shown):
             return "code"
     try:
@@ -106,6 +109,8 @@ def kind_of_answer(text: str) -> Kind:
 def read_gold(text: str, kind: Kind | None) -> tuple[ParsedAnswer, Kind]:
     """A gold answer as what it is, or as the given kind. Raises ``ValueError`` if it is no answer of that kind."""
     chosen = kind or kind_of_answer(text)
+    if chosen in ("date", "time") and not isinstance(read_as(chosen, text, True).content, Date | Clock):
+        text = without_gloss(plain(text), chosen) or text
     gold = read_as(chosen, text, chosen == kind)
     if chosen == "words" and not isinstance(gold.content, Words):
         gold = ParsedAnswer(text, Code(plain(text)))  # compared as text, since it would be read as mathematics
@@ -243,6 +248,13 @@ def _is_numeric(value: Json) -> bool:
 def _is_time(text: str) -> bool:
     """Whether a text is a time of day. ``3:30`` is, as a ratio would be written 1:10; ``1:10`` may be either."""
     return bool(read_time(text)) and (_HOUR.fullmatch(text) is None or _is_unreduced(text))
+
+
+def _explained(text: str) -> Kind | None:
+    """The kind of a date or time with a gloss in brackets: ``1:23:45 (h:mm:ss)``."""
+    if (date := without_gloss(text, "date")) and read_date(date):
+        return "date"
+    return "time" if (time := without_gloss(text, "time")) and _is_time(time) else None
 
 
 def _is_unreduced(text: str) -> bool:

@@ -15,7 +15,8 @@ MAX_LENGTH = 80
 _BEFORE = re.compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|zip|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code|version"
-    r"|port|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
+    r"|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
+    r"|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
     r"|(?:status|area|exit|error) code|error|HTTP|cell|square(?= [a-h][1-8]$)|column|vitamin"
     r"|blood (?:type|group)|grade|mutation)"
@@ -47,6 +48,7 @@ _NAMES = {
     "zip": "zip code", "postal code": "zip code", "phone": "telephone", "tel": "telephone", "ip address": "ip",
     "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
     "status code": "http", "error code": "error", "blood type": "blood group",
+    "pages": "page", "pp": "page", "p": "page",
 }  # fmt: skip
 
 
@@ -68,7 +70,7 @@ def labelled(text: str) -> Labelled:
         return Labelled("", text)
     label = match["label"].lower()
     code = _in_digits(match["code"], label)
-    if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}[+-]?", code)):
+    if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}[+-]?|X{1,4}[SL]", code)):
         return Labelled("", text)
     return Labelled(_NAMES.get(label, label), code)
 

@@ -26,7 +26,7 @@ _START = re.compile(
     rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half)|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
 )
-_DOZEN = re.compile(r"(?:a|(half a))\sdozen(?=\s[a-z])", re.IGNORECASE)
+_DOZEN = re.compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
 
@@ -36,6 +36,8 @@ def in_digits(text: str) -> str | None:
     if text.isascii() and not text[:1].isalpha():
         return None
     if "dozen" in text and (dozen := _DOZEN.match(text)):
+        if dozen.end() == len(text):
+            return "6" if dozen[1] else "12"
         return f"{'0.5' if dozen[1] else '1'} dozen{text[dozen.end() :]}"
     if not _START.match(text):
         return None if text.isascii() else _chinese(text)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .clock import in_figures
 from .extract.statements import UNSURE
 
 MAX_LENGTH = 200
+MAX_GLOSS = 40
 
 _LABEL = re.compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
@@ -35,7 +37,18 @@ _MARKED = re.compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _SENTENCE = re.compile(r"[A-Z][\w'\u2019, -]*\s(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?:\s[\w'\u2019, -]*)?[.!]?")
 _BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*\*(?![\w(*])")
 _ITEM = re.compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
-_SUBJECT = re.compile(r"the (?:[a-z]{2,20} ){1,3}(?:is|are|was|were):? ", re.IGNORECASE)
+_SUBJECT = re.compile(r"the (?:[a-z][a-z-]{1,19} ){1,4}(?:is|are|was|were):? ", re.IGNORECASE)
+_NO_SUBJECT = re.compile(
+    r"\b(?:bounds?|limits?|estimates?|approximations?|candidates?|others?|rest|next|last|closest|nearest|second|runner-up"
+    r"|statements?|claims?|worst|least|difference|reciprocal|inverse|negation|complement|answers?)\b",
+    re.IGNORECASE,
+)
+_STATEMENT = re.compile(
+    r"(?:the|this|that) (?:given )?"
+    r"(?:statement|claim|assertion|sentence|proposition|conclusion|hypothesis|argument) is ",
+    re.IGNORECASE,
+)
+_MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
 _IS = re.compile(r"(?:it|there|this|that|he|she|they) (?:is|are|was|were) (?:called |named )?", re.IGNORECASE)
 _DECREASE = re.compile(
     r"(?:(?:an?|the) )?(?:decrease|decline|drop|fall|reduction|loss) (?:of|by) (?=[$€£]?\.?\d)"
@@ -43,8 +56,25 @@ _DECREASE = re.compile(
     re.IGNORECASE,
 )
 _BELOW_ZERO = re.compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
-_TEXT = re.compile(r"\$?\\text\s?\{(.*)\}\$?", re.DOTALL)
-_PLAIN = re.compile(r"[\w ]*")
+_TEXT = re.compile(r"\$?\\(?:text(?:bf|it|rm)?|mathrm|mbox)\s?\{(.*)\}\$?", re.DOTALL)
+_WORD = re.compile(r"[^\W\d]*")
+_LINK = re.compile(r"\[([^\[\]\n]{1,150})\]\((?:(?:https?://)([^()\s]{1,300})|mailto:([^()\s]{1,100}))\)")
+_ADDRESS = re.compile(r"(?:https?://)?([\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?#]\S*)?)|(\S+@\S+)")
+_THOUSANDS = re.compile(r"([$€£]?\d{1,3}(?:\.\d{1,3})?)[kK]((?: (?:dollars|euros|pounds|USD|EUR|GBP))?)\.?")
+_AMOUNT = re.compile(  # 60,000, $60000
+    r"(?:\\?[$€£] ?|(?:USD|EUR|GBP) ?)\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)? ?(?:dollars|euros|pounds|USD|EUR|GBP|[$€£])"
+    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+)
+_TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
+_SIZE = re.compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
+_PLACE = re.compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
+_LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
+_OTHER_FORM = re.compile(r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z")
+_TIME_GLOSS = re.compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
+_DATE_WORD = re.compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
+_ROMAN = re.compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
 _TRUTHS = frozenset(("yes", "no", "true", "false"))
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
 
@@ -60,34 +90,112 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield unmarked
     if "\n" in answer and (items := _items(answer)):
         yield ", ".join(items)
+    if "](" in answer and (linked := _without_links(answer)):
+        yield linked
     if kind == "choice":
+        if size := _SIZE.match(answer):
+            yield answer[size.end() :]
         return
     if kind == "number":
         yield from _number(gold, answer)
+    if kind == "time" and (figures := in_figures(answer.rstrip("."))):
+        yield figures
     if ": " in answer and ":" not in gold and (label := _LABEL.match(answer)) and not _NO_LABEL.search(label["label"]):
         yield answer[label.end() :]
+    yield from _without_lead(gold, kind, answer)
+    if kind in ("date", "time"):
+        yield from filter(None, [without_gloss(answer, kind)])
     if kind in ("words", "code") and gold.lower() not in _TRUTHS:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
             yield answer[match.end() :]
-        if (match := _SUBJECT.match(answer)) and not (UNSURE.search(match[0]) or _NO_LABEL.search(match[0])):
-            yield answer[match.end() :]
+    if kind == "words" and (place := _in_commas(gold, answer)):
+        yield place
+
+
+def may_have_other_form(answer: str) -> bool:
+    """Whether an answer that is not a gold answer of digits may be it in another form."""
+    return not answer.isdecimal() and _OTHER_FORM.search(answer) is not None
+
+
+def same_numeral(one: str, other: str) -> bool:
+    """Whether one of two texts is the Roman numeral, in capitals, of the number that the other one is."""
+    roman, digits = (one, other) if one[:1] in _ROMAN_DIGITS else (other, one)
+    if roman[:1] not in _ROMAN_DIGITS:
+        return False
+    roman, digits = roman.strip(" .\n"), digits.strip(" .\n")
+    if not (digits.isdecimal() and digits.isascii() and len(digits) < 5 and _ROMAN.fullmatch(roman)):
+        return False
+    values = [_ROMAN_DIGITS[letter] for letter in roman]
+    value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    return roman not in _NO_NUMERALS and digits == str(value)
+
+
+def without_gloss(text: str, kind: str) -> str | None:
+    """``1:23:45`` of ``1:23:45 (h:mm:ss)``; ``None`` if what is in brackets may change or doubt the date or time."""
+    core, bracket, gloss = text.strip().rstrip(".").partition(" (")
+    if not bracket or not gloss.endswith(")") or "(" in gloss or len(gloss) > MAX_GLOSS:
+        return None
+    if kind == "time":
+        return core if _TIME_GLOSS.fullmatch(gloss[:-1]) else None
+    return None if _NO_GLOSS.search(gloss) or _DATE_WORD.search(gloss) or re.search(r"\d", gloss) else core
+
+
+def _without_lead(gold: str, kind: str, answer: str) -> Iterator[str]:
+    """``90210`` of "The ZIP code is 90210.", unless the subject or what it is said to be is denied or doubted."""
+    if not (" is " in answer or " are " in answer or " was " in answer or " were " in answer):
+        return
+    if gold.lower() in _TRUTHS:
+        if statement := _STATEMENT.match(answer):
+            yield answer[statement.end() :]
+        return
+    match = _SUBJECT.match(answer)
+    if match is None or UNSURE.search(match[0]) or _NO_LABEL.search(match[0]):
+        return
+    if kind not in ("words", "code") and _NO_SUBJECT.search(match[0]):
+        return
+    rest = answer[match.end() :]
+    if kind not in _MATHEMATICS or not UNSURE.search(rest) or UNSURE.search(gold):
+        yield rest.rstrip(".")
+
+
+def _without_links(answer: str) -> str | None:
+    """A text with the text of each link in its place; ``None`` if the text of one is another address."""
+    for link in _LINK.finditer(answer):
+        address = _ADDRESS.fullmatch(link[1])
+        target = (link[2] or link[3]).rstrip("/").lower()
+        if address and (address[1] or address[2]).rstrip("/").lower() not in (target, target.removeprefix("www.")):
+            return None
+    text = _LINK.sub(r"\1", answer)
+    return text if text != answer else None
+
+
+def _in_commas(gold: str, answer: str) -> str | None:
+    """``Portland, Oregon`` for ``Portland (Oregon)``."""
+    match = _PLACE.fullmatch(answer.rstrip(".")) if "(" in answer and _LISTED_PLACE.fullmatch(gold) else None
+    return f"{match[1]}, {match[2]}" if match and not _NO_GLOSS.search(match[2]) else None
 
 
 def in_text(answer: str) -> str | None:
-    r"""``**Paris**`` of ``\text{**Paris**}``; ``None`` for other answers, also for plain words in it."""
+    r"""``**Paris**`` of ``\text{**Paris**}``; ``None`` for other answers, also for a single word in it."""
     match = _TEXT.fullmatch(answer.strip())
-    return match[1] if match and not _PLAIN.fullmatch(match[1]) else None
+    return match[1] if match and not _WORD.fullmatch(match[1]) else None
 
 
 def shorter_gold(gold: str, answer: str) -> str | None:
-    """A gold answer without the acronym in brackets at its end, if the answer has no brackets."""
+    """``Apple Inc.`` for a gold answer ``Apple Inc. (AAPL)``, ``Portland, Oregon`` for ``Portland (Oregon)``."""
+    if gold.endswith(")") and (place := _in_commas(answer, gold)):
+        return place
     match = _GLOSS.fullmatch(gold) if gold.endswith(")") and "(" not in answer else None
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 
 def _number(gold: str, answer: str) -> Iterator[str]:
-    """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%`` and ``-5 °C`` for ``5 °C below zero``."""
+    """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, ``60 thousand`` for ``60k`` and the like."""
+    if ("k" in answer or "K" in answer) and (thousands := _THOUSANDS.fullmatch(answer)) and _AMOUNT.fullmatch(gold):
+        yield f"{thousands[1]} thousand{thousands[2]}"
+    if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
+        yield f"{timer[1]} h {timer[2]} min {timer[3]} s"
     if ":" in gold and ":" not in answer and _RATIO.fullmatch(answer.rstrip(".")):
         yield answer.replace(" to ", ":")
     if gold.lstrip("$ \\").startswith(("-", "\u2212", "\u2013", "minus")):

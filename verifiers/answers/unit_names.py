@@ -86,6 +86,10 @@ mb megabyte megabytes
 gb gigabyte gigabytes
 tb terabyte terabytes
 bit bits
+kbit kbits kilobit kilobits
+mbit mbits megabit megabits
+gbit gbits gigabit gigabits
+tbit tbits terabit terabits
 byte bytes
 K kelvin kelvins
 """
@@ -152,8 +156,8 @@ LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFA"}, "l": "L"}
 SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
-    for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "bps", "K", "ohm")
-) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "bps", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
+    for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "K", "ohm")
+) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "mph": {"mi": 1, "h": -1},
@@ -168,7 +172,12 @@ COMPOUNDS = {
     "Js": {"J": 1, "s": 1},
     "Ns": {"N": 1, "s": 1},
     "JK": {"J": 1, "K": 1},
+    "bps": {"bit": 1, "s": -1},
+    **{f"{prefix.upper()}b": {f"{prefix}bit": 1} for prefix in "kmgt"},
+    **{f"{prefix}bps": {f"{prefix}bit": 1, "s": -1} for prefix in "kmgt"},
+    **{f"{prefix}Bps": {f"{prefix.lower()}b": 1, "s": -1} for prefix in "kKMGT"},
 }
+"""Units that are a product of others, and those of bits: Gb is a gigabit, gb and GB are gigabytes."""
 AMBIGUOUS = {"pound": ("lb", "£"), "¥": ("yen", "yuan")}
 """Words and signs of several units, which the other answer may decide."""
 DIRECTIONS = {

@@ -1,0 +1,111 @@
+"""Amounts in texts of a fixed form: ``10-15 kg``, ``an increase of 8%``, ``2-2 draw``, ``2019/20``, sizes of clothes.
+
+Each function reads one form, and returns ``None`` for any other text. Texts are in the spelling of ``codes.plain``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .units import is_measure, read_unit
+
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,12})?"
+_UNIT = r"[A-Za-z%\u00b0][A-Za-z%\u00b0/^. 23]{0,30}"
+_RANGE = re.compile(
+    rf"(?:from |(?P<between>between ))?(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
+    rf" ?(?:--?|\bto|(?(between)\band|(?!))) ?(?P<high>{_NUMBER})[ -]?(?P<unit>{_UNIT})"
+)
+_CHANGE = re.compile(
+    r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
+    r"(?: (?P<last>[a-z]{4,9}))?",
+    re.IGNORECASE,
+)
+_DIRECTIONS = dict.fromkeys(("increase", "increased", "rise"), "+") | dict.fromkeys(
+    ("decrease", "decreased", "drop", "decline", "fall", "reduction"), "-"
+)
+_DRAW = re.compile(
+    r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?- ?(?P<other>\d{1,3})(?: \(?(?P<last>draw|tie|tied)\)?)?"
+)
+_YEARS = re.compile(r"([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)")
+_TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?: \(h{1,2}:mm:ss\))?", re.IGNORECASE)
+_SPELLED = re.compile(
+    r"(\d{1,3}) ?(?:h|hr|hrs|hours?),? (?:and )?(\d{1,2}) ?(?:m|min|mins|minutes?),? (?:and )?(\d{1,2}) ?"
+    r"(?:s|sec|secs|seconds?)",
+    re.IGNORECASE,
+)
+_SHOES = re.compile(
+    r"(?:size )?(?:(EU|US|UK) ?(\d{1,2}(?:\.5)?)|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))", re.IGNORECASE
+)
+_CLOTHES = re.compile(
+    r"(?:size )?(?:(?P<x>X{1,4})(?P<letter>[SL])|(?P<count>[2-4])X(?P<last>[SL])"
+    r"|(?P<extra>(?:double[ -])?(?:(?:extra|x)[ -]){1,4})(?P<word>small|large))(?: size)?",
+    re.IGNORECASE,
+)
+
+
+def _range(text: str) -> str | None:
+    """``10-15 kg``, ``10 to 15 kilograms``, ``between 10 and 15 kg``."""
+    match = _RANGE.fullmatch(text) if text[-1:].isalpha() or text[-1:] in "%\u00b023" else None
+    if match is None:
+        return None
+    unit, low_unit = (read_unit(f" {match[name].strip()}", 0) if match[name] else () for name in ("unit", "low_unit"))
+    if not unit or (low_unit and low_unit != unit) or low_unit is None or not all(is_measure(name) for name, _ in unit):
+        return None
+    return f"{match['low'].replace(',', '')}-{match['high'].replace(',', '')} {unit}"
+
+
+def change(text: str) -> str | None:
+    """``increase of 8%``, ``an 8 percent increase``."""
+    match = _CHANGE.fullmatch(text) if "rease" in text or "%" in text or "cent" in text else None
+    if match is None or bool(match["noun"]) == bool(match["last"]):
+        return None
+    direction = _DIRECTIONS.get((match["noun"] or match["last"]).lower())
+    return direction and f"{direction}{match['number']}%"
+
+
+def _draw(text: str) -> str | None:
+    """``2-2`` and ``2-2 draw``."""
+    match = _DRAW.fullmatch(text)
+    is_named = match is not None and (match["before"] or match["last"])
+    if match is None or (is_named and match["one"] != match["other"]):
+        return None
+    if (match["before"] or "").startswith("a") and not match["last"]:
+        return None
+    return f"{match['one']}-{match['other']}"
+
+
+def _years(text: str) -> str | None:
+    """``2019-2020``, ``2019/20``: a year and the next one."""
+    match = _YEARS.fullmatch(text)
+    if match is None:
+        return None
+    first = int(match[1] + match[2])
+    is_next = (first + 1) % 100 == int(match[4]) and (match[3] is None or int(match[3] + match[4]) == first + 1)
+    return str(first) if is_next else None
+
+
+def _duration(text: str) -> str | None:
+    """``1:23:45`` and 1 hour 23 minutes 45 seconds."""
+    match = _TIMER.fullmatch(text) or _SPELLED.fullmatch(text)
+    return match and str(3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]))
+
+
+def _shoes(text: str) -> str | None:
+    """``EU 42``, ``size 42 (EU)``."""
+    match = _SHOES.fullmatch(text)
+    return match and f"{match[1] or match[4] or match[5]} {match[2] or match[3]}".upper()
+
+
+def _clothes(text: str) -> str | None:
+    """``XL``, ``size XL`` and extra large; ``XXL`` and ``2XL``."""
+    match = _CLOTHES.fullmatch(text)
+    if match is None:
+        return None
+    if extra := (match["extra"] or "").lower():
+        return "X" * len(extra.replace("-", " ").split()) + match["word"][0].upper()  # double extra
+    return (
+        "X" * (int(match["count"]) if match["count"] else len(match["x"])) + (match["letter"] or match["last"]).upper()
+    )
+
+
+AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes)
