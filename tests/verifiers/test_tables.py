@@ -78,6 +78,12 @@ def test_tables_by_other_authors(name: str) -> None:
     assert not surprises, "\n".join(surprises)
 
 
+def test_text_nested_deeply_is_wrong() -> None:
+    answer = "\\text{" * 3000 + "5" + "}" * 3000
+    score = find("accuracy")()(Example("x", answer="350 Fifth Avenue"), Completion(f"<answer>{answer}</answer>"))
+    assert (score.value, score.status) == (0.0, "scored")
+
+
 def test_invalid_options_are_refused() -> None:
     for options in (
         {"rel_tol": 0}, {"rel_tol": 1.5}, {"decimals": -1}, {"decimals": 101}, {"rel_tol": 0.1, "decimals": 2},

@@ -13,6 +13,8 @@ from .extract.statements import UNSURE
 
 MAX_LENGTH = 200
 MAX_GLOSS = 40
+MAX_WRAPPED = 1500  # characters of an answer in \text{…}
+MAX_NESTING = 4
 
 _LABEL = re.compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
@@ -178,8 +180,12 @@ def _in_commas(gold: str, answer: str) -> str | None:
 
 def in_text(answer: str) -> str | None:
     r"""``**Paris**`` of ``\text{**Paris**}``; ``None`` for other answers, also for a single word in it."""
-    match = _TEXT.fullmatch(answer.strip())
-    return match[1] if match and not _WORD.fullmatch(match[1]) else None
+    match = _TEXT.fullmatch(answer.strip()) if len(answer) <= MAX_WRAPPED else None
+    inner = match[1] if match else ""
+    for _ in range(MAX_NESTING):
+        match = _TEXT.fullmatch(inner)
+        inner = match[1] if match else inner
+    return None if _WORD.fullmatch(inner) or _TEXT.fullmatch(inner) else inner
 
 
 def shorter_gold(gold: str, answer: str) -> str | None:
