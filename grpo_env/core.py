@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-Finish = Literal["stop", "length", "unknown"]
+Finish = Literal["stop", "length", "turns", "unknown"]
+CallProblem = Literal["", "unreadable", "unknown_tool", "wrong_arguments", "raised", "late"]
 
 Status = Literal[
     "scored",  # the completion was scored
@@ -31,7 +32,7 @@ UNSCORED: tuple[Status, ...] = ("bad_gold", "error", "not_applicable")
 
 
 class Message(NamedTuple):
-    """One chat message. ``role`` is ``system``, ``user`` or ``assistant``."""
+    """One chat message. ``role`` is ``system``, ``user``, ``assistant`` or ``tool``."""
 
     role: str
     content: str
@@ -64,13 +65,81 @@ class Example:
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Call(NamedTuple):
+    """A tool call that a model wrote. One that cannot be read has an empty ``name`` and no ``arguments``."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class Result(NamedTuple):
+    """What the model was told in answer to the call with this ``id``, and what was wrong with it, if anything."""
+
+    id: str
+    text: str
+    problem: CallProblem = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a model: characters ``[start, end)`` of the completion's text.
+
+    ``results`` answer ``calls``, in the same order. ``reply`` is what a partner answered instead. ``state`` is the
+    environment's state after the turn, as JSON can represent it; ``None`` if it is too large, or there is none.
+
+    Raises ``ValueError`` if the span has another length than ``text``.
+    """
+
+    text: str
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+    finish: Finish = "unknown"
+    start: int = 0
+    end: int = 0
+    reply: str | None = None
+    state: Any = None
+
+    def __post_init__(self) -> None:
+        if self.end - self.start != len(self.text) or self.start < 0:
+            raise ValueError(f"[{self.start}, {self.end}) is not a span of {len(self.text)} characters")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A mapping that JSON can represent; ``from_dict`` is its inverse."""
+        calls = [call._asdict() for call in self.calls]
+        return {**vars(self), "calls": calls, "results": [result._asdict() for result in self.results]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Turn:
+        """The turn that ``to_dict`` was called on."""
+        calls = tuple(Call(**call) for call in data.get("calls", ()))
+        return cls(**{**data, "calls": calls, "results": tuple(Result(**result) for result in data.get("results", ()))})
+
+
+class EnvironmentRecord(NamedTuple):
+    """What an environment said of a whole episode: its ``state`` before the first turn, and its own ``reward``.
+
+    ``late`` says that a call was late, which ended the environment; ``failure`` why the episode cannot be scored, if
+    the environment and not the model's text failed.
+    """
+
+    state: Any = None
+    reward: float | None = None
+    late: bool = False
+    failure: str = ""
+
+
 @dataclass(frozen=True)
 class Completion:
     """A model's response to an example.
 
-    ``finish`` is ``stop`` if the model ended the text itself, ``length`` if it was truncated, else ``unknown``.
-    ``prefill`` precedes ``text`` in the model's turn but was not written by the model. ``token_ids`` are the sampled
-    tokens.
+    ``finish`` is ``stop`` if the model ended the text itself, ``length`` if it was truncated, ``turns`` if it had no
+    turn left, else ``unknown``. ``prefill`` precedes ``text`` in the model's turn but was not written by the model.
+    ``token_ids`` are the sampled tokens.
+
+    A response of several turns has them in ``turns``; ``text`` is then what the model wrote in all of them, joined, so
+    it does not contain results of tools. Without ``turns``, ``text`` is the one turn. ``environment`` is what the
+    task's environment recorded.
     """
 
     text: str
@@ -78,6 +147,8 @@ class Completion:
     num_tokens: int | None = None
     prefill: str = ""
     token_ids: tuple[int, ...] | None = None
+    turns: tuple[Turn, ...] = ()
+    environment: EnvironmentRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -218,6 +289,8 @@ class Verifier(ABC):
 
     cases: ClassVar[tuple[Case, ...]] = ()
     gives_steps: ClassVar[bool] = False
+    reads_turns: ClassVar[bool] = False
+    """Whether it reads ``Completion.turns`` itself; others see the last turn of an episode as the whole text."""
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:

@@ -96,7 +96,7 @@ LAYERS = [
     ["core"],
     ["verifiers", "files"],
     ["taskfile"],
-    ["formats"],
+    ["formats", "environments"],
     ["scoring", "trainer.config"],
     ["results", "trainer.engine"],
     ["trainer"],

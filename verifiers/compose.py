@@ -49,7 +49,7 @@ class WeightedSum(Composite):
     def _steps(self, scores: tuple[Score, ...], length: int) -> tuple[StepScore, ...]:
         steps, outcomes = [], []
         for part, score in zip(self.parts, scores, strict=True):
-            if score.process and gives_steps(part.verifier):
+            if score.process and (part.on != "last" or gives_steps(part.verifier)):
                 steps += [
                     replace(step, value=score.process * step.value, explanation=f"{part.name}: {step.explanation}")
                     for step in score.steps

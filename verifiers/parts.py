@@ -10,11 +10,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Self
+from typing import ClassVar, Self
 
 from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, StepScore, Verifier, score_groups
 from grpo_env.errors import UsageError, nearest
 
+from .episodes import On, folded, views
 from .schedule import Schedule, number_at
 
 
@@ -25,7 +26,7 @@ class Part:
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run. ``statuses``
     replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
-    value. ``deadline`` replaces the verifier's ``default_deadline``.
+    value. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
     """
 
     name: str
@@ -36,8 +37,13 @@ class Part:
     clip: tuple[float, float] | None = None
     statuses: Mapping[str, float] = field(default_factory=dict)
     deadline: float | None = None
+    on: On = "last"
 
     def __post_init__(self) -> None:
+        if self.on != "last" and any(inner.compares_completions for inner in self.verifier.walk()):
+            raise UsageError(
+                f"verifier {self.name!r}: on: {self.on}: a verifier that compares completions has no turns"
+            )
         for status in self.statuses:
             if status not in COMPLETION_FAULTS:
                 hint = nearest(status, COMPLETION_FAULTS)
@@ -58,7 +64,7 @@ class Part:
     def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
         if gates is None:
-            rows = score_groups(self.verifier, groups, name=None)
+            rows = self._run(groups)
             return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
         some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
         return [
@@ -72,9 +78,22 @@ class Part:
             Group(example, [text for text, run in zip(completions, row, strict=True) if run])
             for (example, completions), row in zip(groups, chosen, strict=True)
         ]
-        rows = score_groups(self.verifier, [group for group in passed if group.completions], name=None)
+        rows = self._run([group for group in passed if group.completions])
         scores = chain.from_iterable(rows)
         return [[self.label(self._adjust(next(scores))) if run else None for run in row] for row in chosen]
+
+    def _run(self, groups: Sequence[Group]) -> list[list[Score]]:
+        """The scores in the shape of ``groups``; of episodes, those of what ``on`` says."""
+        if self.on == "last" and not any(text.turns or text.environment for group in groups for text in group[1]):
+            return score_groups(self.verifier, groups, name=None)
+        whole = self.verifier.reads_turns
+        seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
+        asked = [Group(group.example, tuple(chain(*row))) for group, row in zip(groups, seen, strict=True)]
+        rows = iter(score_groups(self.verifier, [group for group in asked if group.completions], name=None))
+        return [
+            _folded(next(rows) if group.completions else [], row, completions, self.on, whole)
+            for group, row, (_, completions) in zip(asked, seen, groups, strict=True)
+        ]
 
     def _adjust(self, score: Score) -> Score:
         if score.status in self.statuses:
@@ -86,9 +105,25 @@ class Part:
         return score.relabel(name=self.name, weight=number_at(self.weight, 0), process=number_at(self.process, 0))
 
 
+def _folded(
+    scores: Sequence[Score],
+    seen: Sequence[tuple[Completion, ...]],
+    completions: Sequence[Completion],
+    on: On,
+    whole: bool,
+) -> list[Score]:
+    rest = iter(scores)
+    return [
+        folded([next(rest) for _ in views], completion, on, whole)
+        for views, completion in zip(seen, completions, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Composite(Verifier):
     """A verifier made of named parts, with gates between them. Schedules start at step 0."""
+
+    reads_turns: ClassVar[bool] = True
 
     parts: tuple[Part, ...]
     deadline: float | None = field(default=None, kw_only=True)

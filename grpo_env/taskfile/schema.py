@@ -103,6 +103,26 @@ class PromptSpec(Section):
         return self
 
 
+MAX_TURNS = 500
+
+
+class EnvironmentSpec(Section):
+    """An environment of several turns: a class whose public methods are the tools that the model may call."""
+
+    use: str
+    """``FILE.py:Class``, relative to the task file, or ``module:Class``: TRL's environment class, which has
+    ``reset(**row)`` and, beside the tools, may have ``get_reward()``; and here also ``reply(text)``."""
+    max_turns: int = Field(8, ge=1, le=MAX_TURNS)
+    """The most turns of the model in one episode, which then ends with ``finish`` ``turns``."""
+    tool_timeout: Annotated[FiniteFloat, Field(gt=0, le=3600)] = 10.0
+    """Seconds by the clock for one call of the environment; one that takes longer is ended with its process."""
+    max_result_chars: int = Field(4000, ge=1, le=1_000_000)
+    """Longer results of tools, and replies, are cut to so many characters."""
+    history: Literal["append", "fork"] = "append"
+    """What training does where the model's chat template rewrites earlier turns: ``append`` continues with the tokens
+    as they were sampled, ``fork`` trains on the rewritten conversation as a row of its own."""
+
+
 class LinearSpec(Section):
     """A weight that changes from one value to another over the first ``steps`` training steps, then stays constant."""
 
@@ -143,6 +163,10 @@ class VerifierSpec(BaseModel):
     """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given."""
     process: FiniteFloat | ScheduleSpec = 0.0
     """The weight of its steps in process supervision; a part without steps counts as one final step."""
+    on: Literal["last", "each", "state"] = "last"
+    """What is judged in an episode of several turns: the ``last`` turn; ``each`` turn by itself, with one step score
+    per turn and their mean as the value; or the environment's ``state`` (as JSON) after each turn, where the step
+    score of a turn is what the state's value rose by and the value is that of the last state."""
     when: str | None = None
     """The name of another part: this one only counts if that one is above 0."""
     clip: tuple[float, float] | None = None
@@ -189,6 +213,8 @@ class TaskSpec(Section):
     """The output format, for the prompt, answer extraction and format verifiers."""
     prompt: PromptSpec
     """How a problem is presented to the model."""
+    environment: EnvironmentSpec | None = None
+    """The environment, for a task of several turns."""
     verifiers: dict[str, VerifierSpec] = Field(min_length=1)
     """The parts of the reward, by name."""
     deadline: Seconds | None = None

@@ -281,6 +281,7 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
                 verifier=_verifier(name, spec, format, source, where),
                 weight=number(weight),
                 process=number(spec.process),
+                on=spec.on,
                 when=spec.when,
                 clip=spec.clip,
                 statuses=spec.statuses,

@@ -1,0 +1,187 @@
+"""Finds the tool calls in a model's text, in the forms that the chat templates of model families teach.
+
+* Hermes, Qwen 2.5 and 3: ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, any number of them;
+* Llama 3: the whole text is ``{"name": ..., "parameters": {...}}``, perhaps after ``<|python_tag|>``, several
+  separated by ``;``;
+* Mistral: ``[TOOL_CALLS] [{"name": ..., "arguments": {...}}, ...]``, and since 2025 ``[TOOL_CALLS]name[ARGS]{...}``.
+
+A tokenizer's own response schema comes first where it has one. Calls in the reasoning block are only thoughts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+MAX_CALLS = 32  # in one turn
+MAX_CALL = 100_000  # characters
+
+_HERMES = re.compile(r"<tool_call>(?P<body>.*?)(?P<end></tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
+_MISTRAL = "[TOOL_CALLS]"
+_MISTRAL_NAMED = re.compile(r"\s*(?P<name>[\w.-]{1,200})(?:\[CALL_ID\]\w{1,100})?\[ARGS\]")
+_PYTHON_TAG = "<|python_tag|>"
+_LLAMA = re.compile(r'\s*\{\s*"(?:name|type|parameters)"\s*:')
+_END_OF_TURN = re.compile(r"(?:\s|<\|(?:eom_id|eot_id|im_end|end_of_text)\|>|</s>)*\Z")
+
+
+class WrittenCall(NamedTuple):
+    """A call as the model wrote it, or the ``problem`` that keeps it from being read, in words for the model."""
+
+    name: str = ""
+    arguments: Mapping[str, Any] = {}
+    problem: str = ""
+
+
+class _UnreadableError(ValueError):
+    pass
+
+
+ResponseParser = Callable[[str], Mapping[str, Any]]
+"""From a turn's text to a message, as ``tokenizer.parse_response`` of transformers."""
+
+
+def response_parser(tokenizer: Any) -> ResponseParser | None:
+    """The tokenizer's own parser of replies, if it has a response schema."""
+    return tokenizer.parse_response if getattr(tokenizer, "response_schema", None) else None
+
+
+def spoken(text: str, reasoning: str | None) -> str:
+    """The text after its reasoning block, or nothing if that is not closed. ``reasoning`` is the tag of the block."""
+    if reasoning is None:
+        return text
+    opening, closing = f"<{reasoning}>", f"</{reasoning}>"
+    _, found, after = text.rpartition(closing)
+    after = after if found else text
+    before, opened, _ = after.partition(opening)
+    return before if opened else after
+
+
+def parse_calls(text: str, reasoning: str | None, parser: ResponseParser | None = None) -> list[WrittenCall]:
+    """The calls in a turn's text, in the order they were written; those that cannot be read have a ``problem``.
+
+    At most ``MAX_CALLS``: one more is a problem, and the rest are left out.
+    """
+    said = spoken(text, reasoning)
+    calls = _by_schema(text, parser) if parser else _by_form(said)
+    found = []
+    for call in calls:
+        if len(found) == MAX_CALLS:
+            return [*found, WrittenCall(problem=f"a turn may call at most {MAX_CALLS} tools; the rest is left out")]
+        found.append(call)
+    return found
+
+
+def _by_schema(text: str, parser: ResponseParser) -> Iterator[WrittenCall]:
+    try:
+        message = parser(text)
+        calls = message.get("tool_calls") or []
+        for call in calls:
+            function = call.get("function", call)
+            yield _read_call(function)
+    except Exception as error:  # regular expressions and JSON of a schema, over any text
+        yield WrittenCall(problem=f"the tool calls cannot be read ({type(error).__name__})")
+
+
+def _by_form(said: str) -> Iterator[WrittenCall]:
+    if "<tool_call>" in said:
+        for match in _HERMES.finditer(said):
+            if match["end"] == "</tool_call>":
+                yield _read_text(match["body"])
+            else:
+                yield WrittenCall(problem="<tool_call> is not closed by </tool_call>")
+    elif _MISTRAL in said:
+        yield from _mistral(said.partition(_MISTRAL)[2])
+    elif _PYTHON_TAG in said:
+        yield from _sequence(said.partition(_PYTHON_TAG)[2])
+    elif _LLAMA.match(said):
+        yield from _sequence(said)
+
+
+def _mistral(body: str) -> Iterator[WrittenCall]:
+    if not _MISTRAL_NAMED.match(body):
+        try:
+            calls, _ = _decode(body)
+            if not isinstance(calls, list) or not calls:
+                raise _UnreadableError("[TOOL_CALLS] is followed by a list of calls")
+        except _UnreadableError as error:
+            yield WrittenCall(problem=str(error))
+            return
+        for call in calls:
+            yield _read_call(call)
+        return
+    for piece in body.split(_MISTRAL):
+        match = _MISTRAL_NAMED.match(piece)
+        try:
+            if match is None:
+                raise _UnreadableError("[TOOL_CALLS] is followed by a name and [ARGS]")
+            arguments, _ = _decode(piece[match.end() :])
+            yield _read_call({"name": match["name"], "arguments": arguments})
+        except _UnreadableError as error:
+            yield WrittenCall(problem=str(error))
+
+
+def _sequence(body: str) -> Iterator[WrittenCall]:
+    """Calls separated by ``;``, up to the end of the text."""
+    while True:
+        try:
+            call, end = _decode(body)
+        except _UnreadableError as error:
+            yield WrittenCall(problem=str(error))
+            return
+        yield _read_call(call)
+        body = body[end:].lstrip()
+        if not body.startswith(";"):
+            if not _END_OF_TURN.match(body):
+                yield WrittenCall(problem="there is text after the tool call")
+            return
+        body = body[1:]
+
+
+def _read_text(body: str) -> WrittenCall:
+    try:
+        call, end = _decode(body)
+        if body[end:].strip():
+            raise _UnreadableError("there is more than one JSON object in the tool call")
+    except _UnreadableError as error:
+        return WrittenCall(problem=str(error))
+    return _read_call(call)
+
+
+def _read_call(call: Any) -> WrittenCall:
+    """A call from its JSON object. Arguments may be JSON in a string, as OpenAI has them."""
+    if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"]:
+        return WrittenCall(problem='a tool call is a JSON object with "name" and "arguments"')
+    arguments = call.get("arguments", call.get("parameters"))
+    if isinstance(arguments, str):
+        try:
+            arguments, _ = _decode(arguments)
+        except _UnreadableError as error:
+            return WrittenCall(problem=str(error))
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, Mapping):
+        return WrittenCall(problem="the arguments of a tool call are a JSON object")
+    return WrittenCall(call["name"][:200], arguments)
+
+
+def _decode(text: str) -> tuple[Any, int]:
+    """The JSON value at the start of a text, after white space, and where it ends."""
+    start = len(text) - len(text.lstrip())
+    try:
+        value, end = _DECODER.raw_decode(text[start : start + MAX_CALL])
+        json.dumps(value).encode()  # a lone surrogate, or too deep
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        if len(text) - start > MAX_CALL:
+            reason = f"longer than {MAX_CALL:,} characters"
+        raise _UnreadableError(f"the tool call is not JSON: {reason}"[:300]) from error
+    return value, start + end
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

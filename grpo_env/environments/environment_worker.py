@@ -1,0 +1,115 @@
+"""The process of one environment: holds the object and calls its methods. Run by ``process.py``, never imported by it.
+
+Arguments: the class as ``registry.load_function`` takes it, the most characters of a result, and the pipe's number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from grpo_env.registry import load_function
+from grpo_env.worker_process import read_requests
+
+MAX_STATE = 100_000  # characters of JSON
+MAX_MESSAGE = 1_000  # characters of an exception
+
+
+class Host:
+    """The object of one episode, made by ``reset``."""
+
+    def __init__(self, use: str, max_chars: int) -> None:
+        self._use, self._max_chars = use, max_chars
+        self._cls: Any = None
+        self._object: Any = None
+
+    def ready(self) -> None:
+        """Nothing: the process has started."""
+
+    def reset(self, row: dict[str, Any]) -> str | None:
+        self._cls = self._cls or load_function(self._use)
+        self._object = self._cls()
+        return self._text_or_none(self._object.reset(**row), "reset")
+
+    def call(self, name: str, arguments: dict[str, Any]) -> str:
+        value = getattr(self._object, name)(**arguments)
+        return self._cut(value if isinstance(value, str) else _json(value))
+
+    def reply(self, text: str) -> str | None:
+        return self._text_or_none(self._object.reply(text), "reply")
+
+    def get_reward(self) -> float:
+        value = self._object.get_reward()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            value = value.item()  # of numpy and torch
+        return float(value)
+
+    def state(self) -> Any:
+        """The object's public attributes that JSON can represent; ``None`` if they are too large together."""
+        values, size = {}, 0
+        for name, value in list(vars(self._object).items()) if hasattr(self._object, "__dict__") else ():
+            if name.startswith("_"):
+                continue
+            try:
+                text = json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError, RecursionError):
+                continue
+            size += len(name) + len(text)
+            if size > MAX_STATE:
+                return None
+            values[name] = json.loads(text)
+        return values
+
+    def _text_or_none(self, value: Any, method: str) -> str | None:
+        if value is not None and not isinstance(value, str):
+            raise NotTextError(f"{method} returned a {type(value).__name__}; it must return text or None")
+        return None if value is None else self._cut(value)
+
+    def _cut(self, text: str) -> str:
+        if len(text) > self._max_chars:
+            text = f"{text[: self._max_chars]}\n[cut: {len(text):,} characters]"
+        return text.encode("utf-8", "replace").decode()
+
+
+class NotTextError(Exception):
+    """``reset`` or ``reply`` returned something that is not text: a mistake of the environment, whatever the text."""
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def main() -> None:
+    """Answer until the parent closes the pipe or ends."""
+    os.setpgid(0, 0)  # what the environment starts can be ended with it
+    sys.path.append(os.getcwd())
+    host = Host(sys.argv[1], int(sys.argv[2]))
+    for request, answer in read_requests(sys.argv):
+        answer(_answer(getattr(host, request["do"]), request["with"]))
+
+
+def _answer(method: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        reply: dict[str, Any] = {"value": method(**arguments)}
+        json.dumps(reply)
+    except BaseException as error:  # also SystemExit of a tool
+        message = f"{type(error).__name__}: {_message(error)}"[:MAX_MESSAGE].encode("utf-8", "replace").decode()
+        reply = {"raised": message, "mistake": isinstance(error, NotTextError)}
+    return reply
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be read"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,285 @@
+"""One episode as a state machine: it is given the text of each turn, and says what the model is told next.
+
+It knows nothing of the engine that samples, and nothing of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from grpo_env.core import Call, CallProblem, Completion, EnvironmentRecord, Example, Finish, Message, Result, Turn
+from grpo_env.errors import UsageError, nearest
+from grpo_env.killable_worker import LateError
+from grpo_env.taskfile.task import Task
+
+from .calls import ResponseParser, WrittenCall, parse_calls, spoken
+from .load import load_environment
+from .process import EnvironmentFailedError, EnvironmentProcess, ToolRaisedError
+from .tools import tool_schemas, wrong_arguments
+
+ChatMessage = dict[str, Any]
+"""A message as chat templates take it: ``role``, ``content``, and for a tool ``name`` and ``tool_call_id``."""
+
+
+@dataclass(frozen=True)
+class EnvironmentClass:
+    """A task's environment: its class, checked, and the descriptions of its tools. Picklable."""
+
+    use: str
+    folder: Path
+    max_turns: int
+    tool_timeout: float
+    max_result_chars: int
+    reasoning: str | None
+    tools: tuple[dict[str, Any], ...]
+    """JSON schemas, for ``apply_chat_template(messages, tools=list(tools))``."""
+    replies: bool
+    """Whether it answers turns without calls, by ``reply``."""
+    rewards: bool
+    """Whether it has a reward of its own, ``get_reward``."""
+
+    @classmethod
+    def of_task(cls, task: Task) -> EnvironmentClass:
+        """The environment of a task. Raises ``UsageError`` if it has none, or one that cannot work."""
+        spec = task.spec.environment
+        if spec is None:
+            raise UsageError(f"{task.source}: the task has no environment; name its class in environment.use")
+        where = f"{task.source}: environment.use"
+        if isinstance(task.spec.prompt.text, str):
+            raise UsageError(f"{task.source}: environment: turns need a chat; give prompt.user instead of prompt.text")
+        user_class = load_environment(spec.use, task.folder, where)
+        return cls(
+            use=spec.use,
+            folder=task.folder,
+            max_turns=spec.max_turns,
+            tool_timeout=spec.tool_timeout,
+            max_result_chars=spec.max_result_chars,
+            reasoning=task.format.reasoning,
+            tools=tuple(tool_schemas(user_class, f"{where} {spec.use!r}")),
+            replies=callable(getattr(user_class, "reply", None)),
+            rewards=callable(getattr(user_class, "get_reward", None)),
+        )
+
+    def process(self) -> EnvironmentProcess:
+        """A process for one episode after another; it starts when it is first used. Close it."""
+        return EnvironmentProcess(self.use, self.folder, self.tool_timeout, self.max_result_chars)
+
+
+@dataclass
+class Episode:
+    """``begin``, then ``advance`` with the text of each turn until ``ended``; then ``completion``.
+
+    ``parser`` is the tokenizer's own parser of replies, if it has one (``calls.response_parser``). Nothing that a model
+    writes raises. If the environment fails the episode ends, and its completion is unscored.
+    """
+
+    environment: EnvironmentClass
+    process: EnvironmentProcess
+    example: Example
+    parser: ResponseParser | None = None
+    ended: bool = field(default=False, init=False)
+    finish: Finish = field(default="unknown", init=False)
+    turns: list[Turn] = field(default_factory=list, init=False)
+    _state: Any = field(default=None, init=False)
+    _reward: float | None = field(default=None, init=False)
+    _late: bool = field(default=False, init=False)
+    _failure: str = field(default="", init=False)
+    _calls: int = field(default=0, init=False)
+
+    def begin(self) -> list[ChatMessage]:
+        """Reset the environment; returns the prompt's messages, with what ``reset`` adds to the last one of the user.
+
+        Check ``ended`` before sampling: the environment may have failed.
+        """
+        prompt = self.example.prompt
+        messages = [message._asdict() for message in prompt] if isinstance(prompt, tuple) else []
+        try:
+            added = self.process.reset(self.example.info)
+            self._state = self._read_state()
+        except EnvironmentFailedError as error:
+            self._fail(error)
+            return messages
+        if added:
+            last = next((m for m in reversed(messages) if m["role"] == "user"), None)
+            if last is None:
+                messages.append(Message("user", added)._asdict())
+            else:
+                last["content"] += added
+        return messages
+
+    def advance(self, text: str, finish: Finish = "stop") -> list[ChatMessage]:
+        """Take a turn: run its calls or ask the partner. Returns the messages that follow it, if it is not the last.
+
+        A text that was cut off (``length``) ends the episode, and its calls are not run.
+        """
+        if self.ended:
+            raise ValueError("the episode has ended")
+        start = self.turns[-1].end if self.turns else 0
+        turn = Turn(text, finish=finish, start=start, end=start + len(text))
+        if finish == "length":
+            self._end(turn, "length")
+            return []
+        written = parse_calls(text, self.environment.reasoning, self.parser) if self.environment.tools else []
+        try:
+            return self._run_calls(turn, written) if written else self._ask_partner(turn)
+        except EnvironmentFailedError as error:
+            self.turns.append(turn)
+            self._fail(error)
+            return []
+
+    def completion(
+        self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None, prefill: str = ""
+    ) -> Completion:
+        """What verifiers score. ``token_ids`` are the sampled tokens of all turns, in order."""
+        return Completion(
+            text="".join(turn.text for turn in self.turns),
+            finish=self.finish,
+            num_tokens=num_tokens,
+            prefill=prefill,
+            token_ids=token_ids,
+            turns=tuple(self.turns),
+            environment=EnvironmentRecord(self._state, self._reward, self._late, self._failure),
+        )
+
+    def _run_calls(self, turn: Turn, written: Sequence[WrittenCall]) -> list[ChatMessage]:
+        calls, results = [], []
+        for call in written:
+            self._calls += 1
+            id = f"call{self._calls:05}"  # nine letters and digits, which Mistral's templates insist on
+            calls.append(Call(id, call.name, dict(call.arguments)))
+            results.append(Result(id, *self._answer(call)))
+            if results[-1].problem == "late":
+                break
+        self._with(turn, calls=tuple(calls), results=tuple(results))
+        if results[-1].problem == "late":
+            self._end_late()
+        else:
+            self._keep_state()
+        if self.ended or self._out_of_turns():
+            return []
+        return [
+            {"role": "tool", "name": call.name, "tool_call_id": call.id, "content": result.text}
+            for call, result in zip(calls, results, strict=True)
+        ]
+
+    def _answer(self, call: WrittenCall) -> tuple[str, CallProblem]:
+        """The result of a call, and what was wrong with it."""
+        names = [schema["function"]["name"] for schema in self.environment.tools]
+        if call.problem:
+            return f"Error: {call.problem}", "unreadable"
+        if call.name not in names:
+            return f"Error: there is no tool {call.name!r}; {nearest(call.name, names)}", "unknown_tool"
+        if problem := wrong_arguments(list(self.environment.tools), call.name, call.arguments):
+            return f"Error: {problem}", "wrong_arguments"
+        try:
+            return self.process.call(call.name, call.arguments), ""
+        except ToolRaisedError as error:
+            return f"Error: {error}", "raised"
+        except LateError:
+            return f"Error: {call.name} did not end within {self.environment.tool_timeout:g} s", "late"
+
+    def _ask_partner(self, turn: Turn) -> list[ChatMessage]:
+        reply: str | None = None
+        late = False
+        if self.environment.replies:
+            try:
+                reply = self.process.reply(spoken(turn.text, self.environment.reasoning).strip())
+            except ToolRaisedError as error:  # of what the model said: no number, say
+                reply = f"Error: {error}"
+            except LateError:
+                late = True
+        self._with(turn, reply=reply)
+        if late:
+            self._end_late()
+            return []
+        self._keep_state()
+        if reply is None and not self.ended:
+            self._end_with("stop")
+        if self.ended or self._out_of_turns():
+            return []
+        assert reply is not None
+        return [Message("user", reply)._asdict()]
+
+    def _with(self, turn: Turn, **values: Any) -> None:
+        self.turns.append(replace(turn, **values))
+
+    def _keep_state(self) -> None:
+        try:
+            state = self._read_state()
+        except EnvironmentFailedError as error:
+            self._fail(error)
+        else:
+            self.turns[-1] = replace(self.turns[-1], state=state)
+
+    def _read_state(self) -> Any:
+        try:
+            return self.process.state()
+        except LateError as error:
+            raise EnvironmentFailedError("its attributes could not be read in time") from error
+
+    def _out_of_turns(self) -> bool:
+        if len(self.turns) >= self.environment.max_turns:
+            self._end_with("turns")
+        return self.ended
+
+    def _end(self, turn: Turn, finish: Finish) -> None:
+        self.turns.append(turn)
+        self._keep_state()
+        if not self.ended:
+            self._end_with(finish)
+
+    def _end_with(self, finish: Finish) -> None:
+        self.ended, self.finish = True, finish
+        try:
+            self._reward = self.process.get_reward() if self.environment.rewards else None
+        except EnvironmentFailedError as error:
+            self._fail(error)
+
+    def _end_late(self) -> None:
+        """End the episode after a late call: no environment is left that could be asked for its state or reward."""
+        self.ended, self.finish, self._late = True, "stop", True
+        before = self.turns[-2].state if len(self.turns) > 1 else self._state
+        self.turns[-1] = replace(self.turns[-1], state=before)
+
+    def _fail(self, error: EnvironmentFailedError) -> None:
+        self.ended, self._failure = True, str(error)[:1000]
+
+
+def assistant_message(turn: Turn) -> ChatMessage:
+    """A turn as a message of the assistant with its calls, as OpenAI and chat templates have it.
+
+    For a viewer, a file, or a history that is rendered again; the tokens of a turn are never made from it.
+    """
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
+        for call in turn.calls
+    ]
+    return {"role": "assistant", "content": turn.text, **({"tool_calls": calls} if calls else {})}
+
+
+def check_template(template: str | None, environment: EnvironmentClass, model: str) -> None:
+    """Raise ``UsageError`` if a chat template cannot tell a model of the environment's tools, or their results."""
+    if template is None:
+        raise UsageError(f"{model} has no chat template, which an environment of several turns needs")
+    if environment.tools and "tools" not in template:
+        raise UsageError(
+            f"the chat template of {model} does not mention tools; choose a model that was trained for them"
+        )
+
+
+def messages_of(turns: Sequence[Turn]) -> list[ChatMessage]:
+    """The conversation that turns make: each with its results or reply after it."""
+    messages: list[ChatMessage] = []
+    for turn in turns:
+        messages.append(assistant_message(turn))
+        names: Mapping[str, str] = {call.id: call.name for call in turn.calls}
+        messages += [
+            {"role": "tool", "name": names.get(result.id, ""), "tool_call_id": result.id, "content": result.text}
+            for result in turn.results
+        ]
+        if turn.reply is not None:
+            messages.append(Message("user", turn.reply)._asdict())
+    return messages

@@ -1,0 +1,97 @@
+"""Descriptions of tools for the model's chat template, and the check of a call's arguments against them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from grpo_env.errors import UsageError, nearest
+
+from .load import tools_of
+
+Schema = Mapping[str, Any]
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+def tool_schemas(cls: type[Any], where: str) -> list[dict[str, Any]]:
+    """The JSON schema of each tool of an environment, as chat templates take them: transformers' ``get_json_schema``.
+
+    Raises ``UsageError``, beginning with ``where``, for a tool whose types or docstring are incomplete.
+    """
+    tools = tools_of(cls)
+    if not tools:
+        return []
+    from transformers.utils import get_json_schema
+
+    schemas = []
+    for name, method in tools.items():
+        try:
+            schemas.append(get_json_schema(method))
+        except Exception as error:  # also of type hints that cannot be evaluated
+            reason = " ".join(str(error).split())
+            raise UsageError(
+                f"{where}: the tool {name} cannot be described to a model: {reason}; give every argument a type, and "
+                "the method a docstring with 'Args:' (or begin its name with _ if it is no tool)"
+            ) from error
+    return schemas
+
+
+def wrong_arguments(schemas: list[dict[str, Any]], name: str, arguments: Mapping[str, Any]) -> str | None:
+    """Why the arguments of a call to a known tool cannot be passed to it, in words for the model."""
+    parameters = next(schema["function"]["parameters"] for schema in schemas if schema["function"]["name"] == name)
+    properties = parameters.get("properties", {})
+    for key in parameters.get("required", ()):
+        if key not in arguments:
+            return f"the argument {key} is missing"
+    for key, value in arguments.items():
+        if key not in properties:
+            return f"there is no argument {key[:100]!r}; {nearest(key[:100], properties) if properties else 'none'}"
+        if not _fits(value, properties[key]):
+            return f"the argument {key} must be {_described(properties[key])}, not {_type_name(value)}"
+    return None
+
+
+def _fits(value: Any, schema: Schema) -> bool:
+    if "anyOf" in schema:
+        return any(_fits(value, option) for option in schema["anyOf"])
+    if value is None and schema.get("nullable"):
+        return True
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    names = schema.get("type")
+    names = [names] if isinstance(names, str) else names or []
+    if names and not any(_is(value, name) for name in names):
+        return False
+    if isinstance(value, list) and "items" in schema:
+        return all(_fits(item, schema["items"]) for item in value)
+    if isinstance(value, dict) and isinstance(schema.get("additionalProperties"), Mapping):
+        return all(_fits(item, schema["additionalProperties"]) for item in value.values())
+    return True
+
+
+def _is(value: Any, name: str) -> bool:
+    if isinstance(value, bool) and name != "boolean":
+        return False
+    return isinstance(value, _TYPES.get(name, object))
+
+
+def _described(schema: Schema) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(repr, schema["enum"]))
+    if "anyOf" in schema:
+        return " or ".join(_described(option) for option in schema["anyOf"])
+    names = schema.get("type", "a value")
+    return str(names) if isinstance(names, str) else " or ".join(names)
+
+
+def _type_name(value: Any) -> str:
+    return next((name for name in _TYPES if _is(value, name)), type(value).__name__)

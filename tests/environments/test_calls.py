@@ -1,0 +1,100 @@
+"""Tool calls in texts, as the chat templates of the families write them."""
+
+import pytest
+
+from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls
+
+TEA = ("price", {"item": "tea"})
+# Hermes 2 Pro, Qwen2.5, Qwen3: the template writes '<tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>'.
+HERMES = '<tool_call>\n{"name": "price", "arguments": {"item": "tea"}}\n</tool_call>'
+# Llama 3.1: '{"name": "...", "parameters": {...}}', after <|python_tag|> where built-in tools are on.
+LLAMA = '{"name": "price", "parameters": {"item": "tea"}}'
+# Mistral 7B v0.3: '[TOOL_CALLS] [{"name": ..., "arguments": ..., "id": ...}]'; Magistral and later: name[ARGS]{...}.
+MISTRAL = '[TOOL_CALLS] [{"name": "price", "arguments": {"item": "tea"}, "id": "abcdefghi"}]'
+
+READ = {
+    "hermes": (HERMES, [TEA]),
+    "hermes after words": (f"Let me look.\n{HERMES}<|im_end|>", [TEA]),
+    "hermes, two": (f"{HERMES}\n{HERMES}", [TEA, TEA]),
+    "hermes after thoughts": (f"<think>\nI look it up.\n</think>\n\n{HERMES}", [TEA]),
+    "thoughts begun by the prompt": (f"I look it up.</think>{HERMES}", [TEA]),
+    "arguments in a string": (HERMES.replace('{"item": "tea"}', r'"{\"item\": \"tea\"}"'), [TEA]),
+    "no arguments": ('<tool_call>{"name": "all"}</tool_call>', [("all", {})]),
+    "llama": (LLAMA, [TEA]),
+    "llama, tagged": (f"<|python_tag|>{LLAMA}<|eom_id|>", [TEA]),
+    "llama, two": (f"{LLAMA}; {LLAMA}", [TEA, TEA]),
+    "llama 3.2": ('{"type": "function", "name": "price", "parameters": {"item": "tea"}}', [TEA]),
+    "mistral": (MISTRAL, [TEA]),
+    "mistral, two": (MISTRAL[:-1] + ', {"name": "price", "arguments": {"item": "tea"}}]</s>', [TEA, TEA]),
+    "magistral": ('[TOOL_CALLS]price[ARGS]{"item": "tea"}[TOOL_CALLS]price[ARGS]{"item": "tea"}', [TEA, TEA]),
+    "devstral": ('[TOOL_CALLS]price[CALL_ID]abcdefghi[ARGS]{"item": "tea"}', [TEA]),
+}
+
+NO_CALL = {
+    "words": "The price is 3.",
+    "in the thoughts": f"<think>{HERMES}</think>3",
+    "in open thoughts": f"<think>{HERMES}",
+    "an answer in JSON": '{"total": 7}',
+    "JSON inside words": f"I would write {LLAMA}",
+    "nothing": "",
+}
+
+UNREADABLE = {
+    "not closed": HERMES.removesuffix("</tool_call>"),
+    "no JSON": "<tool_call>price(tea)</tool_call>",
+    "single quotes": HERMES.replace('"', "'"),
+    "two objects": HERMES.replace("}}", "}} {}"),
+    "no name": '<tool_call>{"arguments": {}}</tool_call>',
+    "a list of arguments": '<tool_call>{"name": "price", "arguments": ["tea"]}</tool_call>',
+    "not a number": '<tool_call>{"name": "price", "arguments": {"item": NaN}}</tool_call>',
+    "deep": '<tool_call>{"name": "price", "arguments": {"item": ' + "[" * 50_000 + "</tool_call>",
+    "digits": '<tool_call>{"name": "price", "arguments": {"item": ' + "9" * 5_000 + "}}</tool_call>",
+    "huge": HERMES.replace("tea", "t" * (MAX_CALL + 1)),
+    "lone surrogate": HERMES.replace("tea", "\ud800"),
+    "llama, cut": LLAMA[:-3],
+    "llama's code": '<|python_tag|>price.call(item="tea")',
+    "mistral, no list": "[TOOL_CALLS] tea",
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_calls_of_every_family_are_read(name):
+    text, expected = READ[name]
+    assert [(call.name, dict(call.arguments), call.problem) for call in parse_calls(text, "think")] == [
+        (*call, "") for call in expected
+    ]
+
+
+@pytest.mark.parametrize("name", NO_CALL)
+def test_other_texts_have_no_calls(name):
+    assert parse_calls(NO_CALL[name], "think") == []
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_a_problem_in_one_line(name):
+    if name == "lone surrogate":
+        assert parse_calls(UNREADABLE[name], "think")[0].name == "price"  # JSON can escape it
+        return
+    (call,) = parse_calls(UNREADABLE[name], "think")
+    assert call.name == ""
+    assert call.problem
+    assert len(call.problem) < 350
+    assert "\n" not in call.problem
+
+
+def test_the_calls_of_a_turn_are_bounded():
+    calls = parse_calls(HERMES * 1000, "think")
+    assert len(calls) == MAX_CALLS + 1
+    assert "at most 32" in calls[-1].problem
+
+
+def test_a_tokenizers_own_parser_comes_first():
+    def parser(text):
+        return {"tool_calls": [{"type": "function", "function": {"name": "price", "arguments": {"item": text}}}]}
+
+    assert parse_calls("tea", "think", parser)[0][:2] == ("price", {"item": "tea"})
+
+
+def test_a_parser_that_fails_is_a_problem():
+    (call,) = parse_calls("tea", "think", lambda text: 1 / 0)
+    assert "ZeroDivisionError" in call.problem
