@@ -17,6 +17,7 @@ nm nanometer nanometers nanometre nanometres
 km kms kilometer kilometers kilometre kilometres
 g gram grams gramme grammes
 mg milligram milligrams
+ug mcg microgram micrograms
 kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos
 ton tons
 tonne tonnes
@@ -160,6 +161,7 @@ SYMBOLS = frozenset(
 ) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
+    "bpm": {"beat": 1, "min": -1},
     "mph": {"mi": 1, "h": -1},
     "kph": {"km": 1, "h": -1},
     "kmh": {"km": 1, "h": -1},
@@ -182,6 +184,7 @@ AMBIGUOUS = {"pound": ("lb", "£"), "¥": ("yen", "yuan")}
 """Words and signs of several units, which the other answer may decide."""
 DIRECTIONS = {
     "more": ("more", 1), "extra": ("more", 1), "additional": ("more", 1), "less": ("more", -1), "fewer": ("more", -1),
+    "off": ("more", -1), "above": ("above", 1), "below": ("above", -1), "ahead": ("ahead", 1), "behind": ("ahead", -1),
     "left": ("left", 1), "right": ("left", -1), "up": ("up", 1), "down": ("up", -1),
     "east": ("east", 1), "west": ("east", -1), "north": ("north", 1), "south": ("north", -1),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -119,7 +120,7 @@ def _same_list(one: str, other: str, without_articles: bool) -> bool:
         return True
     if len(first) != len(second) or len(first) > MAX_ITEMS:
         return False
-    if len(first) == 1 or any(word.casefold() in _TRUTH_VALUES for word in first):
+    if len(first) == 1 or _in_order(first) or any(word.casefold() in _TRUTH_VALUES for word in first):
         return all(map(same_spelling, first, second))
     left = list(second)
     for item in first:
@@ -140,7 +141,12 @@ def _listed(text: str, without_articles: bool) -> tuple[str, ...]:
     """The words of a list, sorted if its order does not matter."""
     words = [word.strip(_OUTER) for word in _LIST.split(spelled(text))]
     words = [_ARTICLE.sub("", word) for word in words] if without_articles else words
-    return tuple(words if all(word.casefold() in _TRUTH_VALUES for word in words) else sorted(words))
+    return tuple(words if _in_order(words) else sorted(words))
+
+
+def _in_order(words: Sequence[str]) -> bool:
+    """Whether the order of a list matters: of truth values, and where an item comes again (up, up, down)."""
+    return len(set(words)) < len(words) or all(word.casefold() in _TRUTH_VALUES for word in words)
 
 
 def _without_accents(words: Words) -> Words:

@@ -87,7 +87,8 @@ def _answer(line: str) -> str:
         return line
     word = _FIRST_WORD.match(line, number.end())
     with_unit = line[: word.end()] if word else ""
-    return with_unit if with_unit and is_number(with_unit) else number.group()
+    # A single word may be a unit that is not known here, more words are a remark.
+    return with_unit if with_unit and (with_unit == line or is_number(with_unit)) else number.group()
 
 
 def _is_no_mathematics(line: str) -> bool:
