@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import torch
-
 from .config import TrainConfig
+from .engine.free_memory import MARGIN, free_bytes
 from .engine.policy import Policy, count_weights
 from .engine.sharding.weights import is_sharded
 from .logprobs import CUDA_CHUNK
 
 DEFAULT = 4096
 LEAST, MOST, STEP = 1024, 65536, 1024
-MARGIN = 0.8  # of the free memory; the rest is for fragmentation
 
 # Bytes a weight of gradient and moments, which are not there yet when a run begins.
 OPTIMIZER_BYTES = {"adamw": 12, "adamw_bf16": 6, "adamw_8bit": 6}
@@ -22,10 +20,9 @@ def default_tokens(policy: Policy, config: TrainConfig) -> int:
     """``engine.micro_batch_tokens``, or the number that fits into this process's free memory."""
     if config.engine.micro_batch_tokens is not None:
         return config.engine.micro_batch_tokens
-    if policy.device.type != "cuda":
+    free = free_bytes(policy.device)
+    if free is None:
         return DEFAULT
-    free = torch.cuda.mem_get_info(policy.device)[0]
-    free += torch.cuda.memory_reserved(policy.device) - torch.cuda.memory_allocated(policy.device)
     return fitting_tokens(free - coming_bytes(policy, config), position_bytes(policy, config))
 
 

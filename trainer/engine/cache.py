@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -85,6 +86,20 @@ def expand_prefix(
 def can_share_prompts(policy: Policy) -> bool:
     """Whether rows can attend to the keys and values of a prompt without their own copy of them."""
     return policy.takes_position_ids and policy.model.config._attn_implementation == NAME
+
+
+def position_bytes(policy: Policy) -> int:
+    """Bytes of keys and values at one position, in all layers; an upper bound where layers store less."""
+    model = policy.model.config.get_text_config(decoder=True)
+    heads = getattr(model, "num_key_value_heads", None) or model.num_attention_heads
+    size = getattr(model, "head_dim", None) or model.hidden_size // model.num_attention_heads
+    dtype = policy.model.dtype if policy.autocast is None else policy.autocast
+    return int(2 * model.num_hidden_layers * heads * size * dtype.itemsize)
+
+
+def allocated_positions(tokens: int) -> int:
+    """Positions that a cache has allocated when ``tokens`` have been appended one at a time."""
+    return math.ceil(tokens / (1 + SPARE_TOKENS)) * (1 + SPARE_TOKENS)
 
 
 def _extended(states: Tensor, length: int) -> Tensor:

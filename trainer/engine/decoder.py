@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .cache import decoding_cache, expand_prefix
+from .cache import allocated_positions, can_share_prompts, decoding_cache, expand_prefix
 from .fast.attention import SharedPrompts, attention_forward
 from .fast.layers import hidden_states
 from .policy import Policy
@@ -50,6 +50,14 @@ class Decoder:
         if self.prompts is not None:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
+
+    @classmethod
+    def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:
+        """Positions of keys and values that each row stores at the end, after a prompt of ``prompt`` tokens.
+
+        Keys and values of prompts that rows share are not counted.
+        """
+        return allocated_positions(max_new_tokens - 1) + (0 if can_share_prompts(policy) else prompt)
 
 
 class FusedDecoder(Decoder):

@@ -60,10 +60,16 @@ class CudaGraphDecoder(FusedDecoder):
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
-        self.key_values = [[states.index_select(0, rows) for states in layer] for layer in self.key_values]
+        for layer in self.key_values:  # in place, or all layers would be stored twice
+            layer[:] = [states.index_select(0, rows) for states in layer]
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
         self.input_ids = self.input_ids[rows]
         self.graph = None
+
+    @classmethod
+    def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:
+        """See ``Decoder``: a copy of the prompt, and room for all tokens from the start."""
+        return prompt + max_new_tokens
 
     def _record(self) -> torch.cuda.CUDAGraph:
         # A first call, since what libraries set up at their first call must not be in the graph. It writes what the

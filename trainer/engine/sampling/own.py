@@ -6,6 +6,8 @@ Its random numbers are drawn beforehand, one per token, from a generator that ea
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +23,7 @@ from ..fast.layers import is_supported
 from ..forward import mismatch
 from ..policy import Policy
 from ..sharding.weights import unsharded
+from .admission import fitting_prompts
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .row_limit import RowLimit
 
@@ -35,8 +38,9 @@ class OwnEngine(RolloutEngine):
         """See ``RolloutEngine``."""
         with unsharded(policy):  # also by a process without prompts, since all gather together
             if request.prompts:
-                with torch.inference_mode(), policy.autocast_context():
-                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report)
+                with decoding_context(policy):
+                    most = fitting_prompts(policy, decoder_for(policy), request)
+                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report, most)
 
 
 def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
@@ -72,6 +76,16 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
             decoder.select(rest)
             active, alive, chosen = active[rest], alive[rest], chosen[rest]
         decoder.append(chosen)
+
+
+@contextmanager
+def decoding_context(policy: Policy) -> Iterator[None]:
+    """Without gradients, in the policy's precision.
+
+    Under autocast, inference mode would round all weights again at every token: their rounded copies are not kept.
+    """
+    with torch.inference_mode() if policy.autocast is None else torch.no_grad(), policy.autocast_context():
+        yield
 
 
 def choose_tokens(logits: Tensor, temperature: float, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -124,7 +138,7 @@ def with_cuda_graphs(policy: Policy) -> Policy:
 def probe_logits(policy: Policy, kind: type[Decoder]) -> Tensor:
     """(tokens, V) logits of a decoder for four rows of two prompts, of which one row ends early."""
     logits, rest = [], torch.tensor([0, 2, 3], device=policy.device)
-    with torch.inference_mode(), policy.autocast_context():
+    with decoding_context(policy):
         decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
         for step in range(4):
             if step == 2:

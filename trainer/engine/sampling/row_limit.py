@@ -21,6 +21,7 @@ class RowLimit:
     """
 
     rows: int | None = None
+    waves_reported: bool = False
 
     def generate(
         self,
@@ -28,19 +29,29 @@ class RowLimit:
         on_group: OnGroupTokens,
         generate: Callable[[SamplingRequest, OnGroupTokens], None],
         report: Callable[[str], None],
+        fitting_prompts: int | None = None,
     ) -> None:
         """Call ``generate`` with parts of a request until all its groups are complete.
 
-        If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
-        then on; ``report`` gets a message. Raises ``RunError`` if memory is too small for the rows of one prompt.
+        A part has at most ``fitting_prompts`` prompts, if that is given. If memory runs out, the groups that are
+        complete are kept, and half as many prompts are sampled at once from then on; ``report`` gets a message. Raises
+        ``RunError`` if memory is too small for the rows of one prompt.
         """
-        missing = set(range(len(request.prompts)))
+        count, size = len(request.prompts), request.group_size
+        if fitting_prompts is not None and fitting_prompts < count and not self.waves_reported:
+            self.waves_reported = True
+            report(
+                f"sampling in waves: the free memory is estimated to hold {fitting_prompts * size} of {count * size} "
+                "completions of maximum length"
+            )
+        missing = set(range(count))
         while missing:
-            numbers = sorted(missing)[: None if self.rows is None else max(1, self.rows // request.group_size)]
+            limit = None if self.rows is None else max(1, self.rows // size)
+            numbers = sorted(missing)[:limit][:fitting_prompts]
             if not self._fits(_part(request, numbers), partial(_complete, missing, numbers, on_group), generate):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
                 clear_device_cache(garbage_collection=True)
-                self.rows = len(numbers) // 2 * request.group_size
+                self.rows = len(numbers) // 2 * size
                 report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
 
     @staticmethod
