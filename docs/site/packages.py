@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 MAPPED = ("verifiers", "tasks", "trainer")  # installed as grpo_env.verifiers, ...
 BASE = "core"  # the modules directly in grpo_env/
 LOOP = "trainer.loop"
-CONFIG = "trainer.config"
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 168, 46, 26, 40
 
@@ -38,8 +37,6 @@ def package(module: str) -> str:
         return "cli"
     if module == LOOP:
         return LOOP
-    if module in (CONFIG, "trainer.presets", "trainer.aliases"):
-        return CONFIG
     if parts[0] == "trainer" and len(parts) > 1 and (ROOT / "trainer" / parts[1]).is_dir():
         return ".".join(parts[:2])
     if parts[0] in MAPPED or (parts[0] and (ROOT / "grpo_env" / parts[0]).is_dir()):
@@ -114,7 +111,7 @@ def reduced(edges: dict[str, set[str]]) -> dict[str, set[str]]:
 def sentence(name: str) -> str:
     """The first sentence of the package's docstring."""
     folder = ROOT / "grpo_env" if name == BASE else ROOT.joinpath(*name.split("."))
-    if name in (LOOP, CONFIG):
+    if name == LOOP:
         folder = ROOT.joinpath(*name.split(".")).with_suffix(".py")
     elif not folder.is_dir():
         folder = ROOT / "grpo_env" / name
@@ -185,7 +182,7 @@ def draw() -> str:
     for name, (x, y) in sorted(place.items()):
         if ">" in name:
             continue
-        label = "grpo_env/*.py" if name == BASE else name.replace(".", "/") + (".py" if name in (LOOP, CONFIG) else "/")
+        label = "grpo_env/*.py" if name == BASE else name.replace(".", "/") + (".py" if name == LOOP else "/")
         box = f'<rect x="{x - WIDTH / 2:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="8"/>'
         parts.append(f"<g><title>{escape(sentence(name))}</title>{box}")
         parts.append(f'<text x="{x:g}" y="{y + HEIGHT / 2 + 5:g}">{label}</text></g>')

@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from grpo_env.errors import UsageError
-from grpo_env.trainer.aliases import ALIASES, NOTES
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
-from grpo_env.trainer.presets import PRESETS
+from grpo_env.trainer.config.aliases import ALIASES, NOTES
+from grpo_env.trainer.config.presets import PRESETS
 
 CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale": "none"}
 

@@ -1,0 +1,39 @@
+"""The settings of a training run, their ranges, and error messages for wrong ones."""
+
+from .algorithm import (
+    AdvantageConfig,
+    Aggregation,
+    Baseline,
+    ErrorCorrection,
+    ImportanceLevel,
+    KLEstimator,
+    LossConfig,
+    OptimizerConfig,
+    Scale,
+    Std,
+    StepCredit,
+    Surrogate,
+)
+from .sampling import SamplingConfig
+from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
+
+__all__ = [
+    "FIELDS",
+    "GROUPS",
+    "AdvantageConfig",
+    "Aggregation",
+    "Baseline",
+    "ErrorCorrection",
+    "ImportanceLevel",
+    "KLEstimator",
+    "LossConfig",
+    "OptimizerConfig",
+    "SamplingConfig",
+    "Scale",
+    "Std",
+    "StepCredit",
+    "Surrogate",
+    "TrainConfig",
+    "flatten",
+    "with_located_code",
+]

@@ -1,0 +1,56 @@
+"""The settings of the engine, the adapter, evaluation and checkpoints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from .settings import Settings
+
+
+class EngineConfig(Settings):
+    """Device, precision and memory. Gradients are the same for every value of these, up to rounding."""
+
+    micro_batch_tokens: int | None = Field(default=None, ge=1)
+    """Token positions, padding included, per forward and backward pass: trades memory for speed. null: as many as
+    are estimated to fit into the free memory on CUDA, 4,096 elsewhere."""
+    share_prompts: bool = True
+    """Compute each group's prompt once in the loss, without padding, where the model's architecture supports it."""
+    gradient_checkpointing: bool = False
+    """Recompute activations in the backward pass: less memory, a third more time."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """``bf16`` computes in bfloat16 with float32 weights; ``auto`` does so on GPUs that support it."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """``auto`` prefers CUDA, then MPS, then the CPU."""
+
+
+class LoraConfig(Settings):
+    """Train a low-rank adapter instead of all weights (Hu et al. 2021)."""
+
+    rank: int = Field(default=0, ge=0)
+    """Rank of the adapter; 0: train all weights."""
+    alpha: float = Field(default=32.0, ge=0)
+    """The adapter's output is scaled by ``alpha`` / ``rank``."""
+    target_modules: str = "all-linear"
+    """Layers to adapt: ``all-linear`` (all linear layers but the head) or names (``q_proj,v_proj``)."""
+
+
+class EvalConfig(Settings):
+    """Evaluation on held-out examples during training. The first and last model are always evaluated."""
+
+    every: int = Field(default=25, ge=0)
+    """Evaluate every so many steps; 0: only before and after training."""
+    examples: int = Field(default=200, ge=1)
+    """Held-out examples per evaluation."""
+    samples: int = Field(default=1, ge=0)
+    """Sampled completions per held-out example, in addition to the greedy one; 0: none."""
+
+
+class CheckpointConfig(Settings):
+    """Checkpoints of the run. The last step is always saved."""
+
+    every: int = Field(default=50, ge=0)
+    """Save every so many steps; 0: only at the end."""
+    keep: int = Field(default=2, ge=1)
+    """Number of checkpoints to keep."""

@@ -1,0 +1,78 @@
+"""The settings of a step's samples: which prompts, and how completions are sampled."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from .settings import Settings
+
+
+class SamplingConfig(Settings):
+    """How completions are sampled. There is no top-p or top-k: samples come from the policy itself."""
+
+    max_new_tokens: int = Field(default=256, ge=1)
+    """Maximum completion length in tokens; longer completions are truncated."""
+    max_prompt_tokens: int | None = Field(default=None, ge=1)
+    """Maximum prompt length in tokens; null: what the model's positions leave beside ``max_new_tokens``."""
+    overlong_prompts: Literal["error", "drop"] = "error"
+    """Longer prompts: stop before the run begins, or leave them out and report their number."""
+    temperature: float = Field(default=1.0, gt=0)
+    """Temperature of sampling and of the log-probabilities in the loss."""
+    engine: Literal["own", "transformers", "vllm"] = "own"
+    """The library's own loop, transformers' continuous batching, or vLLM in this process or on servers (``url``)."""
+    url: str | None = None
+    """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
+    weight_transfer: Literal["nccl", "ipc", "path"] | None = None
+    """How servers get new weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
+    off_policy_steps: int = Field(default=0, ge=0, le=1)
+    """1: sample each step while the one before is learned from, so from weights one step older; needs ``url``."""
+    gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
+    """Under ``vllm`` without ``url``: fraction of the GPU's memory for its weights and cache while it samples."""
+
+    @model_validator(mode="after")
+    def _servers_are_of_vllm(self) -> Self:
+        if self.url is not None and self.engine != "vllm":
+            raise ValueError(f"sampling.url requires sampling.engine=vllm, not {self.engine}")
+        if self.weight_transfer is not None and self.url is None:
+            raise ValueError("sampling.weight_transfer requires sampling.url")
+        if self.off_policy_steps and self.url is None:
+            raise ValueError(
+                "sampling.off_policy_steps=1 samples while the policy is updated, which needs vLLM servers "
+                f"(sampling.engine=vllm with sampling.url); sampling.engine={self.engine} samples in this process"
+            )
+        return self
+
+    @property
+    def urls(self) -> list[str]:
+        """The servers, without slashes at the end."""
+        return [url.strip().rstrip("/") for url in (self.url or "").split(",") if url.strip()]
+
+
+class DynamicSamplingConfig(Settings):
+    """Replace groups without a gradient (Yu et al. 2025, DAPO)."""
+
+    part: str | None = None
+    """Replace groups whose completions all have the same value of this part of the reward; null: off."""
+    max_rounds: int = Field(default=3, ge=0)
+    """Maximum number of times a step samples further prompts."""
+
+
+class CurriculumConfig(Settings):
+    """The order of the training examples."""
+
+    mode: Literal["schedule", "pass_rate"] | None = None
+    """``schedule``: easy examples first; ``pass_rate``: prefer examples often failed; null: shuffle every epoch."""
+    difficulty: str | None = None
+    """Under ``schedule``: column, path or template of a number, larger for harder; null: data in order."""
+    start_fraction: float = Field(default=0.2, ge=0, le=1)
+    """Under ``schedule``: fraction of the examples, the easiest ones, available at the first step."""
+    steps: int = Field(default=50, ge=0)
+    """Under ``schedule``: steps until all examples are available."""
+
+    @model_validator(mode="after")
+    def _difficulty_needs_schedule(self) -> Self:
+        if self.difficulty is not None and self.mode != "schedule":
+            raise ValueError("curriculum.difficulty requires curriculum.mode=schedule")
+        return self

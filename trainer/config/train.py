@@ -1,0 +1,195 @@
+"""The settings of a training run: one model of nested groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from grpo_env.errors import UsageError
+from grpo_env.registry import locate
+
+from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
+from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
+from .messages import explained, unknown
+from .presets import PRESETS
+from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig
+from .settings import Settings
+
+EXCLUSIVE = {
+    "optimizer.warmup_steps": "optimizer.warmup_ratio",
+    "optimizer.warmup_ratio": "optimizer.warmup_steps",
+}
+"""Settings of which only one can be set."""
+TIS_CAP = 2.0
+"""``loss.tis_cap`` of engines other than our own."""
+
+
+class TrainConfig(Settings):
+    """All settings of a training run. The defaults are those the literature supports as of 2026."""
+
+    model: str = "bundled"
+    """A folder or hub id of a causal language model for transformers, or ``bundled``."""
+    seed: int = Field(default=0, ge=0, le=2**31)
+    """Determines the order of the examples and every sample."""
+    steps: int = Field(default=100, ge=0)
+    """Training steps; each samples, scores and trains on ``prompts_per_step`` x ``group_size`` completions."""
+    prompts_per_step: int = Field(default=16, ge=1)
+    """P: prompts per step, over all processes."""
+    group_size: int = Field(default=8, ge=2)
+    """G: completions per prompt, compared with each other."""
+    supervision: Literal["outcome", "process", "both"] = "outcome"
+    """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
+    preset: (
+        Literal[
+            "grpo",
+            "dr_grpo",
+            "dapo",
+            "gspo",
+            "cispo",
+            "sapo",
+            "rloo",
+            "remax",
+            "maxrl",
+            "reinforce",
+            "reinforce_no_baseline",
+            "online_rft",
+        ]
+        | None
+    ) = None
+    """A named set of settings (see ``presets.py``); explicit settings take precedence."""
+    max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
+    """Stop the run when more than this fraction of a step's completions cannot be scored."""
+    tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
+    """Also send the metrics to this tracker; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
+    push: str | None = None
+    """ORG/NAME of a new, private repository of the Hugging Face Hub, to upload the trained model to."""
+
+    sampling: SamplingConfig = SamplingConfig()
+    dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
+    advantage: AdvantageConfig = AdvantageConfig()
+    loss: LossConfig = LossConfig()
+    kl: KLConfig = KLConfig()
+    curriculum: CurriculumConfig = CurriculumConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    lora: LoraConfig = LoraConfig()
+    engine: EngineConfig = EngineConfig()
+    eval: EvalConfig = EvalConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+
+    @model_validator(mode="after")
+    def _parts_need_outcome(self) -> Self:
+        if self.advantage.normalize == "parts" and self.supervision == "process":
+            raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
+
+    @model_validator(mode="after")
+    def _older_samples_are_corrected(self) -> Self:
+        if self.sampling.off_policy_steps and self.loss.tis_cap is None:
+            raise ValueError("sampling.off_policy_steps=1 needs loss.tis_cap, which corrects for the older weights")
+        return self
+
+    @model_validator(mode="after")
+    def _mini_batches_are_equal(self) -> Self:
+        if self.prompts_per_step % self.optimizer.mini_batches:
+            raise ValueError(
+                f"prompts_per_step={self.prompts_per_step} cannot be divided into optimizer.mini_batches="
+                f"{self.optimizer.mini_batches} with the same number of groups"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _advantages_of_outcomes(self) -> Self:
+        advantage = self.advantage
+        for name, value in (("baseline", "greedy"), ("scale", "mean"), ("reward", "correct")):
+            if getattr(advantage, name) == value and self.supervision != "outcome":
+                raise ValueError(f"advantage.{name}={value} needs supervision=outcome, not {self.supervision}")
+        return self
+
+    @model_validator(mode="after")
+    def _correction_needs_outcome(self) -> Self:
+        if self.advantage.error_correction and self.supervision != "outcome":
+            raise ValueError(f"advantage.error_correction needs supervision=outcome, not {self.supervision}")
+        if self.advantage.error_correction == "forward" and self.dynamic_sampling.part:
+            raise ValueError(
+                "advantage.error_correction=forward needs all groups, also those of equal rewards; leave out "
+                "dynamic_sampling.part"
+            )
+        return self
+
+    @classmethod
+    def from_mapping(
+        cls, settings: Mapping[str, Any], source: str = "settings", *, defaults: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A config from names and values, as YAML or the command line gives them: nested, dotted, or both.
+
+        Args:
+            settings: explicit settings; they take precedence over the preset that they name.
+            source: where the settings come from, for messages.
+            defaults: settings, such as those of a task, that ``settings`` and their preset override.
+
+        Raises:
+            UsageError: beginning with ``source``, for an unknown name (with the nearest known name, also for names of
+                other libraries), a wrong type, or a value that is not allowed.
+        """
+        merged: dict[str, Any] = {}
+        for mapping in (defaults or {}, settings):
+            explicit = flatten(mapping, source)
+            for name in explicit.keys() & EXCLUSIVE.keys():  # the other one of the defaults is overridden, too
+                merged.pop(EXCLUSIVE[name], None)
+            merged |= {**PRESETS.get(str(explicit.get("preset")), {}), **explicit}
+        if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's
+            merged.setdefault("loss.tis_cap", TIS_CAP)
+        for name in merged:
+            if name not in FIELDS:
+                raise UsageError(f"{source}: {unknown(name, merged[name], FIELDS, GROUPS)}")
+        try:
+            return cls.model_validate(_nested(merged))
+        except ValidationError as error:
+            raise UsageError(f"{source}: {explained(error, FIELDS)}") from None
+
+
+def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _leaves(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+FIELDS: dict[str, FieldInfo] = dict(_leaves(TrainConfig))
+"""Every setting by its dotted name."""
+GROUPS = tuple(name for name in TrainConfig.model_fields if name not in FIELDS)
+
+
+def flatten(settings: Mapping[str, Any], source: str = "settings") -> dict[str, Any]:
+    """Nested settings under dotted names. Raises ``UsageError`` for a setting that is given twice."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        inner = flatten(value, source) if isinstance(value, Mapping) else None
+        for key, leaf in {str(name): value}.items() if inner is None else inner.items():
+            dotted = key if inner is None else f"{name}.{key}"
+            if dotted in flat:
+                raise UsageError(f"{source}: {dotted} is given twice")
+            flat[dotted] = leaf
+    return flat
+
+
+def with_located_code(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings, flat, with absolute paths for the functions that they name by files relative to ``folder``."""
+    flat = flatten(settings)
+    for name in ("loss.function", "advantage.function"):
+        if isinstance(flat.get(name), str):
+            flat[name] = locate(flat[name], folder)
+    return flat
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        group, _, leaf = name.rpartition(".")
+        (nested.setdefault(group, {}) if group else nested)[leaf] = value
+    return nested
