@@ -12,6 +12,7 @@ from grpo_env.errors import GrpoEnvError
 
 from .calibrate import calibrate
 from .options import console, escape_controls
+from .play import play
 from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
@@ -37,6 +38,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(check)
 app.command()(audit)
+app.command()(play)
 app.command()(calibrate)
 app.command()(watch)
 app.command()(plot)

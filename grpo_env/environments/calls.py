@@ -65,7 +65,7 @@ def parse_calls(text: str, reasoning: str | None, parser: ResponseParser | None 
     """
     said = spoken(text, reasoning)
     calls = _by_schema(text, parser) if parser else _by_form(said)
-    found = []
+    found: list[WrittenCall] = []
     for call in calls:
         if len(found) == MAX_CALLS:
             return [*found, WrittenCall(problem=f"a turn may call at most {MAX_CALLS} tools; the rest is left out")]

@@ -43,9 +43,7 @@ class Host:
 
     def get_reward(self) -> float:
         value = self._object.get_reward()
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            value = value.item()  # of numpy and torch
-        return float(value)
+        return float(value.item() if hasattr(value, "item") else value)  # of numpy and torch
 
     def state(self) -> Any:
         """The object's public attributes that JSON can represent; ``None`` if they are too large together."""

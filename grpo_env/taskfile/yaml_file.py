@@ -9,9 +9,14 @@ import yaml
 
 from grpo_env.errors import UsageError
 
+_BOOLEAN = "tag:yaml.org,2002:bool"
+
 
 class _StrictLoader(yaml.SafeLoader):
-    """Rejects duplicate keys, of which PyYAML silently keeps the last, and names the line of a value it cannot read."""
+    """Rejects duplicate keys, of which PyYAML silently keeps the last, and names the line of a value it cannot read.
+
+    The keys ``on``, ``off``, ``yes`` and ``no`` are text; to YAML 1.1 they are booleans.
+    """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -27,6 +32,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == _BOOLEAN and key_node.value.lower() not in ("true", "false"):
+                key_node.tag = "tag:yaml.org,2002:str"
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 line = key_node.start_mark.line + 1
