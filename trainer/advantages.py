@@ -6,11 +6,8 @@ computed in float64, because the spread of a group may be small compared with it
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,53 +18,11 @@ from grpo_env.errors import RunError
 
 from .config import AdvantageConfig, Baseline, ErrorCorrection, Scale, Std, StepCredit, TrainConfig
 from .custom import custom_advantages
-from .step_tokens import completion_ends, step_token
+from .scored_groups import ScoredGroups, scored_groups
 
 if TYPE_CHECKING:
     from .engine.policy import Policy
     from .rollout import ScoredRollout
-
-
-@dataclass(frozen=True)
-class ScoredGroups:
-    """The scored completions of a step: B rows, of which every ``group_size`` adjacent ones answer the same prompt.
-
-    Tensors are on the CPU; rewards, values and weights are float64. They are 0 in rows without a score and, under
-    ``advantage.truncated: zero``, in truncated rows.
-
-    Attributes:
-        group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
-        rewards: (B,) the rewards or, under ``advantage.reward: correct``, 1 where the metric is 1 and else 0.
-        scored: (B,) bool, False where there is no score; such rows are not part of the loss.
-        metric: (B,) the task's metric.
-        metric_weights: (B,) its weight in the reward, 0 if it is not itself a part of the reward.
-        truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.
-        lengths: (B,) int64, completion lengths in tokens, the end token included.
-        part_names: names of the K weighted parts of the reward, of several tasks one after another.
-        part_values: (B, K) their values.
-        part_weights: (B, K) their weights, 0 in rows of other tasks.
-        step_rewards: (B, S) rewards of at most S steps a row; S is 1, and there are none, under
-            ``supervision: outcome``, unless ``advantage.function`` is set.
-        step_tokens: (B, S) int64, index of the token that ends the step.
-        step_mask: (B, S) bool, True where there is a step.
-        greedy_rewards: (B,) reward of the greedy completion of the row's prompt, NaN if it could not be scored;
-            ``None`` unless ``advantage.baseline`` is ``greedy``.
-    """
-
-    group_size: int
-    rewards: Tensor
-    scored: Tensor
-    metric: Tensor
-    metric_weights: Tensor
-    truncated: Tensor
-    lengths: Tensor
-    part_names: tuple[str, ...]
-    part_values: Tensor
-    part_weights: Tensor
-    step_rewards: Tensor
-    step_tokens: Tensor
-    step_mask: Tensor
-    greedy_rewards: Tensor | None = None
 
 
 AdvantageFunction = Callable[[ScoredGroups], Tensor]
@@ -152,111 +107,6 @@ def _outcome(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
             "weights of the task, or use advantage.reward=correct"
         )
     return outcome_advantages(groups.rewards, scored, size, greedy_rewards=groups.greedy_rewards, **options)
-
-
-def scored_groups(
-    policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig, greedy: Sequence[ScoredRollout] = ()
-) -> ScoredGroups:
-    """The tensors of scored rollouts; arguments as in ``token_advantages``.
-
-    Raises ``RunError`` under ``advantage.error_correction`` if a metric is neither 0 nor 1.
-    """
-    settings = config.advantage
-    if settings.error_correction is not None:
-        _check_verdicts(rollouts)
-    rewards = [_reward(row, settings) for row in rollouts]
-    truncated = torch.tensor([row.rollout.finish == "length" for row in rollouts])
-    # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
-    factors = (~truncated | (settings.truncated != "zero")).double()
-    names, values, weights = _part_values(rollouts)
-    with_steps = config.supervision != "outcome" or settings.function is not None
-    step_rewards, step_tokens, step_mask = _step_rewards(policy, rollouts, with_steps)
-    return ScoredGroups(
-        group_size=config.group_size,
-        rewards=_float64(reward or 0.0 for reward in rewards),
-        scored=torch.tensor([reward is not None for reward in rewards]),
-        metric=_float64(row.correct or 0.0 for row in rollouts) * factors,
-        metric_weights=_float64(map(_metric_weight, rollouts)) * factors,
-        truncated=truncated,
-        lengths=torch.tensor([len(row.rollout.ids) for row in rollouts]),
-        part_names=names,
-        part_values=values * factors[:, None],
-        part_weights=weights,
-        step_rewards=step_rewards * factors[:, None],
-        step_tokens=step_tokens,
-        step_mask=step_mask,
-        greedy_rewards=_greedy_rewards(greedy, config) if greedy else None,
-    )
-
-
-def _float64(values: Iterable[float]) -> Tensor:
-    return torch.tensor(list(values), dtype=torch.float64)
-
-
-def _reward(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
-    """What the advantages compare: the reward, or whether the metric is 1; ``None`` if that is not known."""
-    reward = row.score.value
-    if settings.reward == "correct":
-        reward = None if row.correct is None else float(row.correct >= 1)
-    if reward is not None and settings.truncated == "zero" and row.rollout.finish == "length":
-        return 0.0
-    return reward
-
-
-def _greedy_rewards(greedy: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
-    """(B,) the reward of each group's greedy completion, in every row of the group; NaN if it is not known."""
-    rewards = [_reward(row, config.advantage) for row in greedy]
-    return _float64(math.nan if reward is None else reward for reward in rewards).repeat_interleave(config.group_size)
-
-
-def _metric_weight(row: ScoredRollout) -> float:
-    """The weight of the metric in the reward, 0 if it is not itself a part of it."""
-    return next((part.weight for part in row.score.parts if part.name == row.metric), 0.0)
-
-
-def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Tensor, Tensor]:
-    """The names of the K weighted parts of all tasks, (B, K) their values, 0 if unscored, and (B, K) their weights, 0
-    in other tasks' rows.
-    """
-    parts = [[part for part in row.score.parts if part.weight] for row in rollouts]
-    names: dict[str, list[str]] = {}
-    for row, row_parts in zip(rollouts, parts, strict=True):  # a row without a score may have no parts
-        names[row.task] = max(names.get(row.task, []), [part.name for part in row_parts], key=len)
-    counts = {task: len(task_names) for task, task_names in names.items()}
-    starts = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
-    values, weights = (torch.zeros(len(rollouts), sum(counts.values()), dtype=torch.float64) for _ in range(2))
-    for index, (row, row_parts) in enumerate(zip(rollouts, parts, strict=True)):
-        for column, part in enumerate(row_parts, start=starts[row.task]):
-            values[index, column], weights[index, column] = part.value or 0.0, part.weight
-    return tuple(name for task_names in names.values() for name in task_names), values, weights
-
-
-def _check_verdicts(rollouts: Sequence[ScoredRollout]) -> None:
-    """Raises ``RunError`` if the metric of a scored row is neither 0 nor 1."""
-    for row in rollouts:
-        if row.score.scored and row.score.part(row.metric).value not in (0.0, 1.0):
-            raise RunError(
-                f"advantage.error_correction needs a metric of 0 or 1; {row.metric} is "
-                f"{row.score.part(row.metric).value} for a completion of example {row.example.id}"
-            )
-
-
-def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, S) step rewards, the tokens on which the steps end, and a mask of the steps that exist; none, S = 1, unless
-    ``with_steps``, because finding their tokens takes time.
-    """
-    steps = [row.score.steps if with_steps else () for row in rollouts]
-    most = max(1, *map(len, steps))
-    rewards = torch.zeros(len(rollouts), most, dtype=torch.float64)
-    tokens = torch.zeros(len(rollouts), most, dtype=torch.long)
-    mask = torch.zeros(len(rollouts), most, dtype=torch.bool)
-    for index, (row, row_steps) in enumerate(zip(rollouts, steps, strict=True)):
-        ends = completion_ends(policy.decode, row.rollout) if row_steps else []
-        for column, step in enumerate(row_steps):
-            rewards[index, column] = step.value
-            tokens[index, column] = step_token(ends, step.end)
-            mask[index, column] = True
-    return rewards, tokens, mask
 
 
 def outcome_advantages(

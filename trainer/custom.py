@@ -11,9 +11,9 @@ from torch import Tensor
 from grpo_env.errors import GrpoEnvError, RunError, UsageError
 
 if TYPE_CHECKING:
-    from .advantages import ScoredGroups
     from .config import TrainConfig
     from .losses import LossInputs
+    from .scored_groups import ScoredGroups
 
 
 def custom_loss(function: Callable[[LossInputs], Any], setting: str, inputs: LossInputs) -> Tensor:
@@ -116,7 +116,7 @@ def _example_inputs(with_reference: bool) -> LossInputs:
 
 def _example_groups(part_names: Sequence[str], with_greedy: bool) -> ScoredGroups:
     """Two prompts with two completions each, of which one could not be scored and the last two are equal."""
-    from .advantages import ScoredGroups
+    from .scored_groups import ScoredGroups
 
     rewards = torch.tensor([1.0, 0.0, 0.5, 0.5], dtype=torch.float64)
     scored = torch.tensor([True, False, True, True])

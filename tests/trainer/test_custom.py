@@ -11,11 +11,12 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.trainer.advantages import ScoredGroups, advantage_function
+from grpo_env.trainer.advantages import advantage_function
 from grpo_env.trainer.config import TrainConfig, with_located_code
 from grpo_env.trainer.custom import try_functions
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, loss_function
+from grpo_env.trainer.scored_groups import ScoredGroups
 
 PAGE = Path(__file__).parents[2] / "docs/algorithm.md"
 FEW = {"steps": 2, "eval.every": 0, "eval.examples": 1, "eval.samples": 0, "optimizer.updates_per_step": 2}
