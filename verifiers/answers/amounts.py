@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import re
 
+from .dates import read_dates
+from .number_words import in_digits
+from .spellings import spelled
 from .units import is_measure, read_unit
+
+MAX_BOUND = 60  # characters
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,12})?"
 _UNIT = r"[A-Za-z%\u00b0][A-Za-z%\u00b0/^. 23]{0,30}"
@@ -26,7 +31,34 @@ _DIRECTIONS = dict.fromkeys(("increase", "increased", "rise"), "+") | dict.fromk
 _DRAW = re.compile(
     r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?- ?(?P<other>\d{1,3})(?: \(?(?P<last>draw|tie|tied)\)?)?"
 )
-_YEARS = re.compile(r"([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)")
+_YEARS = re.compile(
+    r"(?:the )?([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)(?: (season|[a-z]{3,9} year))?", re.IGNORECASE
+)
+_BOUNDS = {
+    "at most": "<=", "no more than": "<=", "not more than": "<=", "a maximum of": "<=", "maximum of": "<=",
+    "up to": "<=",
+    "at least": ">=", "no less than": ">=", "not less than": ">=", "no fewer than": ">=", "a minimum of": ">=",
+    "minimum of": ">=", "more than": ">", "greater than": ">", "over": ">", "above": ">", "less than": "<",
+    "fewer than": "<", "under": "<", "below": "<",
+}  # fmt: skip
+_BOUNDS_BEHIND = {
+    "more": ">=", "over": ">=", "above": ">=", "older": ">=", "less": "<=", "fewer": "<=", "under": "<=", "below": "<=",
+    "younger": "<=",
+}  # fmt: skip
+_BOUND = re.compile(
+    rf"(?:(?P<before>{'|'.join(_BOUNDS)}) )?(?P<number>[$€£]?(?:{_NUMBER}))(?P<plus>\+)?"
+    r"(?P<unit>(?: ?%| [a-z]{2,20}){0,3}?)"
+    rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
+    re.IGNORECASE,
+)
+_OFTEN = re.compile(
+    r"(?:(?P<name>once|twice)|(?P<count>\d{1,3}|[a-z]{3,5}) times)(?: (?:an?|per|each|every) | ?/ ?| (?=\w+ly$))"
+    r"(?P<unit>hour|day|week|month|year|hourly|daily|weekly|monthly|yearly|annually)",
+    re.IGNORECASE,
+)
+_REMAINDER = re.compile(
+    r"(\d{1,12}),? ?(?:with |and )?(?:a )?(?:r|rem|remainder)\.? ?(?:of )?(\d{1,12})", re.IGNORECASE
+)
 _TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?: \(h{1,2}:mm:ss\))?", re.IGNORECASE)
 _SPELLED = re.compile(
     r"(\d{1,3}) ?(?:h|hr|hrs|hours?),? (?:and )?(\d{1,2}) ?(?:m|min|mins|minutes?),? (?:and )?(\d{1,2}) ?"
@@ -108,4 +140,40 @@ def _clothes(text: str) -> str | None:
     )
 
 
-AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes)
+def _bound(text: str) -> str | None:
+    """``at most 5 days``, ``no more than 5 days`` and ``5 days or less``; ``10+`` and ``10 or more``."""
+    match = _BOUND.fullmatch(spelled(text)) if len(text) <= MAX_BOUND else None
+    if match is None:
+        return None
+    before, behind = (match["before"] or "").lower(), (match["behind"] or "").lower()
+    signs = [_BOUNDS.get(before), _BOUNDS_BEHIND.get(behind), match["plus"] and ">="]
+    unit = read_unit(f" {match['unit']}{match['rest']}", 0)
+    if unit is None or sum(map(bool, signs)) != 1:
+        return None
+    return f"{next(filter(None, signs))}{match['number'].replace(',', '')} {unit}"
+
+
+def _often(text: str) -> str | None:
+    """``twice a day``, ``two times per day``, ``twice daily``."""
+    match = _OFTEN.fullmatch(text)
+    if match is None:
+        return None
+    count = {"once": "1", "twice": "2"}[match["name"].lower()] if match["name"] else in_digits(match["count"])
+    count = count or match["count"]
+    unit = {"daily": "day", "annually": "year"}.get(match["unit"].lower(), match["unit"].lower().removesuffix("ly"))
+    return f"{count}/{unit}" if count.isdecimal() else None
+
+
+def _remainder(text: str) -> str | None:
+    """``5 R 2`` and ``5 remainder 2``."""
+    match = _REMAINDER.fullmatch(text)
+    return match and f"{match[1]} {match[2]}"
+
+
+def _days(text: str) -> str | None:
+    """``May 12-19`` and ``12 May to 19 May``."""
+    dates = read_dates(text)
+    return dates and str([(date.year, date.month, date.day) for date in dates])
+
+
+AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes, _bound, _often, _remainder, _days)

@@ -15,7 +15,7 @@ MAX_LENGTH = 40
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _ZONE = re.compile(
-    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12 )?(?:noon|midnight))(?P<hour>\s?o'clock)?"
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12(?::00)? )?(?:noon|midnight))(?P<hour>\s?o'clock)?"
     r"(?P<h>(?<=\d)\s?(?:h|hrs|Uhr)\b)?"
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
@@ -73,7 +73,7 @@ def read_time(text: str) -> Clock | None:
         time += ":00"
     if zone["h"] and ":" not in time:  # 14 h is a duration
         return None
-    clock = read_clock(_NAMES.get(time.lower().removeprefix("12 "), time), _no_ratio)
+    clock = read_clock(_NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 "), time), _no_ratio)
     padded = clock is not None and (clock.padded or (zone["h"] is not None and not clock.sure))
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper(), padded=padded)
 

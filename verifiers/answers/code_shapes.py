@@ -47,7 +47,7 @@ _SHAPES = tuple(
         r"\d+(?::\d\d){1,2}\.\d+",  # 1:23.45
         r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
         r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin
-        r"(?!sin |cos |tan |log |ln )[a-z]{2,}(?: [\w./-]+){0,9} --?[a-z][\w-]*(?: .*)?",  # ls -l
+        r"(?!sin |cos |tan |log |ln )[a-z]{2,}(?: [\w./-]+){0,9} (?:--?[a-z][\w-]*|-[A-Z])(?: .*)?",  # ls -l
         r"[A-Za-z_]\w* ?[-+*/:]= ?.*|[^\\=]+==[^\\=]+",  # i += 1
         r"[\[({](?:[^\\]*[:,])? ?['\"][^\\]*['\"][^\\]*[\])}]",  # ['a', 'b'], {1: 'a'}
         r"[35]'[ -]?[ACGTUN][ACGTUN -]*[35]'",  # 5'-ATG-3'
@@ -67,7 +67,13 @@ _SHAPES = tuple(
         r"(?=.*')[A-Z]w?[2']{0,2}(?: [A-Z]w?[2']{0,2}){3,}"
         r"|(?=.*['2])[UDLRFBMES]w?[2']{0,2}(?: [UDLRFBMES]w?[2']{0,2})+",  # R U R' U'
         r"\d+(?:\.\d+)?[A-Z](?: ?x ?\d+(?:\.\d+)?[A-Z])+",  # 32W x 34L
-        rf"\d+[A-Z]? (?:(?:[A-Z][\w'.]*|\d{{1,3}}(?:st|nd|rd|th)),? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
+        r"[A-G](?:#|b)?[a-z0-9]{0,4}(?: ?- ?[A-G](?:#|b)?[a-z0-9]{0,4}){2,}",  # chords: G-D-Em-C
+        r"(?i:(?:10|[2-9]|[AKQJ]) of (?:spades|hearts|diamonds|clubs))",
+        r"[A-Z][A-Z0-9-]+\*\d{2,3}(?::\d{2,3})*",  # HLA-DRB1*04:01
+        r"\d*d\d+(?: ?[+-] ?\d+)?",  # dice: 2d6+3
+        r"\d+ ?R ?\d+|\d+,? (?:r|rem(?:ainder)?) \d+",  # 5 R 2
+        r"(?:the )?[12]\d{3}[-/](?:\d\d|\d{4}) (?:season|(?:school|academic|financial|fiscal|tax) year)",
+        rf"\d+[A-Z]?,? (?:(?:[A-Z][\w'.]*|\d{{1,3}}(?:st|nd|rd|th)),? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
     )
 )
 _NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, COORDINATES, *_SHAPES)

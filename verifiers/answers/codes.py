@@ -94,6 +94,7 @@ _TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
 _LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
 _NUMBERS = re.compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
+_FLAG = re.compile(r"[a-z]{2} ?-[A-Za-z](?!\w)")  # of a command: ls -R
 _WORD = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]?[a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
 _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
@@ -131,7 +132,9 @@ _DIRECTIONS = {
     "n": "north", "s": "south", "e": "east", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
     "sw": "southwest",
 }  # fmt: skip
-_ADDRESS = re.compile(rf"(\d+[A-Z]?) (?P<street>.+ (?:{'|'.join((*_STREETS, *_STREETS.values()))})\b.*)", re.IGNORECASE)
+_ADDRESS = re.compile(
+    rf"(\d+[A-Z]?),? (?P<street>.+ (?:{'|'.join((*_STREETS, *_STREETS.values()))})\b.*)", re.IGNORECASE
+)
 
 
 def plain(text: str) -> str:
@@ -223,7 +226,7 @@ def _differ_in_free_case(one: str, other: str) -> bool:
 
     It is not in addresses, hexadecimal numbers and texts with words; in any other code only if all letters have it.
     """
-    if one.casefold() != other.casefold() or "\\" in one or _is_smiles(one) or _is_smiles(other):
+    if one.casefold() != other.casefold() or "\\" in one or _FLAG.search(one) or _is_smiles(one) or _is_smiles(other):
         return False
     if all(text.isupper() or text.islower() for text in (one, other)):
         return True

@@ -28,7 +28,7 @@ _YEAR = rf"(?P<year>\d{{1,4}})(?:\s?(?P<era>{_ERA}))?"
 _NAMED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"{_MONTH}[\s-]{_DAY}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
+        rf"{_MONTH}[\s-]{_DAY}(?:(?:,\s?|\s|-(?=\d{{4}}))(?:of\s)?{_YEAR})?",
         rf"{_DAY}[\s-](?:day\s)?(?:of\s)?{_MONTH}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
         rf"{_YEAR}[\s-]{_MONTH}[\s-]{_DAY}",
         rf"{_MONTH}(?:,\s|\s|-)(?:of\s)?{_YEAR}",
@@ -41,6 +41,8 @@ _YEAR_OF_ERA = re.compile(
 _YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 
 
+_BETWEEN = re.compile(r" ?--? ?| (?:to|through|until|till|and) ")  # two dates
+_NUMBER_OF_DAY = re.compile(r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?(?P<year>,? \d{4})?", re.IGNORECASE)
 _GLOSSED = re.compile(r"(?P<date>[^()]{6,40}) \((?P<gloss>[^()]{3,30})\)")
 _ORDERS: dict[str, Order] = {
     "dd.mm.yyyy": "day", "dd/mm/yyyy": "day", "dd-mm-yyyy": "day", "d.m.yyyy": "day", "d/m/yyyy": "day",
@@ -98,6 +100,24 @@ def _explained(text: str, gloss: str) -> Date | None:
     if sorted(date.numbers[:2]) != sorted((meant.month or 0, meant.day)):
         return None
     return Date(date.numbers[2], meant.month, meant.day, numbers=date.numbers)
+
+
+def read_dates(text: str) -> tuple[Date, Date] | None:
+    """The first and the last day of ``May 12-19, 2024`` and ``12 May 2024 to 19 May 2024``, or ``None``."""
+    if len(text) > 2 * MAX_LENGTH or not any(character.isdigit() for character in text):
+        return None
+    text = text.removeprefix("from ").removeprefix("between ")
+    for match in _BETWEEN.finditer(text):
+        one, other = text[: match.start()], text[match.end() :]
+        first, last = read_date(one), read_date(other)
+        if first and (day := _NUMBER_OF_DAY.fullmatch(other)) and first.day and not first.year:
+            year = int(day["year"].strip(", ")) if day["year"] else None
+            last = _checked(year, first.month or 0, int(day[1]), "")
+        elif last and (day := _NUMBER_OF_DAY.fullmatch(one)) and last.day and not day["year"]:
+            first = _checked(last.year, last.month or 0, int(day[1]), "")
+        if first and last and all(date.day and not date.numbers for date in (first, last)):
+            return replace(first, year=first.year or last.year, order=""), replace(last, order="")
+    return None
 
 
 def same_date(one: Date, other: Date) -> bool:

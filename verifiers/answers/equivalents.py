@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 from .amounts import AMOUNTS
 from .clock import in_figures, read_time
-from .codes import signed
+from .codes import CHESS, signed
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
 from .number_words import number_at
 
 MAX_LENGTH = 300
+MAX_MOVES = 60
 
 Value: TypeAlias = "str | Hours | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
@@ -52,6 +53,7 @@ _CALL = re.compile(r"[^'\"]*[\[({=].*")
 _SIGNED = re.compile(
     r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
 )
+_MOVE_NUMBER = re.compile(r"\b\d{1,3}\.(?:\.\.)? ?")
 _QUOTED = re.compile(r"'([^'\"\\]*)'")
 
 
@@ -194,6 +196,12 @@ def _growth(text: str) -> str | None:
     return re.sub(r"[\s\\·*]", "", text) if _GROWTH.fullmatch(text) else None
 
 
+def _moves(text: str) -> str | None:
+    """``e4 e5`` and ``1. e4 e5``."""
+    moves = _MOVE_NUMBER.sub("", text).replace(",", " ").split()
+    return " ".join(moves) if 1 < len(moves) <= MAX_MOVES and all(map(CHESS.fullmatch, moves)) else None
+
+
 def _quotes(text: str) -> str | None:
     """``print('a')`` and ``print("a")``."""
     return _QUOTED.sub(r'"\1"', text) if ("'" in text or '"' in text) and _CALL.fullmatch(text) else None
@@ -201,5 +209,5 @@ def _quotes(text: str) -> str | None:
 
 _FORMS: tuple[Form, ...] = (
     _hours, _data, _mac, _ip, _grouped, _castling, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _row, _growth, _quotes, *AMOUNTS,
+    _spoken_hour, _row, _growth, _quotes, _moves, *AMOUNTS,
 )  # fmt: skip

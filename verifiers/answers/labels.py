@@ -19,7 +19,7 @@ _BEFORE = re.compile(
     r"|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
     r"|(?:status|area|exit|error) code|error|HTTP|cell|square(?= [a-h][1-8]$)|column|vitamin"
-    r"|blood (?:type|group)|grade|mutation)"
+    r"|blood (?:type|group)|grade|mutation|SKU|case|docket|(?:order|invoice|ticket|serial|part|model|tracking)(?= n|:))"
     r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",
     re.IGNORECASE,
 )
@@ -31,12 +31,13 @@ _BEHIND = re.compile(
 _SIZE = re.compile(
     r"(?:the |an? )?(?P<code>\d+(?:\.\d+)?(?: ?(?:x|by|·) ?\d+(?:\.\d+)?)+)[ -]"
     r"(?P<label>pixels?|px|resolution|screen|display|image|photo|print|matri(?:x|ces)|grid|table|array|board|chessboard"
-    r"|rectangle|box|inch(?:es)?|in|feet|ft|yards|cm|mm|m|met(?:er|re)s)",
+    r"|rectangle|box|inch(?:es)?|in|feet|ft|yards|cm|mm|m|met(?:er|re)s|ml|l|lit(?:er|re)s|k?g|oz)",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
     r"|track|channel|locker|aisle|lane|exit|error|status code|area code) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"
     r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,

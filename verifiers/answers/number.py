@@ -41,7 +41,7 @@ _MIXED = re.compile(
     rf"|(\d+)(?:\s+and\s+|\s+)({_UNSIGNED})\s*/\s*({_UNSIGNED})"
 )
 _FRACTION = re.compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
-_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of)(?=\s+\d+$))\s*{_SIDE}")
+_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of|in)(?=\s+\d+$))\s*{_SIDE}")
 _AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
 _BASED = re.compile(
@@ -64,7 +64,8 @@ _SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
 _IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
 # Words before a number that change nothing.
 _LEAD = re.compile(
-    r"(?:(?:AD|CE) (?=\d+$)|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
+    r"(?:(?:AD|CE) (?=\d+$)|an? (?=\d+(?:\.\d+)?(?: ?%| per ?cent))"
+    r"|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
@@ -72,6 +73,7 @@ _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CN
 _PART = re.compile(
     r"(?:\s+and\s+|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)", re.IGNORECASE
 )
+_PER = re.compile(r"\s?(?:/|per\b)")  # $5/kg
 _TEXT = re.compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
 _FIRST_UNIT = re.compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
 
@@ -145,7 +147,8 @@ def read_number(text: str, description: bool = False) -> Number | None:
     if _GOES_ON.match(text, at):
         return None
     value, at = _multiplied(value, text, at, bool(currency))
-    unit = read_unit(text, at, description)
+    is_price = bool(currency) and _PER.match(text, at) is not None
+    unit = read_unit(f"{currency}{text[at:]}", 0, description) if is_price else read_unit(text, at, description)
     if unit is None:
         return _in_two_units(sign, value, currency, text, at)
     bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)

@@ -23,12 +23,13 @@ _CHINESE_DIGITS = {character: value for value, character in enumerate("零一二
 _CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _CHINESE = re.compile("[零〇一二三四五六七八九两十百千万亿]{1,20}")
 _START = re.compile(
-    rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half)|{'|'.join(_SMALL)})(?![A-Za-z])",
+    rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half|(?:quarter|third)(?=\sof\san?\s))|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
 )
 _DOZEN = re.compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
+_OF_A = re.compile(r"(?:\sof)?\san?(?=\s[a-z])")
 
 
 def in_digits(text: str) -> str | None:
@@ -52,6 +53,8 @@ def in_digits(text: str) -> str | None:
     if (repeated := _IN_DIGITS.match(text, end)) and int(repeated[1]) == fraction:  # eighteen (18)
         end = repeated.end()
     rest = text[end:]
+    if fraction.denominator > 1 and (of := _OF_A.match(rest)):  # half an hour, three quarters of a cup
+        rest = rest[of.end() :]
     if re.match(r"\s?[A-Z][a-z]|-", rest):  # Seven Samurai
         return None
     return f"{sign}{fraction}{rest}"
@@ -78,7 +81,7 @@ def _cardinal(words: list[str]) -> tuple[int | None, int]:
     if not count and words[0] == "a":
         value, count = _cardinal(words[1:])
         return value, count + 1
-    if words == ["half"]:
+    if words == ["half"] or (words[:1] and words[0] in _DENOMINATORS and words[1:2] in (["a"], ["an"], ["of"])):
         return 1, 0
     return (total + group, count) if count else (None, 0)
 

@@ -52,6 +52,10 @@ _STATEMENT = re.compile(
 )
 _MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
 _IS = re.compile(r"(?:it|there|this|that|he|she|they) (?:is|are|was|were) (?:called |named )?", re.IGNORECASE)
+_IMPERATIVE = re.compile(
+    r"(?:use|enter|type|press|dial|call|run|visit|go to|play|send)(?: the)?(?: [a-z]{2,12})? (?=\S*$)", re.IGNORECASE
+)
+_PENCE = re.compile(r"(\d{1,6}) ?(?:p|pence)\.?")
 _DECREASE = re.compile(
     r"(?:(?:an?|the) )?(?:decrease|decline|drop|fall|reduction|loss) (?:of|by) (?=[$€£]?\.?\d)"
     r"|down (?:by )?(?=[$€£]?\.?\d)",
@@ -111,6 +115,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
             yield answer[match.end() :]
+    if kind == "code" and (match := _IMPERATIVE.match(answer)):
+        yield answer[match.end() :]
     if kind == "words" and (place := _in_commas(gold, answer)):
         yield place
 
@@ -202,6 +208,8 @@ def _number(gold: str, answer: str) -> Iterator[str]:
         yield f"{thousands[1]} thousand{thousands[2]}"
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
         yield f"{timer[1]} h {timer[2]} min {timer[3]} s"
+    if gold.startswith("£") and (pence := _PENCE.fullmatch(answer)):
+        yield f"£{int(pence[1]) / 100:.2f}"
     if ":" in gold and ":" not in answer and _RATIO.fullmatch(answer.rstrip(".")):
         yield answer.replace(" to ", ":")
     if gold.lstrip("$ \\").startswith(("-", "\u2212", "\u2013", "minus")):

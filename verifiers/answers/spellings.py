@@ -33,6 +33,8 @@ _AMERICAN = tuple(
     )
 )
 _WORLD_WAR = re.compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
+_FROM = re.compile(r"from (?=.* to )", re.IGNORECASE)
+_REPEATED = re.compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
 _PUNCTUATION = re.compile(r"([,;:!?()])")
 _ROMAN = re.compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
 _ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
@@ -125,7 +127,7 @@ def spelled(text: str) -> str:
     if "re" in text or "mme" in text:
         text = _BRITISH.sub(lambda match: "er" if match.group().lower() == "re" else "", text)
     words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())
-    text = " ".join(words)
+    text = _FROM.sub("", _REPEATED.sub(r"\1", " ".join(words)), count=1)
     return _WORLD_WAR.sub(lambda match: f"world war {match[1] or match[2]}", text) if "w" in text.lower() else text
 
 

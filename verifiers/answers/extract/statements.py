@@ -12,7 +12,7 @@ WINDOW = 400  # characters of a text in which a statement ends
 _NEXT_SENTENCE = r"(?:The|It|This|That|These|So|In|We|He|She|They|But|And|As|If|Since|Because|I|A|An|Wait|No)\b"
 _NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
-    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt)\.)\s[A-Z])(?!(?<=\b(?:No|pp)\.)\s\d)(?!(?<=\bp\.)\s\d)"
+    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:No|pp)\.)\s\d)(?!(?<=\bp\.)\s\d)"
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
