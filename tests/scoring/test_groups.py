@@ -205,12 +205,12 @@ class NotANumber(Verifier):
         return Score(float(completion.text))
 
 
-def test_a_score_that_cannot_be_written_as_json_is_a_reject(tmp_path):
+def test_a_score_that_is_no_number_is_unscored(tmp_path):
     data = {**VOTES, "verifiers": {"nan": {"use": "test_groups_nan"}}, "metric": "nan"}
     rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("nan"), row("1.5")])
-    assert [score["total"] for score in rows] == [1.5]
-    assert "cannot be written as JSON" in done.rejects[0].problem
-    assert (done.summary.bad_rows, done.summary.completions) == (1, 1)
+    assert [(score["total"], score["status"]) for score in rows] == [(None, "error"), (1.5, "scored")]
+    assert "the value of a score is a finite number, not nan" in rows[0]["explanation"]
+    assert (done.summary.bad_rows, done.summary.completions) == (0, 2)
 
 
 def test_only_the_rows_that_kill_the_process_become_rejects(task):
