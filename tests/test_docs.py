@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from grpo_env.docgen.cases import failed_cases
 from grpo_env.docgen.reference import page as settings_page
@@ -17,6 +16,7 @@ from grpo_env.scoring import Fields, ScoreSummary, score_records
 from grpo_env.taskfile.mixture import MixtureSpec
 from grpo_env.taskfile.task import load_task, make_task
 from grpo_env.taskfile.validation import validate
+from grpo_env.taskfile.yaml_file import parse_yaml
 
 ROOT = Path(__file__).parent.parent
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
@@ -53,7 +53,7 @@ def no_shouting(tmp_path_factory):
 
 @pytest.mark.parametrize("block", yaml_blocks())
 def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path):
-    data = yaml.safe_load(block)
+    data = parse_yaml(block, "page.yaml")
     if "mixture" in data:
         validate(MixtureSpec, data, "page.yaml")
         return

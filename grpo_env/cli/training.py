@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grpo_env.errors import UsageError
 
 from .options import Model, Overrides, TaskName, VerifierFiles, split_overrides
+
+if TYPE_CHECKING:
+    from grpo_env.taskfile.task import Task
 
 DEFAULT_TASK = "arithmetic"
 
@@ -54,6 +58,7 @@ def train(
     if push is not None:
         settings["push"] = push
     mixture = load_mixture(task, keys)
+    _refuse_environments(mixture.tasks)
     _quiet_libraries()
     from grpo_env.trainer import loop
 
@@ -76,7 +81,9 @@ def evaluate(
     from grpo_env.trainer.evaluate import run_eval
 
     keys, settings = split_overrides(overrides)
-    result = run_eval(load_task(task, keys), model=model, samples=samples, limit=limit, **settings)
+    loaded = load_task(task, keys)
+    _refuse_environments([loaded])
+    result = run_eval(loaded, model=model, samples=samples, limit=limit, **settings)
     print(json.dumps(result, indent=2))
 
 
@@ -103,3 +110,12 @@ def _quiet_libraries() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def _refuse_environments(tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        if task.spec.environment is not None:
+            raise UsageError(
+                f"{task.source}: environment: grpo_env does not sample episodes of several turns yet; play them with "
+                "grpo_env.environments.episode, and score recorded ones with grpo_env score"
+            )

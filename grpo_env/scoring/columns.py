@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_env.core import Message
+from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
 from grpo_env.formats.chat import is_chat, read_messages
 from grpo_env.taskfile.prompt import build_prompt, render
@@ -145,3 +145,26 @@ def token_ids_of(row: Row, count: int) -> list[tuple[int, ...] | None]:
         if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
             raise UsageError("token_ids must be lists of whole numbers")
     return [tuple(ids) for ids in lists]
+
+
+def episode_of(row: Row, text: str) -> tuple[tuple[Turn, ...], EnvironmentRecord | None]:
+    """The columns ``turns`` and ``environment`` of a row with one completion, as score rows have them.
+
+    A column ``turns`` of another kind is not one of ours. Raises ``UsageError`` for turns that do not make ``text``.
+    """
+    turns = row.get("turns")
+    if not isinstance(turns, list) or not turns or not all(isinstance(t, Mapping) and "start" in t for t in turns):
+        return (), None
+    try:
+        read = tuple(Turn.from_dict(turn) for turn in turns)
+        record = EnvironmentRecord(**row["environment"]) if row.get("environment") else None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"turns: not the turns of an episode ({error})") from error
+    end = 0
+    for number, turn in enumerate(read, start=1):
+        if turn.start != end or text[turn.start : turn.end] != turn.text:
+            raise UsageError(f"turns: turn {number} is not at characters [{turn.start}, {turn.end}) of the completion")
+        end = turn.end
+    if end != len(text):
+        raise UsageError(f"turns: they end at character {end} of {len(text)}")
+    return read, record

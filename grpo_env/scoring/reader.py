@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from .columns import (
     Fields,
     as_text,
     completions_of,
+    episode_of,
     gold_answer_of,
     group_of,
     labels_of,
@@ -112,6 +113,10 @@ class RowReader:
             )
         ]
         completions, reasonings = zip(*pairs, strict=True)
+        if len(completions) == 1 and "turns" in row:
+            turns, record = episode_of(row, completions[0].text)
+            finish = "turns" if turns and row.get("finish_reason") == "turns" else completions[0].finish
+            completions = (replace(completions[0], finish=finish, turns=turns, environment=record),)
         return completions, reasonings
 
     def _first_number(self, record: Record) -> int:

@@ -54,6 +54,10 @@ def score_row(
         "steps": [vars(step) for step in score.steps],
         "seconds": round(score.seconds, 6),
     }
+    if completion.turns:
+        row["turns"] = [turn.to_dict() for turn in completion.turns]
+    if completion.environment is not None:
+        row["environment"] = completion.environment._asdict()
     if result.labels[index] is not None:
         row["label"] = result.labels[index]
     if advantage is not None:

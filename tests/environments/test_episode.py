@@ -7,10 +7,16 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from typer.testing import CliRunner
 
+from grpo_env.cli.app import app
 from grpo_env.core import Completion, Example, Message, Turn, score_one
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
+from grpo_env.files.reader import Line
+from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import make_task
 
 HERE = Path(__file__).parent
@@ -176,6 +182,32 @@ def test_step_scores_by_hand(monkeypatch):
     assert score.part("tool_calls").value == pytest.approx(2 / 4)
 
 
+def test_a_recorded_episode_scores_again_without_its_environment(tmp_path):
+    verifiers = {"accuracy": {}, "tool_calls": {"process": 0.5}, "environment_reward": {"weight": 0.5}}
+    task = a_task("Till", verifiers, max_turns=2)
+    completion, _ = play(task, [call("price", item="tea"), call("prize")])
+    played = score_one(task.verifier, Example("0", answer="7"), completion)
+    row = {
+        "completion": completion.text,
+        "finish_reason": completion.finish,
+        "turns": [turn.to_dict() for turn in completion.turns],
+        "environment": completion.environment._asdict(),
+    }
+    file, out, again = (tmp_path / name for name in ("episodes.jsonl", "scores.jsonl", "again.jsonl"))
+    file.write_text(json.dumps(row) + "\n")
+    score_files(task, [file], out, console=Console(stderr=True))
+    score_files(task, [out], again, console=Console(stderr=True))
+    for path in (out, again):
+        (scored,) = map(json.loads, path.read_text().splitlines())
+        assert scored["total"] == pytest.approx(played.value)
+        assert scored["steps"] == [vars(step) for step in played.steps]
+        assert (scored["turns"], scored["finish_reason"]) == (row["turns"], "turns")
+    row["turns"][1]["text"] = "x" * len(row["turns"][1]["text"])
+    file.write_text(json.dumps(row) + "\n")
+    bad = RowReader(task).read(Line(1, file.read_bytes()))
+    assert "turn 2 is not at characters" in bad.problem
+
+
 @pytest.mark.parametrize(
     ("cls", "message"),
     [
@@ -206,6 +238,16 @@ def test_other_bad_input(monkeypatch):
     monkeypatch.setenv("GRPO_ENV_SAFE", "1")
     with pytest.raises(UsageError, match="GRPO_ENV_SAFE=1 refuses"):
         EnvironmentClass.of_task(a_task())
+
+
+@pytest.mark.parametrize("command", ["train", "eval"])
+def test_training_refuses_an_environment_until_it_samples_several_turns(command, tmp_path):
+    data = a_task().spec.model_dump(mode="json", exclude_unset=True)
+    file = tmp_path / "till.yaml"
+    file.write_text(json.dumps(data))
+    done = CliRunner().invoke(app, [command, str(file)])
+    assert isinstance(done.exception, UsageError)
+    assert "environment: grpo_env does not sample episodes of several turns yet" in str(done.exception)
 
 
 def test_a_completion_without_turns_is_as_before():
