@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grpo_env.core import Completion, Example, Group, Score
@@ -15,6 +16,7 @@ from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
+from .episodes import PLAYED, check_environment
 from .findings import Finding, error, short, warning
 from .gold_completion import gold_answer, prompt_text
 from .gold_kinds import gold_kinds
@@ -133,12 +135,20 @@ def _check_data(
     result.facts["columns"], findings = columns(task, rows)
     result.findings += findings
     result.findings += ids(examples)
-    result.findings += repeated(examples)
+    told = examples if task.spec.environment is None else _with_rows(examples)
+    result.findings += repeated(told)
     if "train" in examples and "eval" in examples:
-        result.facts["overlap"], findings = overlap(examples["train"], examples["eval"])
+        result.facts["overlap"], findings = overlap(told["train"], told["eval"])
         result.findings += findings
     result.facts["lengths"], findings = lengths(task, everything, model)
     result.findings += findings
+    if task.spec.environment is not None:
+        first = [example for split_examples in examples.values() for example in split_examples[:PLAYED]]
+        result.facts["episodes"], findings = check_environment(task, first, model)
+        result.findings += findings
+    if task.spec.environment is not None and metric_reads_turns(task):
+        result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
+        return
     golds = [gold for example in everything if (gold := gold_answer(task, example)) is not None]
     if len(golds) < len(everything):
         result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
@@ -149,6 +159,21 @@ def _check_data(
         result.findings += findings
         result.facts["gold"], findings = check_golds(task, everything, golds)
         result.findings += findings
+
+
+def metric_reads_turns(task: Task) -> bool:
+    """Whether the metric judges more of an episode than its last turn, so that no single text gets full credit."""
+    spec = task.spec.verifiers.get(task.metric)
+    leaves = [verifier for verifier in task.metric_verifier.walk() if not list(verifier.named_parts())]
+    return (spec is not None and spec.on != "last") or any(verifier.reads_turns for verifier in leaves)
+
+
+def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[Example]]:
+    """The examples with their rows in the prompt: what the tools of an environment tell makes them differ."""
+    return {
+        split: [replace(e, prompt=f"{prompt_text(e)} {json.dumps(e.info, default=str)}") for e in split_examples]
+        for split, split_examples in examples.items()
+    }
 
 
 def score_case(task: Task, case: CaseSpec) -> Score:

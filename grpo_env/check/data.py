@@ -94,7 +94,7 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
         return f"prompts {_spread(counts)} characters (tokens with --model)", []
     from grpo_env.trainer.config import TrainConfig
 
-    tokenizer, positions = _tokenizer(model)
+    tokenizer, positions = load_tokenizer(model)
     counts = [len(prompt_ids(tokenizer, example, task.format, model)) for example in examples]
     new = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").sampling.max_new_tokens
     fact = f"prompts {_spread(counts)} tokens of {model}, and sampling.max_new_tokens {new:,}"
@@ -109,7 +109,7 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
     return f"{fact}, of {positions:,} positions", findings
 
 
-def _tokenizer(model: str) -> tuple[Any, int | None]:
+def load_tokenizer(model: str) -> tuple[Any, int | None]:
     """The model's tokenizer and its number of positions (``None``: unlimited); no weights are loaded."""
     from transformers import AutoConfig, AutoTokenizer
 

@@ -53,13 +53,34 @@ def show(name: TaskName, overrides: TaskKeys = None, split: Split = "train", ver
 
 
 @tasks_app.command("new")
-def new(file: Annotated[Path, typer.Argument(help="The .yaml file to write.")]) -> None:
+def new(
+    file: Annotated[Path, typer.Argument(help="The .yaml file to write.")],
+    environment: Annotated[
+        bool, typer.Option("--environment", help="A task of several turns, and a .py file with its tools beside it.")
+    ] = False,
+) -> None:
     """Write a commented task file to start from."""
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: the name of a task file must end in .yaml")
+    if environment:
+        _new_environment(file)
+        return
     template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
     write_new(file, template.replace("TASK_NAME", file.stem))
     console.print(f"Wrote {file}. Next: grpo_env tasks show {file}")
+
+
+def _new_environment(file: Path) -> None:
+    if not file.stem.isidentifier():
+        raise UsageError(f"{file}: with --environment, expected a Python name, such as my_shop.yaml")
+    code = file.with_suffix(".py")
+    if file.exists():
+        raise UsageError(f"{file}: already exists; it was not changed")
+    class_name = "".join(map(str.capitalize, file.stem.split("_")))
+    for path, template in ((code, "class.txt"), (file, "task.txt")):
+        text = files("grpo_env.environments").joinpath("templates", template).read_text(encoding="utf-8")
+        write_new(path, text.replace("TASK_NAME", file.stem).replace("CLASS_NAME", class_name))
+    console.print(f"Wrote {file} and {code}. Next: grpo_env play {file}")
 
 
 def check(

@@ -9,6 +9,7 @@ from grpo_env.taskfile.mixture import MemberSpec, MixtureSpec
 from grpo_env.taskfile.schema import (
     CaseSpec,
     DatasetSpec,
+    EnvironmentSpec,
     LinearSpec,
     PromptSpec,
     ScheduleSpec,
@@ -33,6 +34,7 @@ KEYS = {
     "format": Format,
     "prompt": PromptSpec,
     "prompt: shots": Shot,
+    "environment": EnvironmentSpec,
     "verifiers": VerifierSpec,
     "verifiers: a weight that moves": ScheduleSpec,
     "verifiers: linear and cosine": LinearSpec,

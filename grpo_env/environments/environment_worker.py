@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from grpo_env.environments.children import adopt_orphans, descendants, end, name_of
 from grpo_env.registry import load_function
 from grpo_env.worker_process import read_requests
 
@@ -25,12 +26,16 @@ class Host:
         self._use, self._max_chars = use, max_chars
         self._cls: Any = None
         self._object: Any = None
+        self._own: frozenset[int] = frozenset()
 
     def ready(self) -> None:
         """Nothing: the process has started."""
 
     def reset(self, row: dict[str, Any]) -> str | None:
-        self._cls = self._cls or load_function(self._use)
+        if self._cls is None:
+            self._cls = load_function(self._use)
+            self._own = frozenset(descendants(os.getpid()))  # started by the file's modules, for all episodes
+        end(self._left())
         self._object = self._cls()
         return self._text_or_none(self._object.reset(**row), "reset")
 
@@ -44,6 +49,10 @@ class Host:
     def get_reward(self) -> float:
         value = self._object.get_reward()
         return float(value.item() if hasattr(value, "item") else value)  # of numpy and torch
+
+    def left_behind(self) -> list[str]:
+        """The names of processes that the episode started and has not ended. ``reset`` ends them."""
+        return [name_of(pid) for pid in self._left()]
 
     def state(self) -> Any:
         """The object's public attributes that JSON can represent; ``None`` if they are too large together."""
@@ -60,6 +69,13 @@ class Host:
                 return None
             values[name] = json.loads(text)
         return values
+
+    def _left(self) -> list[int]:
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # the usual case, without a look at all processes
+            return []
+        return [pid for pid in descendants(os.getpid()) if pid not in self._own]
 
     def _text_or_none(self, value: Any, method: str) -> str | None:
         if value is not None and not isinstance(value, str):
@@ -86,6 +102,7 @@ def _json(value: Any) -> str:
 def main() -> None:
     """Answer until the parent closes the pipe or ends."""
     os.setpgid(0, 0)  # what the environment starts can be ended with it
+    adopt_orphans()
     sys.path.append(os.getcwd())
     host = Host(sys.argv[1], int(sys.argv[2]))
     for request, answer in read_requests(sys.argv):

@@ -14,6 +14,8 @@ from typing import Any, Self
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 from grpo_env.registry import locate
 
+from .children import descendants, end
+
 START_ALLOWANCE = 60.0  # seconds that ``reset`` has besides the limit: the first one imports the user's file
 
 
@@ -76,11 +78,15 @@ class EnvironmentProcess:
         """
         return self._ask_own("state", 0.0)
 
+    def left_behind(self) -> list[str]:
+        """The names of processes that the episode started and has not ended; the next ``reset`` ends them."""
+        return list(self._ask_own("left_behind", 0.0))
+
     def close(self) -> None:
         """End the process and all that it started."""
         pid = self._worker.pid
         if pid is not None:
-            self._end_group(pid)
+            self._end_all(pid)
         self._worker.close()
 
     def _ask_own(self, do: str, allowance: float, **arguments: Any) -> Any:
@@ -95,10 +101,10 @@ class EnvironmentProcess:
         try:
             answer = self._worker.ask({"do": do, "with": arguments}, self._timeout + allowance)
         except LateError:
-            self._end_group(pid)
+            self._end_all(pid)
             raise
         except (WorkerDiedError, RuntimeError) as error:
-            self._end_group(pid)
+            self._end_all(pid)
             raise EnvironmentFailedError(f"the environment's process ended in {do}: {error}") from error
         except (TypeError, ValueError) as error:
             raise EnvironmentFailedError(f"the row cannot be sent to the environment: {error}") from error
@@ -115,7 +121,10 @@ class EnvironmentProcess:
         return self._worker.pid
 
     @staticmethod
-    def _end_group(pid: int | None) -> None:
-        if pid is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+    def _end_all(pid: int | None) -> None:
+        if pid is None:
+            return
+        started = descendants(pid)  # also those in groups of their own, while the process runs
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        end(started)

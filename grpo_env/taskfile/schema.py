@@ -112,6 +112,9 @@ class EnvironmentSpec(Section):
     use: str
     """``FILE.py:Class``, relative to the task file, or ``module:Class``: TRL's environment class, which has
     ``reset(**row)`` and, beside the tools, may have ``get_reward()``; and here also ``reply(text)``."""
+    gold: str | None = None
+    """``FILE.py:function`` or ``module:function``, which takes a row and returns the turns that solve it: texts, or
+    lists of tool calls ``{"name": ..., "arguments": {...}}``. Only ``check`` and ``audit`` use it."""
     max_turns: int = Field(8, ge=1, le=MAX_TURNS)
     """The most turns of the model in one episode, which then ends with ``finish`` ``turns``."""
     tool_timeout: Annotated[FiniteFloat, Field(gt=0, le=3600)] = 10.0

@@ -75,3 +75,15 @@ def test_a_task_of_one_turn(folder):
 
 def test_the_key_on_is_text_in_yaml():
     assert parse_yaml("{on: each, no: 1, true: off}", "x") == {"on": "each", "no": 1, True: False}
+
+
+def test_a_new_task_with_an_environment_passes_its_check(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["tasks", "new", "my_shop.yaml", "--environment"]).exit_code == 0
+    done = CliRunner().invoke(app, ["check", "my_shop.yaml", "--limit", "30"])
+    assert done.exit_code == 0, done.stdout
+    assert "60 gold paths played: 0 with errors\n" in done.stdout
+    assert "0 errors, 0 warnings" in done.stdout
+    again = CliRunner().invoke(app, ["tasks", "new", "my_shop.yaml", "--environment"])
+    assert "not changed" in str(again.exception)
+    assert isinstance(CliRunner().invoke(app, ["tasks", "new", "a-b.yaml", "--environment"]).exception, UsageError)

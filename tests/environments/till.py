@@ -134,3 +134,41 @@ class Stocked(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         state = json.loads(completion.text)
         return Score(len(set(state["seen"]) & set(state["stock"])) / len(state["stock"]))
+
+
+class Leaky:
+    """Leaves a process behind in each episode, in a session of its own."""
+
+    def reset(self, **row):
+        self.pid = subprocess.Popen(["sleep", "300"], start_new_session=True).pid
+
+    def nothing(self) -> str:
+        """Nothing."""
+
+
+def gold(row):
+    return [[{"name": "price", "arguments": {"item": item}} for item in row["stock"]], "7"]
+
+
+def gold_late(row):
+    return [[{"name": "sleep", "arguments": {"seconds": 600}}], "7"]
+
+
+def gold_big(row):
+    return [[{"name": "big", "arguments": {}}], "7"]
+
+
+def gold_long(row):
+    return ["5"] * 20
+
+
+def gold_wrong(row):
+    return [[{"name": "price", "arguments": {"it": "tea"}}], "8"]
+
+
+def gold_13(row):
+    return ["13"]
+
+
+def gold_none(row):
+    return 7

@@ -1,0 +1,70 @@
+"""Plays episodes without a model: turns from a function, and the gold path of a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from grpo_env.core import Completion, Example
+from grpo_env.errors import UsageError
+from grpo_env.registry import load_function, locate
+from grpo_env.taskfile.task import Task
+
+from .episode import ChatMessage, EnvironmentClass, Episode
+from .process import EnvironmentProcess
+
+CHARACTERS_PER_TOKEN = 4  # an estimate, so that verifiers of length have token counts
+
+Agent = Callable[[Sequence[ChatMessage]], str]
+"""Writes the next turn; it is called with the messages that it has not seen."""
+
+
+def play(environment: EnvironmentClass, process: EnvironmentProcess, example: Example, agent: Agent) -> Completion:
+    """The episode in which ``agent`` takes the turns."""
+    episode = Episode(environment, process, example)
+    messages = episode.begin()
+    while not episode.ended:
+        messages = episode.advance(agent(messages))
+    return episode.completion(num_tokens=sum(len(turn.text) for turn in episode.turns) // CHARACTERS_PER_TOKEN + 1)
+
+
+def from_list(turns: Sequence[str]) -> Agent:
+    """An agent that takes these turns, and then says nothing."""
+    rest = iter(turns)
+    return lambda messages: next(rest, "")
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """A tool call as text, in the form of Hermes and Qwen."""
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments}, ensure_ascii=False)}</tool_call>"
+
+
+def load_gold(task: Task) -> Callable[[Example], list[str]] | None:
+    """``environment.gold``: from an example to the texts of the turns that solve it; ``None`` if the task has none.
+
+    Raises ``UsageError`` for a function that cannot be loaded, and when it raises or returns something else.
+    """
+    spec = task.spec.environment
+    if spec is None or spec.gold is None:
+        return None
+    where = f"{task.source}: environment.gold {spec.gold!r}"
+    try:
+        function = load_function(locate(spec.gold, task.folder))
+    except Exception as error:  # of the imported code
+        raise UsageError(f"{where} cannot be loaded ({type(error).__name__}: {error})") from error
+
+    def gold(example: Example) -> list[str]:
+        try:
+            turns = list(function(dict(example.info)))
+        except Exception as error:  # of the user's code
+            raise UsageError(f"{where}: {example.id}: {type(error).__name__}: {error}") from error
+        try:
+            return [turn if isinstance(turn, str) else "".join(call_text(**call) for call in turn) for turn in turns]
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"{where} must return a list of turns, each a text or a list of calls "
+                '{"name": ..., "arguments": {...}}'
+            ) from error
+
+    return gold
