@@ -46,7 +46,7 @@ _BOUNDS_BEHIND = {
     "younger": "<=",
 }  # fmt: skip
 _BOUND = re.compile(
-    rf"(?:(?P<before>{'|'.join(_BOUNDS)}) )?(?P<number>[$€£]?(?:{_NUMBER}))(?P<plus>\+)?"
+    rf"(?:(?P<before>{'|'.join(_BOUNDS)}) |(?P<sign>[<>]=?|[≤≥]) ?)?(?P<number>[$€£]?(?:{_NUMBER}))(?P<plus>\+)?"
     r"(?P<unit>(?: ?%| [a-z]{2,20}){0,3}?)"
     rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
     re.IGNORECASE,
@@ -146,7 +146,8 @@ def _bound(text: str) -> str | None:
     if match is None:
         return None
     before, behind = (match["before"] or "").lower(), (match["behind"] or "").lower()
-    signs = [_BOUNDS.get(before), _BOUNDS_BEHIND.get(behind), match["plus"] and ">="]
+    sign = (match["sign"] or "").replace("≤", "<=").replace("≥", ">=")
+    signs = [sign, _BOUNDS.get(before), _BOUNDS_BEHIND.get(behind), match["plus"] and ">="]
     unit = read_unit(f" {match['unit']}{match['rest']}", 0)
     if unit is None or sum(map(bool, signs)) != 1:
         return None
