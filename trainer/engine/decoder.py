@@ -22,6 +22,8 @@ class Decoder:
     """
 
     drop_at = 0.125
+    refills = False
+    """Whether groups of other prompts can take the place of rows that ended (``admit``)."""
 
     def __init__(self, policy: Policy, prompts: Sequence[list[int]], group_size: int, max_new_tokens: int) -> None:
         ids, mask = left_pad(prompts, policy.device)
@@ -50,6 +52,10 @@ class Decoder:
         if self.prompts is not None:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
+
+    def admit(self, rows: Tensor, prompts: Sequence[list[int]]) -> None:
+        """Replace rows, see ``CudaGraphDecoder``."""
+        raise NotImplementedError
 
     @classmethod
     def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:

@@ -17,7 +17,9 @@ from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
+from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.micro_batch_size import default_tokens
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
@@ -164,6 +166,23 @@ def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.M
     assert not policy.uses_cuda_graphs
     why = "RuntimeError: operation not permitted when stream is capturing"
     assert policy.refusals == {"uses_cuda_graphs": why}
+
+
+def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``FakeGraph`` refuses to replay with other tensors than those that it was recorded with."""
+    recorded = replace(cuda_policy, uses_cuda_graphs=True)
+    for policy in (cuda_policy, recorded):
+        vars(policy)["end_ids"] = list(range(0, 280, 12))
+    prompts, options = [[40, 41, 42], [50], [60, 61, 62, 63], [70, 71]], {"max_new_tokens": 20, "temperature": 1.0}
+    expected = sample(cuda_policy, prompts, 4, **options)
+    monkeypatch.setattr(own, "fitting_prompts", lambda *_: 1)
+    recordings, record = [], CudaGraphDecoder._record
+    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda self: recordings.append(len(self.rows)) or record(self))
+    with FakeCuda():
+        actual = sample(recorded, prompts, 4, **options)
+    assert actual == expected
+    assert recordings == sorted(set(recordings), reverse=True), "one for each number of rows"
+    assert recordings[0] == 4
 
 
 @pytest.mark.parametrize("shares", [True, False])

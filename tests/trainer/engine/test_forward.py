@@ -102,20 +102,21 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
 
-DECODERS = [(family, kind) for family in FAMILIES for kind in (Decoder, FusedDecoder, CudaGraphDecoder)]
+DECODERS = [(family, Decoder, None) for family in FAMILIES]
+DECODERS += [(family, kind, None) for family in layers.FAMILIES for kind in (FusedDecoder, CudaGraphDecoder)]
+DECODERS += [(family, CudaGraphDecoder, 1) for family in layers.FAMILIES]
 
 
-@pytest.mark.parametrize(
-    ("family", "kind"), [(family, kind) for family, kind in DECODERS if family in layers.FAMILIES or kind is Decoder]
-)
+@pytest.mark.parametrize(("family", "kind", "at_once"), DECODERS)
 def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
-    monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder]
+    monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder], at_once: int | None
 ) -> None:
-    """Rows end at different times, so that those that share a prompt become fewer."""
+    """Rows end at different times, so that those that share a prompt become fewer, or others take their places."""
     policy = replace(tiny(family), tokenizer=WORDS)
     install_attention(policy.model)
     assert own.decoder_for(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
     monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
+    monkeypatch.setattr(own, "fitting_prompts", lambda *_: at_once)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     rollouts = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)

@@ -2,7 +2,8 @@
 
 A step of a small model is hundreds of kernels of a few microseconds each, and launching one from Python takes longer
 than it runs. So that no tensor moves, keys and values have room for every token to come; places that are not yet filled
-are masked, and zero, since they are still multiplied by 0.
+are masked, and finite, since they are still multiplied by 0. Every row has its own position, so a row that ended can be
+replaced by that of another prompt.
 
 This has never run on a GPU. On a CPU, the same step without the graph is tested against plain forward passes. At the
 start of every run on CUDA, ``sampling.own.with_cuda_graphs`` compares recorded with plain steps, and if they
@@ -16,33 +17,35 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from ..decoder import FusedDecoder
 from ..policy import Policy
-from .attention import attention_forward
+from .attention import SharedPrompts, attention_forward
 from .layers import hidden_states
 
 
 class CudaGraphDecoder(FusedDecoder):
-    """``FusedDecoder`` with a copy of its prompt in each row. Without CUDA the step runs, but is not recorded.
+    """``FusedDecoder`` with a copy of its prompt in each row, from column 0 on. Without CUDA the step runs, but is not
+    recorded.
 
-    Another number of rows is another graph, so finished rows stay until they are half of all.
+    Another number of rows is another graph, so finished rows stay until they are half of all, or others take their
+    place.
     """
 
     drop_at = 0.5
+    refills = True
 
     def __init__(self, policy: Policy, prompts: Sequence[list[int]], group_size: int, max_new_tokens: int) -> None:
         super().__init__(policy, prompts, group_size, max_new_tokens)
         assert self.prompts is not None
+        width = self.width + max_new_tokens
         self.key_values = [
-            [pad(states.repeat_interleave(group_size, 0), (0, 0, 0, max_new_tokens)) for states in layer]
+            [states.new_zeros(len(self.positions), states.shape[1], width, states.shape[3]) for states in layer]
             for layer in self.prompts.layers
         ]
+        self.rows, self.columns = (torch.arange(size, device=policy.device) for size in (len(self.positions), width))
+        self._fill(self.rows, self.prompts)
         self.prompts = None
-        self.attention_mask = self.attention_mask.bool()
-        self.columns = torch.arange(self.attention_mask.shape[1], device=policy.device)
-        self.write_column = self.columns[:1].clone()
         self.input_ids = torch.zeros_like(self.positions)
         self.graph: torch.cuda.CUDAGraph | None = None
         self.graph_logits = self.logits
@@ -50,7 +53,7 @@ class CudaGraphDecoder(FusedDecoder):
     def step(self, tokens: Tensor) -> Tensor:
         """(rows, V) logits after ``tokens``; the next step overwrites them."""
         self.input_ids.copy_(tokens)
-        self.write_column.fill_(self.width - 1)
+        self.positions.clamp_(max=len(self.columns) - 1)  # of rows that ended long ago
         if self.policy.device.type != "cuda":
             return self._forward()
         if self.graph is None:
@@ -62,9 +65,20 @@ class CudaGraphDecoder(FusedDecoder):
         """Keep only some of the rows."""
         for layer in self.key_values:  # in place, or all layers would be stored twice
             layer[:] = [states.index_select(0, rows) for states in layer]
-        self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
-        self.input_ids = self.input_ids[rows]
+        self.positions, self.input_ids, self.rows = self.positions[rows], self.input_ids[rows], self.rows[: len(rows)]
         self.graph = None
+
+    def admit(self, rows: Tensor, prompts: Sequence[list[int]]) -> None:
+        """Put groups of further prompts, none longer than the longest so far, in the place of ``rows``."""
+        groups = FusedDecoder(self.policy, prompts, len(rows) // len(prompts), 0)
+        assert groups.prompts is not None
+        self._fill(rows, groups.prompts)
+        self.positions[rows], self.logits[rows] = groups.positions, groups.logits
+
+    def _fill(self, rows: Tensor, prompts: SharedPrompts) -> None:
+        for layer, buffers in enumerate(self.key_values):
+            for buffer, states in zip(buffers, prompts.copies(layer), strict=True):
+                buffer[rows, :, : states.shape[2]] = states
 
     @classmethod
     def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:
@@ -89,14 +103,14 @@ class CudaGraphDecoder(FusedDecoder):
 
         def mask(window: int | None) -> Tensor:
             if window not in masks:
-                near = self.columns > self.write_column - (window or len(self.columns))
-                masks[window] = (self.attention_mask & near & (self.columns <= self.write_column))[:, None, None]
+                distance = self.positions[:, None] - self.columns
+                masks[window] = ((distance >= 0) & (distance < (window or len(self.columns))))[:, None, None]
             return masks[window]
 
         def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
             keys, values = self.key_values[module.layer_idx]
-            for cached, states in ((keys, key), (values, value)):
-                cached.index_copy_(2, self.write_column, states.unsqueeze(2).to(cached.dtype))
+            for buffer, states in ((keys, key), (values, value)):
+                buffer[self.rows, :, self.positions] = states.to(buffer.dtype)
             return attention_forward(module, query.unsqueeze(2), keys, values, mask(window), scaling=module.scaling)[0]
 
         return self.head(hidden_states(self.policy.model, self.input_ids, self.positions, attention_fn))

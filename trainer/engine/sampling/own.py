@@ -39,43 +39,78 @@ class OwnEngine(RolloutEngine):
         with unsharded(policy):  # also by a process without prompts, since all gather together
             if request.prompts:
                 with decoding_context(policy):
-                    most = fitting_prompts(policy, decoder_for(policy), request)
-                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report, most)
+                    kind = decoder_for(policy)
+                    most = fitting_prompts(policy, kind, request)
+                    self.row_limit.generate(
+                        request, on_group, partial(decode_stepwise, policy), self.report, most, kind.refills
+                    )
 
 
-def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-    """Sample a request. Rows that ended are padded with whatever was decoded after their end."""
-    group_size, max_new_tokens = request.group_size, request.max_new_tokens
-    device, rows = policy.device, len(request.prompts) * group_size
+def decode_stepwise(
+    policy: Policy, request: SamplingRequest, on_group: OnGroupTokens, at_once: int | None = None
+) -> None:
+    """Sample a request, beginning with ``at_once`` prompts (default: all).
+
+    The others follow as rows end. They must not be longer than the longest of the first, and the decoder must refill.
+    """
+    group_size, last = request.group_size, request.max_new_tokens - 1
+    device, count = policy.device, len(request.prompts)
+    started = count if at_once is None else min(count, at_once)
     uniforms = _uniforms(request).to(device) if request.temperature > 0 else None
-    decoder = decoder_for(policy)(policy, request.prompts, group_size, max_new_tokens)
     ends = torch.tensor(policy.end_ids, device=device)
-    fill = policy.end_ids[0] if policy.end_ids else 0
-    tokens = torch.full((rows, max_new_tokens), fill, device=device)
-    probs = torch.zeros(tokens.shape, device=device)
-    active = torch.arange(rows, device=device)  # the row of ``tokens`` that each row of the decoder writes
-    alive = torch.ones(rows, dtype=torch.bool, device=device)
-    unfinished, alive_count = [group_size] * len(request.prompts), rows
-    for t in range(max_new_tokens):
-        uniform = None if uniforms is None else uniforms[t, active]
+    completions = _Completions(policy, request, on_group)
+    decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens)
+    # Of each row of the decoder: its completion, that one's length, and whether it goes on.
+    rows = torch.arange(started * group_size, device=device)
+    lengths, alive = torch.zeros_like(rows), torch.ones_like(rows, dtype=torch.bool)
+    ended = 0
+    while True:
+        uniform = None if uniforms is None else uniforms[lengths.clamp(max=last), rows]
         chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
-        tokens[active, t], probs[active, t] = chosen, prob
-        ending = alive & (torch.isin(chosen, ends) if t < max_new_tokens - 1 else alive)
+        completions.write(rows, lengths, chosen, prob)
+        ending = alive & (torch.isin(chosen, ends) | (lengths == last))
         alive &= ~ending
-        for row in active[ending].tolist():
-            number = row // group_size
-            unfinished[number] -= 1
-            alive_count -= 1
-            if not unfinished[number]:
-                group = slice(number * group_size, (number + 1) * group_size)
-                on_group(number, tokens[group].tolist(), probs[group].log().tolist())
-        if alive_count == 0:
+        lengths = (lengths + 1).where(alive, last + 1)
+        ended += completions.end(rows[ending])
+        if started == count and ended == len(rows):
             return
-        if len(alive) - alive_count >= decoder.drop_at * len(alive):
+        if started == count and ended >= decoder.drop_at * len(rows):
             rest = alive.nonzero().squeeze(1)
             decoder.select(rest)
-            active, alive, chosen = active[rest], alive[rest], chosen[rest]
+            rows, alive, chosen, lengths, ended = rows[rest], alive[rest], chosen[rest], lengths[rest], 0
         decoder.append(chosen)
+        if groups := min(count - started, ended // group_size):
+            places = (~alive).nonzero().squeeze(1)[: groups * group_size]
+            decoder.admit(places, request.prompts[started : started + groups])
+            rows[places] = torch.arange(len(places), device=device) + started * group_size
+            lengths[places], alive[places] = 0, True
+            started, ended = started + groups, ended - len(places)
+
+
+class _Completions:
+    """Tokens and probabilities of all rows of a request; they are padded, and groups are reported as they end."""
+
+    def __init__(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        self._size, self._max, self._on_group = request.group_size, request.max_new_tokens, on_group
+        self._unfinished = [self._size] * len(request.prompts)
+        fill = policy.end_ids[0] if policy.end_ids else 0
+        shape = len(request.prompts) * self._size, self._max + 1  # rows that have ended go on writing the last column
+        self._tokens = torch.full(shape, fill, device=policy.device)
+        self._probs = torch.zeros(shape, device=policy.device)
+
+    def write(self, rows: Tensor, columns: Tensor, tokens: Tensor, probs: Tensor) -> None:
+        """Write one token of each of some rows."""
+        self._tokens[rows, columns], self._probs[rows, columns] = tokens, probs
+
+    def end(self, rows: Tensor) -> int:
+        """Report the groups whose last rows these are; returns the number of rows."""
+        for row in (numbers := rows.tolist()):
+            number = row // self._size
+            self._unfinished[number] -= 1
+            if not self._unfinished[number]:
+                part = slice(number * self._size, (number + 1) * self._size), slice(self._max)
+                self._on_group(number, self._tokens[part].tolist(), self._probs[part].log().tolist())
+        return len(numbers)
 
 
 @contextmanager

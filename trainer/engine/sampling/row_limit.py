@@ -12,6 +12,9 @@ from grpo_env.errors import RunError, memory_ran_out
 
 from .protocol import OnGroupTokens, SamplingRequest
 
+# Samples a request, with so many of its prompts at once.
+Generate = Callable[[SamplingRequest, OnGroupTokens, int], None]
+
 
 @dataclass
 class RowLimit:
@@ -27,43 +30,48 @@ class RowLimit:
         self,
         request: SamplingRequest,
         on_group: OnGroupTokens,
-        generate: Callable[[SamplingRequest, OnGroupTokens], None],
+        generate: Generate,
         report: Callable[[str], None],
         fitting_prompts: int | None = None,
+        refills: bool = False,
     ) -> None:
-        """Call ``generate`` with parts of a request until all its groups are complete.
+        """Call ``generate`` until all groups of a request are complete, with at most ``fitting_prompts`` at once.
 
-        A part has at most ``fitting_prompts`` prompts, if that is given. If memory runs out, the groups that are
-        complete are kept, and half as many prompts are sampled at once from then on; ``report`` gets a message. Raises
-        ``RunError`` if memory is too small for the rows of one prompt.
+        With ``refills``, it gets all of them, the longest prompts first, and begins others as rows end; otherwise it
+        gets one part after another. If memory runs out, the groups that are complete are kept, and half as many
+        prompts are sampled at once from then on; ``report`` gets a message. Raises ``RunError`` if memory is too small
+        for the rows of one prompt.
         """
         count, size = len(request.prompts), request.group_size
         if fitting_prompts is not None and fitting_prompts < count and not self.waves_reported:
             self.waves_reported = True
             report(
-                f"sampling in waves: the free memory is estimated to hold {fitting_prompts * size} of {count * size} "
-                "completions of maximum length"
+                f"sampling {'with refills' if refills else 'in waves'}: the free memory is estimated to hold "
+                f"{fitting_prompts * size} of {count * size} completions of maximum length"
             )
         missing = set(range(count))
         while missing:
-            limit = None if self.rows is None else max(1, self.rows // size)
-            numbers = sorted(missing)[:limit][:fitting_prompts]
-            if not self._fits(_part(request, numbers), partial(_complete, missing, numbers, on_group), generate):
+            limits = [len(missing), fitting_prompts, None if self.rows is None else max(1, self.rows // size)]
+            at_once = min(limit for limit in limits if limit is not None)
+            numbers = sorted(missing)[:at_once]
+            if refills:
+                numbers = sorted(missing, key=lambda number: -len(request.prompts[number]))
+            if not self._fits(
+                _part(request, numbers), partial(_complete, missing, numbers, on_group), at_once, generate
+            ):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
                 clear_device_cache(garbage_collection=True)
-                self.rows = len(numbers) // 2 * size
+                self.rows = at_once // 2 * size
                 report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
 
     @staticmethod
-    def _fits(
-        part: SamplingRequest, on_group: OnGroupTokens, generate: Callable[[SamplingRequest, OnGroupTokens], None]
-    ) -> bool:
+    def _fits(part: SamplingRequest, on_group: OnGroupTokens, at_once: int, generate: Generate) -> bool:
         try:
-            generate(part, on_group)
+            generate(part, on_group, at_once)
         except (MemoryError, RuntimeError) as error:
             if not memory_ran_out(error):
                 raise
-            if len(part.prompts) == 1:
+            if at_once == 1:
                 raise RunError(
                     f"out of memory with the {part.group_size} completions of one prompt at a time; try a lower "
                     "sampling.max_new_tokens or group_size, or engine.precision=bf16"

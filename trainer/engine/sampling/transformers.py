@@ -36,7 +36,8 @@ class TransformersEngine(RolloutEngine):
                 self.row_limit.generate(request, on_group, partial(_generate, policy), self.report)
 
 
-def _generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+def _generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens, at_once: int) -> None:
+    """Sample a request that has no more than ``at_once`` prompts."""
     copies = request.group_size if request.temperature else 1  # transformers makes no copies of a greedy row
     manager = _make_manager(policy, request, copies)
     # Requests are added before the start, or the first batch would depend on timing.

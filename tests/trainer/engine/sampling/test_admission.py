@@ -146,6 +146,32 @@ def test_waves_have_the_completions_of_one_batch(monkeypatch: pytest.MonkeyPatch
     assert "9 of 21 completions" in messages[0]
 
 
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_refilled_rows_have_the_completions_of_one_batch(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As rows end, whole groups of waiting prompts take their places; there are fewer steps than with waves."""
+    policy, sizes, waves = replace(model_policy(), rollout_engine=OwnEngine()), [], []
+    vars(policy)["end_ids"] = list(range(0, 64, 8))
+    policy.rollout_engine.report = waves.append
+    prompts = [[40, 41, 42 + number][: 1 + number % 3] for number in range(9)]
+    expected = sample(policy, prompts, 3, max_new_tokens=20, temperature=1.0)
+    monkeypatch.setattr(own, "fitting_prompts", lambda *_: at_once)
+    monkeypatch.setattr(own, "decoder_for", lambda policy: CudaGraphDecoder)
+    step = CudaGraphDecoder.step
+    monkeypatch.setattr(CudaGraphDecoder, "step", lambda self, ids: sizes.append(len(ids)) or step(self, ids))
+    actual = sample(policy, prompts, 3, max_new_tokens=20, temperature=1.0)
+    assert actual == expected
+    for row, other in zip(actual, expected, strict=True):
+        assert row.logps == pytest.approx(other.logps, abs=1e-5)
+    lengths = [len(row.ids) for row in expected]
+    longest_of_waves = [max(lengths[start : start + 3 * at_once]) for start in range(0, 27, 3 * at_once)]
+    assert len(sizes) < sum(longest_of_waves)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 3 * at_once
+    assert waves == [
+        f"sampling with refills: the free memory is estimated to hold {3 * at_once} of 27 completions of maximum length"
+    ]
+
+
 class CountCasts(TorchDispatchMode):
     """Counts how often a weight is cast to bfloat16, as autocast does outside and inside of inference mode."""
 
