@@ -2,8 +2,9 @@
 
 from .attack import audit
 from .custom import hack, load_hacks
+from .episodes import audit_episodes
 from .exploits import Limits
 from .hack import Hack, Target
 from .hacks import HACKS
 
-__all__ = ["HACKS", "Hack", "Limits", "Target", "audit", "hack", "load_hacks"]
+__all__ = ["HACKS", "Hack", "Limits", "Target", "audit", "audit_episodes", "hack", "load_hacks"]

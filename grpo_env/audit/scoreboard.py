@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .exploits import HackReward
 
@@ -41,6 +41,8 @@ class Outcome:
 @dataclass(frozen=True)
 class Audit:
     """An audit of a task. ``gold`` and ``wrong`` are the mean rewards of gold and wrong answers in its format."""
+
+    baselines: ClassVar[tuple[str, str]] = ("gold answer", "wrong answer, same format")
 
     task: str
     metric: str
@@ -89,7 +91,7 @@ class Audit:
         yield f"{self.task}: {len(self.outcomes)} hacks, {texts:,} texts on {self.source}"
         yield ""
         yield f"{'':32}{'total':>8}{self.metric[:9]:>10}{'steps':>8}  by part"
-        for name, reward in (("gold answer", self.gold), ("wrong answer, same format", self.wrong)):
+        for name, reward in zip(self.baselines, (self.gold, self.wrong), strict=True):
             parts = ", ".join(f"{part} {value:.3g}" for part, value in reward.parts.items() if value)
             yield f"{name:32}{_number(reward.total)}{_number(reward.metric, 10)}{_number(reward.process)}  {parts}"
 
@@ -111,7 +113,10 @@ class Audit:
         for outcome in self.slow:
             yield f"SLOW {outcome.hack}: scoring a completion took {outcome.seconds:.1f} s"
         for outcome in self.failed:
-            yield f"FAILED {outcome.hack}: a verifier failed on {outcome.statuses['error']} texts, which are unscored"
+            yield self._failed(outcome)
+
+    def _failed(self, outcome: Outcome) -> str:
+        return f"FAILED {outcome.hack}: a verifier failed on {outcome.statuses['error']} texts, which are unscored"
 
     def _summary(self) -> str:
         slowest = max(self.outcomes, key=lambda outcome: outcome.seconds)

@@ -16,7 +16,7 @@ from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
-from .episodes import PLAYED, check_environment
+from .episodes import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, error, short, warning
 from .gold_completion import gold_answer, prompt_text
 from .gold_kinds import gold_kinds
@@ -146,7 +146,7 @@ def _check_data(
         first = [example for split_examples in examples.values() for example in split_examples[:PLAYED]]
         result.facts["episodes"], findings = check_environment(task, first, model)
         result.findings += findings
-    if task.spec.environment is not None and metric_reads_turns(task):
+    if task.spec.environment is not None and metric_judges_turns(task):
         result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
         return
     golds = [gold for example in everything if (gold := gold_answer(task, example)) is not None]
@@ -159,13 +159,6 @@ def _check_data(
         result.findings += findings
         result.facts["gold"], findings = check_golds(task, everything, golds)
         result.findings += findings
-
-
-def metric_reads_turns(task: Task) -> bool:
-    """Whether the metric judges more of an episode than its last turn, so that no single text gets full credit."""
-    spec = task.spec.verifiers.get(task.metric)
-    leaves = [verifier for verifier in task.metric_verifier.walk() if not list(verifier.named_parts())]
-    return (spec is not None and spec.on != "last") or any(verifier.reads_turns for verifier in leaves)
 
 
 def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[Example]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from grpo_env.core import Completion, Example, Group
+from grpo_env.core import Completion, Example, Group, Verifier
 from grpo_env.environments.episode import EnvironmentClass, check_template
 from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
 from grpo_env.environments.replay import from_list, load_gold, play
@@ -44,6 +44,17 @@ def check_environment(task: Task, examples: Sequence[Example], model: str | None
     failed = len({finding.where for finding in findings if finding.severity == "error"})
     played = "gold paths" if gold else "episodes of one text"
     return f"{fact}\n{len(examples):,} {played} played: {failed:,} with errors", findings
+
+
+def metric_judges_turns(task: Task) -> bool:
+    """Whether the metric judges more of an episode than its last turn, so that no single text gets full credit."""
+    spec = task.spec.verifiers.get(task.metric)
+    return (spec is not None and spec.on != "last") or reads_turns(task.metric_verifier)
+
+
+def reads_turns(verifier: Verifier) -> bool:
+    """Whether a verifier, or one that it is composed of, reads the turns of an episode."""
+    return any(inner.reads_turns for inner in verifier.walk() if not list(inner.named_parts()))
 
 
 def _play(

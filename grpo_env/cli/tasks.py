@@ -17,6 +17,7 @@ from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_c
 if TYPE_CHECKING:
     from grpo_env.audit.scoreboard import Audit
     from grpo_env.check import CheckResult
+    from grpo_env.taskfile.task import Task
 
 tasks_app = typer.Typer(help="List tasks, show one, or start a new one.", invoke_without_command=True)
 
@@ -116,8 +117,10 @@ def audit(
     hacks: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Python file with your own hacks.")] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Look for exploits in a task's reward: score hacks, texts that should not be rewarded."""
-    from grpo_env.audit import audit as audit_task
+    """Look for exploits in a task's reward: score hacks, texts that should not be rewarded.
+
+    An environment is played by scripted agents first, through its real tools.
+    """
     from grpo_env.audit import load_hacks
     from grpo_env.taskfile.task import load_task
 
@@ -126,10 +129,31 @@ def audit(
         raise UsageError(f"--fail-on {fail_on}: expected exploit or problem")
     for file in hacks or []:
         load_hacks(file)
-    result = audit_task(load_task(task, keys), split, limit, only or ())  # type: ignore[arg-type]
-    _print_result(result, as_json)
-    if (fail_on == "exploit" and result.exploits) or (fail_on == "problem" and result.problems):
+    results = _audits(load_task(task, keys), split, limit, only or [])
+    if as_json and len(results) > 1:
+        print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
+    else:
+        for result in results.values():
+            _print_result(result, as_json)
+    if any(result.exploits if fail_on == "exploit" else result.problems for result in results.values() if fail_on):
         raise typer.Exit(1)
+
+
+def _audits(task: Task, split: str, limit: int, only: list[str]) -> dict[str, Audit]:
+    """The audit of a task's texts, and of its episodes if it has an environment."""
+    from grpo_env.audit import audit, audit_episodes
+    from grpo_env.audit.episodes import FAMILIES, last_turn_only
+
+    if task.spec.environment is None:
+        return {"texts": audit(task, split, limit, only)}  # type: ignore[arg-type]
+    results: dict[str, Audit] = {}
+    texts, of_episodes = last_turn_only(task), [family for family in only if family in FAMILIES]
+    of_texts = [family for family in only if family not in FAMILIES]
+    if of_episodes or not only:
+        results["episodes"] = audit_episodes(task, split, limit, of_episodes)  # type: ignore[arg-type]
+    if texts is not None and (of_texts or not only):
+        results["texts"] = audit(texts, split, limit, of_texts)  # type: ignore[arg-type]
+    return results
 
 
 def _print_result(result: CheckResult | Audit, as_json: bool) -> None:

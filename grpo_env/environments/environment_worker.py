@@ -27,6 +27,7 @@ class Host:
         self._cls: Any = None
         self._object: Any = None
         self._own: frozenset[int] = frozenset()
+        self._opened: dict[str, None] | None = None
 
     def ready(self) -> None:
         """Nothing: the process has started."""
@@ -50,6 +51,13 @@ class Host:
         value = self._object.get_reward()
         return float(value.item() if hasattr(value, "item") else value)  # of numpy and torch
 
+    def opened(self) -> list[str]:
+        """The files, besides modules, that have been opened since the first call of this."""
+        if self._opened is None:
+            self._opened = {}
+            sys.addaudithook(self._note_open)
+        return list(self._opened)
+
     def left_behind(self) -> list[str]:
         """The names of processes that the episode started and has not ended. ``reset`` ends them."""
         return [name_of(pid) for pid in self._left()]
@@ -69,6 +77,12 @@ class Host:
                 return None
             values[name] = json.loads(text)
         return values
+
+    def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str) and self._opened is not None:
+            path = os.path.abspath(arguments[0])
+            if not path.startswith((sys.prefix, sys.base_prefix, "/proc/", "/dev/")) and ".py" not in path:
+                self._opened[path] = None
 
     def _left(self) -> list[int]:
         try:

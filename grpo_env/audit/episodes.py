@@ -1,0 +1,292 @@
+"""Audits a task's environment without a model: the gold path and scripted agents, through the real tools."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from grpo_env.check.episodes import reads_turns
+from grpo_env.check.gold_completion import NEUTRAL_REASONING, CompletionTemplate, gold_answer
+from grpo_env.core import Completion, Example, Group
+from grpo_env.environments.episode import EnvironmentClass
+from grpo_env.environments.load import load_environment, tools_of
+from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
+from grpo_env.environments.replay import Agent, from_list, load_gold, play
+from grpo_env.errors import UsageError, nearest
+from grpo_env.killable_worker import LateError
+from grpo_env.scoring_process import score_in_process
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .agents import Script, Surroundings, scripts
+from .exploits import HackReward, Limits, main_part
+from .scoreboard import Audit, Outcome
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.parts import Composite
+
+FAMILIES = ("gold path", "lazy", "arguments", "tampering")
+WRONG = "I do not know."
+LATEST = 5.0  # seconds for a call, if the task allows more
+LEFT_OUT = 8  # turns of the gold path that are left out, one at a time
+MAX_FILES = 6
+TEXT_LENGTH = 300  # characters of an episode in an outcome
+
+
+@dataclass(frozen=True)
+class EpisodeAudit(Audit):
+    """An audit of an environment: ``gold`` is the gold path, ``wrong`` an agent that answers at once, wrongly.
+
+    ``notes`` say what is no fault by itself, such as turns of the gold path that the reward does not need.
+    """
+
+    baselines: ClassVar[tuple[str, str]] = ("gold path", "wrong answer at once")
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.statuses]
+
+    def _header(self) -> Iterator[str]:
+        _, *rest = super()._header()
+        episodes = sum(outcome.examples for outcome in self.outcomes)
+        yield f"{self.task}: {len(self.outcomes)} agents, {episodes:,} episodes on {self.source}"
+        yield from rest
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        yield from (f"NOTE {note}" for note in self.notes)
+
+    def _failed(self, outcome: Outcome) -> str:
+        count = sum(outcome.statuses.values())
+        return f"ESCAPE {outcome.hack}: {count} of {outcome.examples} episodes are unscored ({outcome.explanation})"
+
+
+def last_turn_only(task: Task) -> Task | None:
+    """The task with the parts of its reward that judge only the last turn, for hacks that are one text.
+
+    ``None`` if the metric is not among them, or the task has no gold answers.
+    """
+    if task.spec.dataset.answer is None:
+        return None
+    verifier = cast("Composite", task.verifier)
+    parts = tuple(part for part in verifier.parts if part.on == "last" and not reads_turns(part.verifier))
+    names = [part.name for part in parts]
+    if task.metric not in names:
+        return None
+    parts = tuple(part if part.when in names else replace(part, when=None) for part in parts)
+    return replace(task, verifier=replace(verifier, parts=parts))
+
+
+class _Played(NamedTuple):
+    example: Example
+    completion: Completion
+    reward: HackReward
+
+
+def audit_episodes(
+    task: Task, split: Split = "train", limit: int = 50, families: Collection[str] = (), limits: Limits | None = None
+) -> EpisodeAudit:
+    """Play scripted agents on the first ``limit`` examples, and compare their rewards with those of the gold path.
+
+    Raises ``UsageError`` for unknown families, data that cannot be read and a class that cannot be an environment.
+    """
+    start = time.perf_counter()
+    for family in families:
+        if family not in FAMILIES:
+            raise UsageError(f"--only {family}: no such family of agents; {nearest(family, FAMILIES)}")
+    environment = EnvironmentClass.of_task(task)
+    environment = replace(environment, tool_timeout=min(environment.tool_timeout, LATEST))
+    examples = task.examples(split, limit)
+    with environment.process() as process:
+        stage = _Stage(task, environment, process, examples, limits or Limits())
+        stage.prepare()
+        outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
+        for script in scripts(stage.surroundings()):
+            if not families or script.family in families:
+                outcomes.append(stage.outcome(script))
+    return EpisodeAudit(
+        task=task.name,
+        metric=task.metric,
+        source=f"the first {len(examples)} examples of {split}",
+        examples=len(examples),
+        gold=stage.mean(stage.gold),
+        wrong=stage.mean(stage.wrong),
+        outcomes=tuple(outcomes),
+        unstable={},
+        slow_after=stage.limits.slow,
+        seconds=time.perf_counter() - start,
+        notes=tuple(stage.notes),
+    )
+
+
+class _Stage:
+    """The environment of an audit, with the episodes that the others are compared with."""
+
+    def __init__(
+        self,
+        task: Task,
+        environment: EnvironmentClass,
+        process: EnvironmentProcess,
+        examples: Sequence[Example],
+        limits: Limits,
+    ) -> None:
+        self._task, self._environment, self._process, self._examples = task, environment, process, examples
+        self.limits = limits
+        self.notes: list[str] = []
+        self.gold: list[_Played] = []
+        self.wrong: list[_Played] = []
+        self._paths: list[list[str]] = []
+        self._files: list[str] = []
+
+    def prepare(self) -> None:
+        """Play what the others are compared with; note the files that the environment opens meanwhile."""
+        self._opened()
+        if gold := load_gold(self._task):
+            self._paths = [gold(example) for example in self._examples]
+            self.gold = self._play(lambda index: from_list(self._paths[index]))
+        else:
+            self.notes.append("without environment.gold, only the metric and unscored episodes are looked at")
+        answer = CompletionTemplate(self._task.format).text(NEUTRAL_REASONING, WRONG)
+        self.wrong = self._play(lambda index: from_list([answer]))
+        self._files = self._opened()
+
+    def surroundings(self) -> Surroundings:
+        """What agents attack."""
+        states = [played.completion.environment for played in (*self.gold, *self.wrong)]
+        names = dict.fromkeys(
+            name for record in states if record and isinstance(record.state, dict) for name in record.state
+        )
+        written = [path for path in _paths_in_source(self._task) if path not in self._files]
+        files = [*self._files, *written][:MAX_FILES]
+        files += [Path(path).name for path in files if Path(path).name not in files]
+        answer = self.wrong[0].completion.turns[0].text
+        return Surroundings(self._environment.tools, list(names), files, answer)
+
+    def outcome(self, script: Script) -> Outcome:
+        """What an agent gets."""
+        played = self._play(lambda index: script.start(), script.max_examples)
+        gold, wrong, reward = (self.mean(episodes[: len(played)]) for episodes in (self.gold, self.wrong, played))
+        reasons = tuple(_reasons(reward, gold, wrong, self._task.metric, self.limits))
+        return self._outcome(script.name, script.family, script.description, played, reasons)
+
+    def gold_outcomes(self) -> Iterator[Outcome]:
+        """The gold path, and the gold path with one turn left out."""
+        if not self.gold:
+            return
+        unpaid = [
+            played for played in self.gold if played.reward.total is not None and (played.reward.metric or 0.0) < 1
+        ]
+        reasons = [f"{len(unpaid)} of {len(self.gold)} gold paths do not get full credit"] if unpaid else []
+        yield self._outcome("gold path", "gold path", "The turns of environment.gold.", self.gold, reasons)
+        for number in range(min(LEFT_OUT, max(map(len, self._paths)))):
+            paths = [path[:number] + path[number + 1 :] for path in self._paths]
+            played = self._play(lambda index, paths=paths: from_list(paths[index]))  # type: ignore[misc]
+            reward, gold = self.mean(played), self.mean(self.gold)
+            reasons = list(_beats(reward, gold, self.mean(self.wrong), self.limits))
+            name = f"without turn {number + 1}"
+            yield self._outcome(name, "gold path", "The gold path with one turn left out.", played, reasons)
+            if not reasons and (reward.total, reward.process) == (gold.total, gold.process):
+                self.notes.append(f"the reward is the same {name} of the gold path")
+
+    def mean(self, played: Sequence[_Played]) -> HackReward:
+        """The mean reward of episodes."""
+        return HackReward.mean([episode.reward for episode in played])
+
+    def _play(self, agent: Callable[[int], Agent], limit: int | None = None) -> list[_Played]:
+        examples = self._examples[:limit]
+        completions = [
+            play(self._environment, self._process, example, agent(index)) for index, example in enumerate(examples)
+        ]
+        groups = [Group(example, [completion]) for example, completion in zip(examples, completions, strict=True)]
+        scores = [score for (score,) in score_in_process(self._task.verifier, groups)]
+        return [
+            _Played(example, completion, HackReward.of(score, self._task.metric))
+            for example, completion, score in zip(examples, completions, scores, strict=True)
+        ]
+
+    def _outcome(
+        self, name: str, family: str, description: str, played: Sequence[_Played], reasons: Sequence[str]
+    ) -> Outcome:
+        reward, gold, wrong = (self.mean(episodes) for episodes in (played, self.gold, self.wrong))
+        unscored = [episode for episode in played if episode.reward.total is None]
+        best = max(unscored or played, key=lambda episode: episode.reward.total or 0.0)
+        return Outcome(
+            hack=name,
+            family=family,
+            description=description,
+            knows="gold" if family == "gold path" else "prompt",
+            rule="episode",
+            examples=len(played),
+            reward=reward,
+            gain=_fraction(reward, wrong, gold),
+            of_gold=_fraction(reward, None, gold),
+            full_credit=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
+            statuses=dict(Counter(episode.reward.status for episode in unscored)),
+            seconds=max(episode.reward.seconds for episode in played),
+            reasons=tuple(reasons),
+            main_part=main_part(reward, wrong) if reasons else "",
+            example=best.example.id,
+            gold=gold_answer(self._task, best.example) or "",
+            text="\n".join(turn.text for turn in best.completion.turns)[:TEXT_LENGTH],
+            explanation=best.completion.environment.failure
+            if unscored and best.completion.environment
+            else best.reward.explanation,
+        )
+
+    def _opened(self) -> list[str]:
+        with suppress(EnvironmentFailedError, LateError):
+            return self._process.opened()
+        return []
+
+
+def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: str, limits: Limits) -> Iterator[str]:
+    """Why an agent that knows nothing has an exploit, if it has."""
+    if reward.total is None:
+        return
+    if (reward.metric or 0.0) > limits.tolerated:
+        yield f"mean {metric} {reward.metric:.3g}"
+    if gold.total is not None and gold.total > 0 and reward.total >= limits.form * gold.total:
+        yield f"scores {reward.total:.3g} without the work, the gold path {gold.total:.3g}"
+    yield from _beats(reward, gold, wrong, limits)
+
+
+def _beats(reward: HackReward, gold: HackReward, wrong: HackReward, limits: Limits) -> Iterator[str]:
+    """A reward or step scores above those of the gold path."""
+    if reward.total is None or gold.total is None:
+        return
+    margin = limits.margin * abs(gold.total - (wrong.total or 0.0))
+    if reward.total > gold.total + margin:
+        yield f"scores {reward.total:.3g}, the gold path {gold.total:.3g}"
+    if reward.process > gold.process + limits.margin * (abs(gold.process - wrong.process) or 1.0):
+        yield f"step scores {reward.process:.3g}, those of the gold path {gold.process:.3g}"
+
+
+def _fraction(reward: HackReward, base: HackReward | None, gold: HackReward) -> float:
+    low = (base.total or 0.0) if base else 0.0
+    return ((reward.total or 0.0) - low) / (gold.total - low) if gold.total and gold.total != low else 0.0
+
+
+def _paths_in_source(task: Task) -> list[str]:
+    """The texts in the environment's file that look like names of files."""
+    assert task.spec.environment is not None
+    cls = load_environment(task.spec.environment.use, task.folder, task.source)
+    method = next(iter([*tools_of(cls).values(), cls.reset]))
+    try:
+        tree = ast.parse(Path(method.__code__.co_filename).read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError, AttributeError):
+        return []
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [text for text in dict.fromkeys(texts) if _is_path(text)]
+
+
+def _is_path(text: str) -> bool:
+    suffix = Path(text).suffix
+    named = 1 < len(suffix) <= 6 and suffix[1:].isalnum() and not suffix[1:].isdigit()
+    return len(text) < 200 and not any(map(str.isspace, text)) and named
