@@ -26,6 +26,7 @@ from grpo_env.taskfile.task import Task
 
 from .agents import Script, Surroundings, scripts
 from .exploits import HackReward, Limits, main_part
+from .kept_files import can_be_kept, kept
 from .scoreboard import Audit, Outcome
 
 if TYPE_CHECKING:
@@ -108,9 +109,11 @@ def audit_episodes(
         stage = _Stage(task, environment, process, examples, limits or Limits())
         stage.prepare()
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
-        for script in scripts(stage.surroundings()):
+        around = stage.surroundings()
+        for script in scripts(around):
             if not families or script.family in families:
-                outcomes.append(stage.outcome(script))
+                with kept(around.files):
+                    outcomes.append(stage.outcome(script))
     return EpisodeAudit(
         task=task.name,
         metric=task.metric,
@@ -164,8 +167,8 @@ class _Stage:
             name for record in states if record and isinstance(record.state, dict) for name in record.state
         )
         written = [path for path in _paths_in_source(self._task) if path not in self._files]
-        files = [*self._files, *written][:MAX_FILES]
-        files += [Path(path).name for path in files if Path(path).name not in files]
+        files = [path for path in (*self._files, *written) if can_be_kept(path)][:MAX_FILES]
+        files += [name for path in files if (name := Path(path).name) not in files and can_be_kept(name)]
         answer = self.wrong[0].completion.turns[0].text
         return Surroundings(self._environment.tools, list(names), files, answer)
 

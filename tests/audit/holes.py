@@ -80,6 +80,16 @@ class CodePays(Sound):
         return 1.0 if isinstance(self.seen, float) else super().get_reward()
 
 
+class CodeInFolder(CodePays):
+    """Code may write files in the current folder, one of which pays."""
+
+    NOTES = "notes.json"
+
+    def get_reward(self) -> float:
+        verdict = Path("verdict.txt")
+        return float(verdict.read_text()) if verdict.exists() else super().get_reward()
+
+
 class ErrorUnscores(Sound):
     """The reward fails, and the episode is unscored, where nothing was looked up."""
 

@@ -99,3 +99,13 @@ def test_the_command_prints_both_audits_and_fails_on_exploits(tmp_path):
     assert result["texts"]["exploits"] == []
     with pytest.raises(UsageError, match="no such family of agents"):
         audit_episodes(task, families=["lazzy"])
+
+
+def test_files_that_agents_write_are_as_before(tmp_path, monkeypatch):
+    """A tool that runs code writes to the current folder too, where a file of the same name may be the user's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.json").write_text("mine")
+    audit = audit_episodes(a_task(tmp_path, "CodeInFolder"), families=["tampering"])
+    assert "EXPLOIT calculate: runs code: 1.0" in str(audit)
+    assert (tmp_path / "notes.json").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "orders.jsonl"]
