@@ -9,6 +9,8 @@ separate process on one core and one thread; the sides take turns. The clock sta
 ``--every`` seconds, at the end of a step, it stops while the weights are saved. All saved weights are evaluated
 afterwards by ``run_eval`` in our interpreter, on the same examples: greedy, and one sample each.
 
+``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/smollm2.py`` makes it) trains a real model on sums instead.
+
 ``--clock cpu`` gives both the same processor time instead, which depends less on what else the machine does.
 """
 
@@ -25,6 +27,27 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from sides import CLOCKS, SIDES, Callbacks, Work, load, pin_to_one_core, run_script
 
+# Sums of two numbers of two digits. A small instruct model does not know the form that is asked for, so its prompt
+# begins with two worked examples.
+SUMS = {
+    "dataset.arguments": {"steps": [1, 1], "operands": [10, 99]},
+    "prompt.shots": [
+        {
+            "user": "Zoe has 34 shells. Zoe finds 25. How many now?",
+            "assistant": "<think>\n34+25=59\n</think>\n<answer>\n59\n</answer>",
+        },
+        {
+            "user": "Tom starts with 81 cards. Tom loses 16. How many in the end?",
+            "assistant": "<think>\n81-16=65\n</think>\n<answer>\n65\n</answer>",
+        },
+    ],
+}
+SUMS_STEP = {
+    "prompts_per_step": 8,
+    "group_size": 8,
+    "sampling.max_new_tokens": 48,
+    "optimizer.learning_rate": 1e-5,
+}
 MAX_STEPS = 1000  # never reached: the time is over earlier
 KINDS = ("greedy", "sampled")
 COLORS = {"ours": "tab:blue", "trl": "tab:orange"}
@@ -142,6 +165,8 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=200, help="held-out examples")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--rows", type=int, default=64, help="rows in a micro-batch of TRL")
+    parser.add_argument("--model", type=Path, help="folder of a small instruct model, which learns sums instead")
+    parser.add_argument("--points", type=Path, help="append each curve to this file of JSON lines")
     parser.add_argument("--plot", type=Path, help="write the plot to this file")
     parser.add_argument("--inner", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -160,15 +185,23 @@ def main() -> None:
                 "engine.device": "cpu",
                 "engine.precision": "fp32",
             }
-            work = Work("arithmetic", {}, settings, {}, {"per_device_train_batch_size": options.rows})
+            overrides = {}
+            if options.model:
+                settings |= {**SUMS_STEP, "model": str(options.model.resolve())}
+                overrides = SUMS
+            work = Work("arithmetic", overrides, settings, {}, {"per_device_train_batch_size": options.rows})
             python = sys.executable if side == "ours" else options.peer_python
             runs.append(curve(side, python, work, options.every, options.seconds, options.examples, options.clock))
             last = runs[-1][-1]
             print(f"{side}, seed {seed}: {last['greedy']:.3f} after {last['steps']} steps", file=sys.stderr)
+            if options.points:
+                with options.points.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"side": side, "seed": seed, "points": runs[-1]}) + "\n")
     print_table(curves)
     if options.plot:
         clock = "processor time" if options.clock == "cpu" else "time"
-        plot(curves, options.plot, f"bundled model, arithmetic: equal {clock} on one core")
+        name = f"{options.model.name}, sums" if options.model else "bundled model, arithmetic"
+        plot(curves, options.plot, f"{name}: equal {clock} on one core")
 
 
 INNER = {"train": train, "evaluate": evaluate}

@@ -1,6 +1,6 @@
 """The stage "learns": held-out accuracy over time, with TRL's trainer in equal time.
 
-A small instruct model does not know the form that is asked for, so its prompts begin with two worked examples.
+GSM8K's prompts begin with two worked examples, as those of the sums do (``learning.SUMS``).
 """
 
 from __future__ import annotations
@@ -13,19 +13,6 @@ import learning
 from plan import Measurement, Setup
 from sides import Work
 
-SUMS = {
-    "dataset.arguments": {"steps": [1, 1], "operands": [10, 99]},
-    "prompt.shots": [
-        {
-            "user": "Zoe has 34 shells. Zoe finds 25. How many now?",
-            "assistant": "<think>\n34+25=59\n</think>\n<answer>\n59\n</answer>",
-        },
-        {
-            "user": "Tom starts with 81 cards. Tom loses 16. How many in the end?",
-            "assistant": "<think>\n81-16=65\n</think>\n<answer>\n65\n</answer>",
-        },
-    ],
-}
 GSM8K_SHOTS = [
     {
         "user": "A baker sells 12 rolls in the morning and twice as many in the afternoon. How many rolls are sold?",
@@ -42,7 +29,7 @@ def measurements(setup: Setup) -> list[Measurement]:
     """One curve per side and kind of supervision; the second seeds come last, for when time is left."""
     tasks: list[tuple[str, Work, tuple[str, ...], float]] = [
         ("GSM8K", _work(setup, "gsm8k", setup.model, _gsm8k(setup), LARGE_STEP), ("model", "data"), 150),
-        ("sums", _work(setup, "arithmetic", setup.model, SUMS, SMALL_STEP), ("model",), 60),
+        ("sums", _work(setup, "arithmetic", setup.model, learning.SUMS, SMALL_STEP), ("model",), 60),
         ("arithmetic", _work(setup, "arithmetic", "bundled", {}, {}), (), 30),
     ]
     return [
