@@ -377,7 +377,8 @@ def test_overrides_of_unknown_keys_are_errors(file):
 def test_the_cases_of_every_bundled_task_pass(path):
     task = load_task(path)
     assert task.spec.description
-    assert len(task.spec.cases) >= 3
+    # A case is one text, which a metric over turns cannot judge: such a task has gold paths.
+    assert len(task.spec.cases) >= 3 or (task.spec.environment and task.spec.environment.gold)
     assert list(failed_cases(task)) == []
 
 

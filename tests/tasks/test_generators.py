@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import load_task
-from grpo_env.tasks import arithmetic, countdown, letter_counting
+from grpo_env.tasks import arithmetic, countdown, letter_counting, search, till
 from grpo_env.tasks.countdown import Countdown, evaluate
 
-GENERATORS = [arithmetic, countdown, letter_counting]
+GENERATORS = [arithmetic, countdown, letter_counting, search, till]
 KEYS = {
     arithmetic: lambda row: tuple(row["equations"]),
     countdown: lambda row: (*sorted(row["numbers"]), row["target"]),
     letter_counting: lambda row: (row["word"], row["letter"]),
+    search: lambda row: (row["low"], row["high"], row["number"]),
+    till: lambda row: tuple(sorted((item, row["prices"][item]) for item in row["basket"])),
 }
 
 
