@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from rich.console import Console
 
 from grpo_env import scoring_process
 from grpo_env.confidence_intervals import Interval, bootstrap, pass_at_k, wilson
 from grpo_env.core import Example
-from grpo_env.errors import UsageError
+from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
-from .config import TrainConfig, flatten
+from .config import TrainConfig
 from .engine.policy import Policy, load_policy
 from .engine.sampling.own import with_cuda_graphs
+from .progress import progress
 from .prompt_lengths import fitting_examples
 from .prompts import make_prompts
 from .rollout import ScoredRollout, sample_rollouts, score_rollouts
+from .sampling_policy import print_policy, sampling_config
+from .score_rows import write_scores
 
 # The settings of training that apply to an evaluation.
 SETTINGS = (
@@ -41,6 +47,8 @@ def run_eval(
     *,
     samples: int = 8,
     limit: int | None = None,
+    out: Path | None = None,
+    console: Console | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """Evaluate a model on a task's held-out examples.
@@ -50,6 +58,8 @@ def run_eval(
         model: ``bundled``, a folder or a hub id; default: the task's own.
         samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
+        out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
+        console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
     Returns:
@@ -57,20 +67,24 @@ def run_eval(
         confidence intervals.
 
     Raises:
-        UsageError: wrong settings, an unusable model or task.
+        UsageError: wrong settings, an unusable model or task, a file that exists.
     """
     task = load_task(task) if isinstance(task, str) else task
-    chosen = {**flatten(settings, "eval"), **({"model": model} if model else {})}
-    config = TrainConfig.from_mapping(chosen, "eval", defaults=task.defaults)
-    for name in chosen:
-        if name not in SETTINGS:
-            raise UsageError(f"eval: {name} has no effect on an evaluation; settings that do: {', '.join(SETTINGS)}")
-    examples = task.examples("eval", limit)
+    console = console or Console(stderr=True, quiet=True)
+    config = sampling_config(task, "eval", SETTINGS, model, settings)
+    if out is not None:
+        check_new(out)
+    examples = task.examples("eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
     scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
+    print_policy(policy, console)
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
-    greedy = evaluate(policy, task, examples, config, samples=0)
-    sampled = evaluate(policy, task, examples, config, samples=samples)
+    rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
+    with progress("eval", rows, console) as advance:
+        greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
+        sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
+    if out is not None and policy.accelerator.is_main_process:
+        write_scores(out, task, sampled, samples)
     return {
         "task": task.name,
         "model": policy.name,

@@ -17,7 +17,7 @@ from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
 from .tasks import audit, check, tasks_app
-from .training import evaluate, list_settings, train
+from .training import evaluate, generate, list_settings, train
 from .verifiers import verifiers_app
 
 # Commands import everything heavier than typer themselves, so that --help is instant.
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
+app.command()(generate)
 app.command()(score)
 app.command()(serve)
 app.command()(report)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -88,3 +93,18 @@ def write_new(file: Path, text: str) -> None:
         raise UsageError(f"{file}: already exists; it was not changed") from error
     except OSError as error:
         raise UsageError(f"{file}: cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def ending_by_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds the stack as Ctrl-C does, so that work is saved; exit code 143, as for programs ended by it."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        console.print("ended by SIGTERM", style="red")
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

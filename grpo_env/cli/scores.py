@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskName, VerifierFiles, console, task_keys, write_new
+from .options import Split, TaskName, VerifierFiles, console, ending_by_sigterm, task_keys, write_new
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
@@ -64,27 +59,12 @@ def score(
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
     loaded = load_task(task, task_keys(overrides))
-    with _ending_by_sigterm():
+    with ending_by_sigterm():
         summary = score_files(
             loaded, paths, out, options, workers=workers, engine=engine, restart=restart, console=console
         )
     if summary.bad_rows:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _ending_by_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds the stack as Ctrl-C does, so that work is saved; exit code 143, as for programs ended by it."""
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        console.print("ended by SIGTERM", style="red")
-        sys.exit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:

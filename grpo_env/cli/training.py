@@ -1,4 +1,4 @@
-"""``grpo_env train``, ``eval`` and ``settings``."""
+"""``grpo_env train``, ``eval``, ``generate`` and ``settings``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Model, Overrides, TaskName, VerifierFiles, split_overrides
+from .options import Model, Overrides, Split, TaskName, VerifierFiles, console, ending_by_sigterm, split_overrides
 
 if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
@@ -71,6 +71,9 @@ def evaluate(
     model: Model = None,
     samples: Annotated[int, typer.Option(min=1, help="Samples per problem for pass@k.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N problems.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="JSONL file for the sampled completions with their scores.")
+    ] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Evaluate a model on a task's eval split: greedy accuracy and unbiased pass@k, as JSON."""
@@ -83,8 +86,41 @@ def evaluate(
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
     _refuse_environments([loaded])
-    result = run_eval(loaded, model=model, samples=samples, limit=limit, **settings)
+    result = run_eval(loaded, model=model, samples=samples, limit=limit, out=out, console=console, **settings)
     print(json.dumps(result, indent=2))
+
+
+def generate(
+    task: TaskName,
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSONL file for the completions.")],
+    overrides: Overrides = None,
+    model: Model = None,
+    samples: Annotated[int, typer.Option(min=1, help="Completions of each prompt.")] = 8,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="One completion of each prompt, of the most likely tokens.")
+    ] = False,
+    split: Split = "eval",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N prompts.")] = None,
+    batch: Annotated[
+        int, typer.Option(min=1, help="Completions to sample at once; an interruption loses no more than these.")
+    ] = 128,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Sample completions of a task's prompts from a model, for `grpo_env score`. An interrupted run resumes."""
+    _quiet_libraries()
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.generate import Request
+    from grpo_env.trainer.generate import generate as sample_into
+
+    keys, settings = split_overrides(overrides)
+    loaded = load_task(task, keys)
+    _refuse_environments([loaded])
+    request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
+    with ending_by_sigterm():
+        sample_into(loaded, out, request, model=model, restart=restart, console=console, **settings)
+    name = loaded.command_line_name
+    console.print(f"Wrote {out}. Next: grpo_env score {name} {out} --out scores.jsonl", markup=False, soft_wrap=True)
 
 
 def list_settings(

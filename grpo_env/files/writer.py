@@ -25,10 +25,7 @@ def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns 
     Raises ``UsageError`` if ``out`` exists or has another suffix, ``RunError`` if it cannot be written. No file is left
     if the block raises.
     """
-    if out.suffix not in suffixes:
-        raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
-    if out.exists():
-        raise UsageError(f"{out}: already exists; give another name with --out")
+    check_new(out, suffixes)
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
@@ -43,6 +40,16 @@ def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns 
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",)) -> None:
+    """Raises ``UsageError`` if ``out`` exists, has another suffix, or is in no folder; for a check before the work."""
+    if out.suffix not in suffixes:
+        raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
+    if out.exists():
+        raise UsageError(f"{out}: already exists; give another name with --out")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
 
 
 @contextmanager

@@ -143,6 +143,27 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, argument
     assert list(tmp_path.iterdir()) == []
 
 
+def test_from_a_model_to_a_training_set_without_a_script(tmp_path):
+    model = ("--model", "bundled", "dataset.limit.eval=20")
+    done = grpo_env("generate", "arithmetic", *model, "--samples", 4, "--limit", 6, "--out", "c.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    following = done.stderr.splitlines()[-1].partition("Next: grpo_env ")[2].split()
+    assert following == ["score", "arithmetic", "c.jsonl", "--out", "scores.jsonl"]
+    for command in (following, ["report", "scores.jsonl"], ["export", "sft", "scores.jsonl", "--out", "sft.jsonl"]):
+        done = grpo_env(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "sft.jsonl").read_text().splitlines()]
+    assert rows
+    assert all(row["prompt"][0]["role"] == "user" for row in rows)
+    done = grpo_env("eval", "arithmetic", *model, "--samples", 4, "--limit", 6, "--out", "e.jsonl", cwd=tmp_path)
+    assert json.loads(done.stdout)["examples"] == 6
+    texts = [
+        [json.loads(line)["text"] for line in (tmp_path / name).read_text().splitlines()]
+        for name in ("scores.jsonl", "e.jsonl")
+    ]
+    assert texts[0] == texts[1]
+
+
 def test_tasks_are_listed_and_shown(tmp_path):
     listed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
     assert listed.returncode == 0

@@ -106,7 +106,7 @@ def test_run_eval(make_task, model_folder: Path) -> None:
 
 
 def test_run_eval_refuses_settings_of_training(make_task) -> None:
-    with pytest.raises(UsageError, match=r"optimizer\.learning_rate has no effect on an evaluation"):
+    with pytest.raises(UsageError, match=r"optimizer\.learning_rate has no effect here"):
         run_eval(make_task(), optimizer={"learning_rate": 1.0})
     with pytest.raises(UsageError, match=r"unknown setting 'max_tokens'; .*'sampling\.max_new_tokens'"):
         run_eval(make_task(), max_tokens=1)

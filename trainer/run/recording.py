@@ -15,9 +15,8 @@ from grpo_env.equality import all_equal
 from ..batch import Batch
 from ..config import flatten
 from ..dynamic_sampling import GroupSelection
+from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
-from ..engine.policy import count_weights, emulates_bf16
-from ..engine.sharding.weights import is_sharded
 from ..evaluate import accuracy_interval, evaluate, summarize
 from ..optimizer import learning_rate
 from ..rollout import ScoredRollout
@@ -37,7 +36,7 @@ def start_recording(run: Run, start: int) -> None:
         weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
         task = sampler.task
         run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
-    run.console.print(f"model      {_model_line(run)}")
+    run.console.print(f"model      {model_line(run.policy)}")
     config = run.config
     run.console.print(
         f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
@@ -57,18 +56,6 @@ def start_recording(run: Run, start: int) -> None:
     run.console.print(f"run        {run.folder.path}" + (f", resumed after step {start}" if start else ""))
 
 
-def _model_line(run: Run) -> str:
-    policy, processes = run.policy, run.policy.accelerator.num_processes
-    line = f"{policy.name}: {policy.parameters:,} parameters"
-    trained = count_weights(policy.trained.values())
-    if trained < policy.parameters:
-        line += f" ({trained:,} trained)"
-    line += f", {'bf16' if policy.autocast else 'fp32'} on {policy.device}"
-    if processes > 1:
-        line += f", {processes} processes"
-    return f"{line} with sharded weights" if is_sharded(policy) else line
-
-
 def _print_fallbacks(run: Run) -> None:
     """Say which fast paths this model does not support."""
     policy = run.policy
@@ -80,11 +67,8 @@ def _print_fallbacks(run: Run) -> None:
         run.console.print("layers     those of transformers: there are no faster ones for this model")
     elif why := policy.refusals.get("uses_cuda_graphs"):
         run.console.print(f"sampling   without CUDA graphs, which do not work here ({why})")
-    if policy.autocast is not None and emulates_bf16(policy.device):
-        run.console.print(
-            "precision  this CPU emulates bfloat16, which takes several times as long as engine.precision=fp32",
-            "yellow",
-        )
+    if (warning := precision_warning(policy)) is not None:
+        run.console.print(warning, "yellow")
 
 
 def record_step(

@@ -1,0 +1,26 @@
+"""A policy in words, for the user."""
+
+from __future__ import annotations
+
+from .policy import Policy, count_weights, emulates_bf16
+from .sharding.weights import is_sharded
+
+
+def model_line(policy: Policy) -> str:
+    """Name, size, precision and device."""
+    processes = policy.accelerator.num_processes
+    line = f"{policy.name}: {policy.parameters:,} parameters"
+    trained = count_weights(policy.trained.values())
+    if trained < policy.parameters:
+        line += f" ({trained:,} trained)"
+    line += f", {'bf16' if policy.autocast else 'fp32'} on {policy.device}"
+    if processes > 1:
+        line += f", {processes} processes"
+    return f"{line} with sharded weights" if is_sharded(policy) else line
+
+
+def precision_warning(policy: Policy) -> str | None:
+    """A line about a precision that is slow on the policy's device, if it is."""
+    if policy.autocast is None or not emulates_bf16(policy.device):
+        return None
+    return "precision  this CPU emulates bfloat16, which takes several times as long as engine.precision=fp32"

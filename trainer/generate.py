@@ -1,0 +1,221 @@
+"""``grpo_env generate``: a model's completions of a task's examples, in a file for ``grpo_env score``."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from grpo_env import __version__
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+from grpo_env.files.jsonl import dump_record
+from grpo_env.scoring.job import ChunkResult
+from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.summary import ScoreSummary
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .config import TrainConfig, flatten
+from .engine.policy import Policy
+from .engine.sampling.sampler import Rollout, sample
+from .progress import progress
+from .prompt_lengths import fitting_examples
+from .prompts import make_prompts
+from .rollout import group_seeds
+from .sampling_policy import sampling_config, sampling_policy
+
+# The settings of training that apply to sampling from a model.
+SETTINGS = (
+    "model",
+    "seed",
+    "sampling.max_new_tokens",
+    "sampling.max_prompt_tokens",
+    "sampling.overlong_prompts",
+    "sampling.temperature",
+    "sampling.engine",
+    "sampling.url",
+    "sampling.weight_transfer",
+    "sampling.gpu_memory_fraction",
+    "engine.device",
+    "engine.precision",
+)
+# Columns that score reads from a row; the data's own columns of these names are left out.
+RESERVED = frozenset(
+    {"id", "group", "prompt", "completion", "completions", "finish_reason", "num_tokens", "token_ids"}
+    | {"reasoning_content", "turns", "environment"}
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to sample: ``samples`` completions, or a greedy one, of the first ``limit`` examples of a split.
+
+    ``batch`` completions are sampled at once, and then saved.
+    """
+
+    split: Split = "eval"
+    samples: int = 8
+    greedy: bool = False
+    limit: int | None = None
+    batch: int = 128
+
+    @property
+    def copies(self) -> int:
+        """Completions of each example."""
+        return 1 if self.greedy else self.samples
+
+
+def generate(
+    task: Task,
+    out: Path,
+    request: Request | None = None,
+    *,
+    model: str | None = None,
+    restart: bool = False,
+    console: Console,
+    **settings: Any,
+) -> ScoreSummary:
+    """Sample completions of a task's examples into ``out``: JSONL, a row per example, which ``score`` reads as it is.
+
+    An interrupted call leaves its work next to ``out``, and the same call continues it. Completions of the eval split
+    are those of ``run_eval`` with the same samples and settings (up to rounding, for engines other than our own).
+
+    Args:
+        task: the task.
+        out: a ``.jsonl`` file that does not exist yet.
+        request: which examples, and how many completions.
+        model: ``bundled``, a folder or a hub id; default: the task's own.
+        restart: discard the work of an interrupted call.
+        console: gets messages and the progress.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
+
+    Returns:
+        The numbers of ``rows`` and ``completions``, and in ``statuses["finish"]`` how completions ended.
+
+    Raises:
+        UsageError: wrong settings, an unusable model or task, a file that exists.
+        RunError: the engine cannot go on, or the file cannot be written.
+    """
+    if out.suffix != ".jsonl":
+        raise UsageError(f"{out}: --out must end in .jsonl")
+    request = request or Request()
+    config = sampling_config(task, "generate", SETTINGS, model, settings)
+    examples = task.examples(
+        request.split, request.limit, lambda line: console.print(line, markup=False, style="yellow")
+    )
+    _check_gold_answers(task, examples)
+    identity = _identity(task, config, request, examples)
+    with ResumableOutput(out, identity, restart=restart) as output, sampling_policy(config, console) as policy:
+        examples, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
+        if overlong is not None:
+            console.print(overlong, markup=False, style="yellow", soft_wrap=True)
+        console.print(
+            f"task       {task.name}: {len(examples):,} examples of the {request.split} split, "
+            f"{request.copies} completions each"
+        )
+        if output.summary.rows:
+            console.print(f"resuming after {output.summary.rows:,} examples of an interrupted run")
+        before, start = output.summary.completions, time.perf_counter()
+        try:
+            _sample_rest(policy, task, config, request, examples, output, console)
+        except BaseException:
+            if output.resumable:
+                console.print("finished prompts are kept; the same command resumes after them", style="yellow")
+            raise
+        output.finish()
+    _print_summary(output.summary, before, time.perf_counter() - start, config, console)
+    return output.summary
+
+
+def _sample_rest(
+    policy: Policy,
+    task: Task,
+    config: TrainConfig,
+    request: Request,
+    examples: Sequence[Example],
+    output: ResumableOutput,
+    console: Console,
+) -> None:
+    """Sample what ``output`` does not have yet."""
+    size = max(1, request.batch // request.copies)
+    rest = examples[output.chunks * size :]
+    with progress("generate", len(rest) * request.copies, console) as advance:
+        for start in range(0, len(rest), size):
+            some = rest[start : start + size]
+            rollouts = sample(
+                policy,
+                [policy.prompt_ids(example, task.format) for example in some],
+                request.copies,
+                max_new_tokens=config.sampling.max_new_tokens,
+                temperature=0.0 if request.greedy else config.sampling.temperature,
+                seeds=group_seeds(make_prompts(task, some), f"{config.seed}/{request.split}"),
+                on_group=lambda number, group: advance(len(group)),
+            )
+            groups = [rollouts[place : place + request.copies] for place in range(0, len(rollouts), request.copies)]
+            lines = "".join(dump_record(_row(*pair)) for pair in zip(some, groups, strict=True))
+            ends = Counter(rollout.finish for rollout in rollouts)
+            summary = ScoreSummary(rows=len(some), completions=len(rollouts), statuses={"finish": Counter(ends)})
+            output.add(ChunkResult(lines.encode(), (), summary))
+
+
+def _row(example: Example, rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    """The example's columns, its prompt and its completions, as ``score`` reads them."""
+    prompt = example.prompt
+    return {
+        **{name: value for name, value in example.info.items() if name not in RESERVED},
+        "id": example.id,
+        "prompt": prompt if isinstance(prompt, str) else [message._asdict() for message in prompt],
+        "completions": [rollout.text for rollout in rollouts],
+        "finish_reason": [rollout.finish for rollout in rollouts],
+        "num_tokens": [len(rollout.ids) for rollout in rollouts],
+        "token_ids": [rollout.ids for rollout in rollouts],
+    }
+
+
+def _check_gold_answers(task: Task, examples: Sequence[Example]) -> None:
+    """Raises ``UsageError`` if ``score`` would not find the gold answer of an example in its row."""
+    for example in examples:
+        row = _row(example, ())
+        try:
+            same = task.answer(row, "row") == example.answer
+        except UsageError:
+            same = False
+        if not same:
+            used = sorted(RESERVED & example.info.keys())
+            raise UsageError(
+                f"{task.source}: dataset.answer reads one of the columns {', '.join(used)}, which have another meaning "
+                "in a file of completions; rename it in the data"
+            )
+
+
+def _identity(task: Task, config: TrainConfig, request: Request, examples: Sequence[Example]) -> dict[str, Any]:
+    """Everything that the output depends on."""
+    settings = flatten(config.model_dump())
+    source = Path(config.model)
+    files = sorted(source.iterdir()) if source.is_dir() else []
+    data = repr([(example.id, example.prompt, example.answer) for example in examples])
+    return {
+        "grpo_env": __version__,
+        "task": task.name,
+        "format": asdict(task.format),
+        "examples": hashlib.sha256(data.encode("utf-8", "backslashreplace")).hexdigest()[:16],
+        "request": asdict(request),
+        "settings": {name: settings[name] for name in SETTINGS},
+        "model files": {path.name: [path.stat().st_size, path.stat().st_mtime_ns] for path in files},
+    }
+
+
+def _print_summary(summary: ScoreSummary, before: int, seconds: float, config: TrainConfig, console: Console) -> None:
+    now = f", {summary.completions - before:,} of them now" if before else ""
+    console.print(
+        f"{summary.completions:,} completions of {summary.rows:,} prompts{now} in {seconds:.1f} s; "
+        f"{summary.statuses['finish']['length']:,} cut off at sampling.max_new_tokens={config.sampling.max_new_tokens}",
+        soft_wrap=True,
+    )

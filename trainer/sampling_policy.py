@@ -1,0 +1,56 @@
+"""A policy that is only sampled from: its config, and its rollout engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.task import Task
+
+from .config import TrainConfig, flatten
+from .engine.description import model_line, precision_warning
+from .engine.policy import Policy, load_policy
+from .engine.sampling.engines import make_engine
+from .engine.sampling.own import with_cuda_graphs
+
+
+def sampling_config(
+    task: Task, command: str, known: Sequence[str], model: str | None, settings: Mapping[str, Any]
+) -> TrainConfig:
+    """The config of a command that samples and does not train. Raises ``UsageError`` for a setting not in ``known``."""
+    chosen = {**flatten(settings, command), **({"model": model} if model else {})}
+    config = TrainConfig.from_mapping(chosen, command, defaults=task.defaults)
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"{command}: {name} has no effect here; settings that do: {', '.join(known)}")
+    return config
+
+
+@contextmanager
+def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
+    """The policy of a config with a started engine, which is closed at the end. ``console`` is told what is loaded.
+
+    Raises ``UsageError``, also in one of several processes.
+    """
+    with closing(make_engine(config)) as engine:
+        policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
+        if policy.accelerator.num_processes > 1:
+            raise UsageError("this command runs in one process; to use several GPUs, sample on servers (sampling.url)")
+        policy = replace(with_cuda_graphs(policy), rollout_engine=engine)
+        engine.report = lambda message: console.print(message, markup=False, style="red")
+        engine.start(policy)
+        engine.update_weights(policy, 0)
+        print_policy(policy, console)
+        yield policy
+
+
+def print_policy(policy: Policy, console: Console) -> None:
+    """Print the model's size, precision and device, and a warning if that precision is slow there."""
+    console.print(f"model      {model_line(policy)}", markup=False, soft_wrap=True)
+    if (warning := precision_warning(policy)) is not None:
+        console.print(warning, markup=False, style="yellow", soft_wrap=True)
