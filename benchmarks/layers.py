@@ -17,8 +17,8 @@ from unittest.mock import patch
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from grpo_env.trainer.engine.fast.attention import CHUNKS
 from grpo_env.trainer.engine.fast.layers import FAMILIES
+from grpo_env.trainer.engine.fast.packed import CHUNKS
 from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 
@@ -77,7 +77,7 @@ def main() -> None:
         for name, (families, chunks) in variants.items():
             with (
                 patch("grpo_env.trainer.engine.fast.layers.FAMILIES", families),
-                patch("grpo_env.trainer.engine.fast.attention.CHUNKS", chunks),
+                patch("grpo_env.trainer.engine.fast.packed.CHUNKS", chunks),
             ):
                 sizes[name] = saved_bytes(*inputs) if not turn else sizes[name]
                 start = time.process_time()

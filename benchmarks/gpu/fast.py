@@ -56,12 +56,14 @@ class Variant(NamedTuple):
     patches: Mapping[str, Any] = MappingProxyType({})
 
 
+PADDED = {"run.setup.with_varlen_attention": lambda policy: policy}
 VARIANTS = {
     "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
     "transformers' layers": Variant(patches={"engine.fast.layers.FAMILIES": ()}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
-    "attention in 1 part": Variant(patches={"engine.fast.attention.CHUNKS": 1}),
-    "attention in 16 parts": Variant(patches={"engine.fast.attention.CHUNKS": 16}),
+    "padded attention in 4 parts": Variant(patches=PADDED),
+    "padded attention in 1 part": Variant(patches={**PADDED, "engine.fast.packed.CHUNKS": 1}),
+    "padded attention in 16 parts": Variant(patches={**PADDED, "engine.fast.packed.CHUNKS": 16}),
     "2^23 logits at once": Variant(patches={"logprobs.CUDA_CHUNK": 2**23}),
     "2^29 logits at once": Variant(patches={"logprobs.CUDA_CHUNK": 2**29}),
     "4,096 tokens a micro-batch": Variant({"engine.micro_batch_tokens": 4096}),

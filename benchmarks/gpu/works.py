@@ -91,7 +91,8 @@ def check(result: dict[str, Any], *conditions: tuple[bool, str]) -> dict[str, An
 def cuda_tests(setup: Setup) -> dict[str, Any]:
     """The tests of the engine. On CUDA, those that are skipped elsewhere must run."""
     chosen = ["-k", "recorded"] if setup.tiny else []
-    files = ["tests/trainer/engine/test_forward.py", "tests/trainer/engine/sampling/test_sampler.py"]
+    files = ["tests/trainer/engine/test_forward.py", "tests/trainer/engine/test_varlen.py"]
+    files += ["tests/trainer/engine/sampling/test_sampler.py"]
     command = [sys.executable, "-P", "-m", "pytest", "-rs", "-W", "default", "-p", "no:cacheprovider", *chosen, *files]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     print(process.stdout)
@@ -143,13 +144,13 @@ def attention(setup: Setup, precision: str) -> dict[str, Any]:
 
 def load(setup: Setup, model: str, precision: str, device: str) -> Any:
     """A policy as a run would load it, without CUDA graphs."""
-    from grpo_env.trainer.engine.forward import with_fast_paths
+    from grpo_env.trainer.engine.forward import with_fast_paths, with_varlen_attention
     from grpo_env.trainer.engine.policy import load_policy
 
     # accelerate decides once per process whether there is a GPU, so the model is moved afterwards
     policy = load_policy(model, device="auto" if setup.device == "cuda" else "cpu", precision=precision)
     policy.model.to(device)
-    return with_fast_paths(policy, share_prompts=True)
+    return with_varlen_attention(with_fast_paths(policy, share_prompts=True))
 
 
 def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
@@ -220,11 +221,21 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     expected = measure(reference)
     policy = load(setup, model, precision, setup.device)
     result = {}
-    for name, shares in (("shared prompts", True), ("plain", False)):
-        got = measure(replace(policy, shares_prompts=shares))
+    paths = {"shared prompts": (True, False), "plain": (False, False)}
+    if policy.uses_varlen:
+        paths["variable-length attention"] = (True, True)
+    for name, (shares, varlen) in paths.items():
+        got = measure(replace(policy, shares_prompts=shares, uses_varlen=varlen))
         result[name] = float((got - expected).norm() / expected.norm())
     wrong = [(value < GRADIENT[precision], f"{name}: another gradient") for name, value in result.items()]
-    return check(result, (policy.shares_prompts, "the run would not share prompts"), *wrong)
+    refusal = policy.refusals.get("uses_varlen", "")
+    takes_varlen = setup.device == "cpu" or precision == "fp32" or policy.uses_varlen
+    return check(
+        {**result, "refusals": dict(policy.refusals)},
+        (policy.shares_prompts, "the run would not share prompts"),
+        (takes_varlen, f"the run would not use variable-length attention: {refusal}"),
+        *wrong,
+    )
 
 
 @contextmanager

@@ -19,8 +19,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .fast.attention import Layout, packed_attention
 from .fast.layers import hidden_states, is_supported
+from .fast.packed import Layout, PaddedLayout
+from .fast.varlen import VarlenLayout
 from .policy import Policy
 
 Piece = tuple[Tensor, tuple[Tensor, ...]]  # states (n, D), and an index into (rows, T) of the n tokens they predict
@@ -90,7 +91,7 @@ def padded_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
 
 
 def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
-    """The fast path: each distinct prompt and all completions in one row, without padding; see ``attention.Layout``."""
+    """The fast path: each distinct prompt and all completions in one row, without padding; see ``packed.Layout``."""
     distinct = list(dict.fromkeys(map(tuple, prompts)))
     index_of = {prompt: index for index, prompt in enumerate(distinct)}
     prompt_of = torch.tensor([index_of[tuple(prompt)] for prompt in prompts], device=ids.device)
@@ -99,7 +100,7 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
     inputs = inputs[order]
     lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
     prompt_mask = torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None]
-    layout = Layout(prompt_of[order], prompt_mask, inputs)
+    layout = (VarlenLayout if policy.uses_varlen else PaddedLayout)(prompt_of[order], prompt_mask, inputs)
     tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[order, :-1][inputs]])
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
@@ -116,8 +117,7 @@ def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Ten
     if policy.has_separate_head and is_supported(policy.model) and not policy.model.is_activation_checkpointing:
 
         def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
-            heads = [states.transpose(0, 1)[None] for states in (query, key, value)]
-            return packed_attention(module, heads, layout, window, scaling=module.scaling)[0]
+            return layout.attend(module, query, key, value, window=window, scaling=module.scaling, softcap=None)
 
         return hidden_states(policy.model, tokens, layout.positions, attention_fn)[predicts]
     return _model_states(
@@ -144,6 +144,23 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts, refusals=refusals)
 
 
+def with_varlen_attention(policy: Policy) -> Policy:
+    """The policy, on CUDA with attention of packed rows by ``fast.varlen`` if that gives the gradient of padded parts.
+
+    It is compared in the precision of the run, on three short rows.
+    """
+    if policy.device.type != "cuda" or not policy.shares_prompts:
+        return policy
+    if policy.autocast is None:
+        why: str | None = "it computes in 16 bits, not in fp32"
+    else:
+        varlen = replace(policy, uses_varlen=True)
+        why = mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, varlen), 0.1)
+    if why is not None:
+        return replace(policy, refusals={**policy.refusals, "uses_varlen": why})
+    return varlen
+
+
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:
     """How ``fast`` fails, or differs from ``plain`` by more than a fraction of its largest number; else ``None``."""
     expected = plain()
@@ -153,22 +170,38 @@ def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance:
         lines = str(error).strip().split("\n")
         return f"{type(error).__name__}: {lines[0]}" if lines[0] else type(error).__name__
     if actual.shape != expected.shape:
-        return f"its logits have the shape {tuple(actual.shape)}, not {tuple(expected.shape)}"
+        return f"its result has the shape {tuple(actual.shape)}, not {tuple(expected.shape)}"
     scale = float(expected.abs().max())
     if torch.allclose(actual, expected, rtol=tolerance, atol=tolerance * scale):
         return None
-    return f"its logits differ by up to {float((actual - expected).abs().max()):.2g}, where the largest is {scale:.2g}"
+    return f"its result differs by up to {float((actual - expected).abs().max()):.2g}, where the largest is {scale:.2g}"
 
 
 def _probe_logits(policy: Policy) -> Tensor:
     """(rows, T, V) logits of three short rows, two of them with the same prompt; 0 where there is no token."""
+    with torch.inference_mode():
+        return _logits_of_three_rows(policy)
+
+
+def _probe_gradient(policy: Policy) -> Tensor:
+    """(V, D) gradient of the mean squared logit of these rows, for the embedding, which all layers lie above."""
+    weight = policy.model.get_input_embeddings().weight
+    trained = weight.requires_grad
+    weight.requires_grad_(True)
+    try:
+        gradients = torch.autograd.grad(_logits_of_three_rows(policy).square().mean(), weight)
+        return torch.cat(gradients).float()
+    finally:
+        weight.requires_grad_(trained)
+
+
+def _logits_of_three_rows(policy: Policy) -> Tensor:
     prompts = [[1, 2, 3], [1, 2, 3], [2, 1]]
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)
     mask = torch.tensor([[True] * 3, [True, False, False], [True, True, False]], device=policy.device)
-    with torch.inference_mode():
-        pieces, head = completion_states(policy, prompts, ids, mask), head_of(policy)
-        flat = [(head(states).float(), index) for states, index in pieces]
+    pieces, head = completion_states(policy, prompts, ids, mask), head_of(policy)
+    flat = [(head(states).float(), index) for states, index in pieces]
     logits = torch.zeros(*mask.shape, flat[0][0].shape[-1], device=policy.device)
     for part, index in flat:
-        logits[index] = part
+        logits = logits.index_put(index, part)
     return logits

@@ -10,7 +10,7 @@ import torch
 from grpo_env.errors import UsageError
 
 from ..config import TrainConfig
-from ..engine.forward import with_fast_paths
+from ..engine.forward import with_fast_paths, with_varlen_attention
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
@@ -43,7 +43,8 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         precision=config.engine.precision,
         gradient_checkpointing=config.engine.gradient_checkpointing,
     )
-    policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=config.engine.share_prompts))
+    policy = with_fast_paths(policy, share_prompts=config.engine.share_prompts)
+    policy = with_cuda_graphs(with_varlen_attention(policy))
     prepare_adapter(policy, config)
     if config.optimizer.name == "adamw_bf16":
         cast_to_bf16(policy)

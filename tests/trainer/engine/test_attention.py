@@ -11,7 +11,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from grpo_env.trainer.engine.fast import attention
-from grpo_env.trainer.engine.fast.attention import NAME, Layout, attention_forward, install_attention
+from grpo_env.trainer.engine.fast.attention import NAME, attention_forward, install_attention
+from grpo_env.trainer.engine.fast.packed import PaddedLayout
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 
@@ -62,17 +63,17 @@ def test_a_soft_cap_bounds_the_scores() -> None:
 
 def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
     lengths = torch.tensor([0, 0, 1, 2, 3, 5, 7, 40])
-    layout = Layout(
+    layout = PaddedLayout(
         torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
     )
-    parts = layout.split(torch.randn(1, 2, 3 + int(lengths.sum()), 4))
+    parts = layout.split(torch.randn(3 + int(lengths.sum()), 2, 4))
     assert [tuple(part.shape) for part in parts] == [(1, 2, 3, 4), (2, 2, 2, 4), (2, 2, 5, 4), (2, 2, 40, 4)]
 
 
 def test_a_packed_row_equals_each_sequence_alone() -> None:
     """Two prompts, three completions, one of them empty; a window of three positions or none."""
     prompt_rows, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
-    layout = Layout(
+    layout = PaddedLayout(
         prompt_rows, *(torch.arange(max(counts)) < torch.tensor(counts)[:, None] for counts in (prompts, lengths))
     )
     assert layout.positions.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 4, 5]

@@ -77,7 +77,7 @@ def full_logits(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
     covered, logits = torch.zeros(MASK.shape), torch.zeros(*MASK.shape, policy.vocab_size)
     for states, where in pieces:
         covered.index_put_(where, torch.ones(()), accumulate=True)
-        logits = logits.index_put(where, head_of(policy)(states))
+        logits = logits.index_put(where, head_of(policy)(states).float())
     assert covered.equal(MASK.float())
     return logits
 
@@ -196,18 +196,23 @@ def test_the_run_reports_missing_fast_paths(
 
     monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", fail)
     monkeypatch.setattr("grpo_env.trainer.engine.fast.layers.FAMILIES", ())
+    monkeypatch.setattr(
+        "grpo_env.trainer.run.setup.with_varlen_attention",
+        lambda policy: replace(policy, refusals={**policy.refusals, "uses_varlen": "RuntimeError: no kernel image"}),
+    )
     train(make_task(steps=1), run_dir=tmp_path / "run")
     messages = capsys.readouterr().err
     assert "this model cannot share it (ValueError: no such mask)\n" in messages
+    assert "without variable-length flash attention (RuntimeError: no kernel image)\n" in messages
     assert "those of transformers: there are no faster ones for this model" in messages
 
 
 def test_what_differs_is_said() -> None:
     plain = torch.tensor([[4.0, -8.0]])
     assert mismatch(lambda: plain, lambda: plain + 0.007) is None
-    assert mismatch(lambda: plain, lambda: plain + 0.5) == "its logits differ by up to 0.5, where the largest is 8"
-    assert mismatch(lambda: plain, lambda: plain[:, :1]) == "its logits have the shape (1, 1), not (1, 2)"
-    assert "differ by up to nan" in str(mismatch(lambda: plain, lambda: plain * torch.nan))
+    assert mismatch(lambda: plain, lambda: plain + 0.5) == "its result differs by up to 0.5, where the largest is 8"
+    assert mismatch(lambda: plain, lambda: plain[:, :1]) == "its result has the shape (1, 1), not (1, 2)"
+    assert "differs by up to nan" in str(mismatch(lambda: plain, lambda: plain * torch.nan))
 
 
 def test_sharing_prompts_can_be_turned_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Attention that torch's kernels lack or compute slowly: packed rows, shared prompts, and plain matrix products.
+"""Attention that torch's kernels lack or compute slowly: shared prompts, and plain matrix products.
 
 On a CPU the fused kernel of torch is made for long sequences. For the single query of a decoding step it takes several
 times as long as matrix products do, and for short sequences in bfloat16 too. Products keep every attention weight for
@@ -8,8 +8,8 @@ GPU the fused kernel would, for one masked query, copy its keys for every head t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -17,74 +17,13 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+if TYPE_CHECKING:
+    from .packed import Layout
+
 NAME = "grpo_env"
 
 # In bfloat16 on a CPU, products are used up to this many keys: a token's weights then take less than its MLP saves.
 SHORT = 256
-
-# Number of parts in which a micro-batch's completions attend: more parts hold less padding, and are more calls.
-CHUNKS = 4
-
-
-class Layout:
-    """One row that holds P prompts and then R completions, one after the other, without padding between them.
-
-    ``prompt_of`` (R,) is the index of each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True
-    where there is a token. To attend, the row is split into padded parts (r, t): the prompts, and ``CHUNKS`` of
-    completions, each as wide as its longest, so completions should come sorted by length.
-    """
-
-    def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
-        widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
-        chunks = [
-            (indices, mask[:, :width])
-            for indices, mask, width in zip(prompt_of.chunk(CHUNKS), completions.chunk(CHUNKS), widths, strict=True)
-            if width
-        ]
-        self._prompt_of = [indices for indices, _ in chunks]
-        self._token_masks = [prompts, *(mask for _, mask in chunks)]
-        self._token_places = [mask.flatten().nonzero()[:, 0] for mask in self._token_masks]
-        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
-        columns = [torch.arange(mask.shape[1], device=prompt_of.device) for mask in self._token_masks]
-        self._positions = [start[:, None] + column for start, column in zip(starts, columns, strict=True)]
-        self._masks: dict[int | None, list[Tensor]] = {}
-
-    @property
-    def positions(self) -> Tensor:
-        """(N,) each token's position, counted from the start of its prompt."""
-        parts = zip(self._positions, self._token_masks, strict=True)
-        return torch.cat([positions.expand_as(mask)[mask] for positions, mask in parts])
-
-    def masks(self, window: int | None) -> list[Tensor]:
-        """(P, 1, Lp, Lp) and (r, 1, t, Lp + t): which keys a query sees, at most the last ``window`` positions."""
-        if window not in self._masks:
-            prompts, *chunks = self._positions
-            # Padding is put after every token, where causal attention does not look.
-            padded = prompts.masked_fill(~self._token_masks[0], torch.iinfo(torch.int).max)
-            both = zip(self._prompt_of, chunks, strict=True)
-            keys = [prompts, *(torch.cat([padded[indices], chunk], 1) for indices, chunk in both)]
-            distances = [q[:, :, None] - k[:, None] for q, k in zip(self._positions, keys, strict=True)]
-            self._masks[window] = [((d >= 0) & (d < (window or torch.inf)))[:, None] for d in distances]
-        return self._masks[window]
-
-    def split(self, states: Tensor) -> list[Tensor]:
-        """(P, heads, Lp, size) and (r, heads, t, size) of (1, heads, N, size), 0 where there is no token."""
-        rows, parts = torch.split(states[0].transpose(0, 1), [len(places) for places in self._token_places]), []
-        for row, mask, places in zip(rows, self._token_masks, self._token_places, strict=True):
-            padded = row.new_zeros(mask.numel(), *row.shape[1:]).index_copy_(0, places, row)
-            parts.append(padded.view(*mask.shape, *row.shape[1:]).transpose(1, 2))
-        return parts
-
-    def split_with_prompts(self, states: Tensor) -> list[Tensor]:
-        """``split`` of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
-        prompts, *chunks = self.split(states)
-        both = zip(self._prompt_of, chunks, strict=True)
-        return [prompts, *(torch.cat([prompts.index_select(0, indices), chunk], 2) for indices, chunk in both)]
-
-    def join(self, parts: Sequence[Tensor]) -> Tensor:
-        """(1, N, heads, size) of (P, Lp, heads, size) and (r, t, heads, size)."""
-        both = zip(parts, self._token_places, strict=True)
-        return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])[None]
 
 
 class SharedPrompts:
@@ -173,10 +112,8 @@ def attention_forward(
     """
     scaling, softcap, window = (options.get(name) for name in ("scaling", "softcap", "sliding_window"))
     if layout is not None:
-        dropout = options.get("dropout", 0.0)
-        return packed_attention(
-            module, (query, key, value), layout, window, dropout=dropout, scaling=scaling, softcap=softcap
-        ), None
+        packed = [states[0].transpose(0, 1) for states in (query, key, value)]
+        return layout.attend(module, *packed, window=window, scaling=scaling, softcap=softcap)[None], None
     if prompts is not None:
         return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, softcap, window), None
     needs_fused = options.get("dropout") or any(options.get(name) is not None for name in ("position_bias", "cache"))
@@ -187,23 +124,6 @@ def attention_forward(
     if attention_mask is None and query.shape[2] > 1 and (module.is_causal if is_causal is None else is_causal):
         attention_mask = torch.ones(1, 1, query.shape[2], key.shape[2], dtype=torch.bool, device=key.device).tril()
     return matmul_attention(query, key, value, attention_mask, scaling, softcap), None
-
-
-def packed_attention(
-    module: Any, states: Sequence[Tensor], layout: Layout, window: int | None, **options: Any
-) -> Tensor:
-    """(1, N, heads, size) of queries, keys and values (1, heads, N, size): each prompt attends to itself, each
-    completion to its prompt and itself. ``options`` are those of ``attention_forward``.
-    """
-    query, key, value = states
-    parts = zip(
-        layout.split(query),
-        layout.split_with_prompts(key),
-        layout.split_with_prompts(value),
-        layout.masks(window),
-        strict=True,
-    )
-    return layout.join([attention_forward(module, *part, **options)[0] for part in parts])
 
 
 def matmul_attention(

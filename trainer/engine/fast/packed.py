@@ -1,0 +1,113 @@
+"""Attention of packed rows: prompts and their completions one after the other, each prompt once, without padding."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .attention import attention_forward
+
+# Number of parts in which a micro-batch's completions attend: more parts hold less padding, and are more calls.
+CHUNKS = 4
+
+
+class Layout(ABC):
+    """One row that holds P prompts and then R completions, N tokens in all.
+
+    ``prompt_of`` (R,) is the index of each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True
+    where there is a token.
+    """
+
+    def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
+        self.prompt_of, self.prompts, self.completions = prompt_of, prompts, completions
+
+    @property
+    def positions(self) -> Tensor:
+        """(N,) each token's position, counted from the start of its prompt."""
+        (first, rest), device = (self.prompts, self.completions), self.prompt_of.device
+        starts = first.sum(1)[self.prompt_of, None]
+        columns = torch.arange(first.shape[1], device=device), torch.arange(rest.shape[1], device=device)
+        return torch.cat([columns[0].expand_as(first)[first], (starts + columns[1])[rest]])
+
+    @abstractmethod
+    def attend(
+        self,
+        module: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        window: int | None,
+        scaling: float | None,
+        softcap: float | None,
+    ) -> Tensor:
+        """(N, heads, size) of queries (N, heads, size), and keys and values (N, KV heads, size): each prompt attends to
+        itself, each completion to its prompt and itself, at most to the last ``window`` positions.
+        """
+
+
+class PaddedLayout(Layout):
+    """Attention by ``attention_forward``, with masks.
+
+    The row is split into padded parts (r, t): the prompts, and ``CHUNKS`` of completions, each as wide as its longest,
+    so completions should come sorted by length.
+    """
+
+    def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
+        super().__init__(prompt_of, prompts, completions)
+        widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
+        chunks = [
+            (indices, mask[:, :width])
+            for indices, mask, width in zip(prompt_of.chunk(CHUNKS), completions.chunk(CHUNKS), widths, strict=True)
+            if width
+        ]
+        self._prompt_of = [indices for indices, _ in chunks]
+        self._token_masks = [prompts, *(mask for _, mask in chunks)]
+        self._token_places = [mask.flatten().nonzero()[:, 0] for mask in self._token_masks]
+        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
+        columns = [torch.arange(mask.shape[1], device=prompt_of.device) for mask in self._token_masks]
+        self._positions = [start[:, None] + column for start, column in zip(starts, columns, strict=True)]
+        self._masks: dict[int | None, list[Tensor]] = {}
+
+    def attend(
+        self, module: Any, query: Tensor, key: Tensor, value: Tensor, *, window: int | None, **options: Any
+    ) -> Tensor:
+        """See ``Layout``."""
+        keys, values = self.split_with_prompts(key), self.split_with_prompts(value)
+        parts = zip(self.split(query), keys, values, self.masks(window), strict=True)
+        return self.join([attention_forward(module, *part, **options)[0] for part in parts])
+
+    def masks(self, window: int | None) -> list[Tensor]:
+        """(P, 1, Lp, Lp) and (r, 1, t, Lp + t): which keys a query sees, at most the last ``window`` positions."""
+        if window not in self._masks:
+            prompts, *chunks = self._positions
+            # Padding is put after every token, where causal attention does not look.
+            padded = prompts.masked_fill(~self._token_masks[0], torch.iinfo(torch.int).max)
+            both = zip(self._prompt_of, chunks, strict=True)
+            keys = [prompts, *(torch.cat([padded[indices], chunk], 1) for indices, chunk in both)]
+            distances = [q[:, :, None] - k[:, None] for q, k in zip(self._positions, keys, strict=True)]
+            self._masks[window] = [((d >= 0) & (d < (window or torch.inf)))[:, None] for d in distances]
+        return self._masks[window]
+
+    def split(self, states: Tensor) -> list[Tensor]:
+        """(P, heads, Lp, size) and (r, heads, t, size) of (N, heads, size), 0 where there is no token."""
+        rows, parts = torch.split(states, [len(places) for places in self._token_places]), []
+        for row, mask, places in zip(rows, self._token_masks, self._token_places, strict=True):
+            padded = row.new_zeros(mask.numel(), *row.shape[1:]).index_copy_(0, places, row)
+            parts.append(padded.view(*mask.shape, *row.shape[1:]).transpose(1, 2))
+        return parts
+
+    def split_with_prompts(self, states: Tensor) -> list[Tensor]:
+        """``split`` of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
+        prompts, *chunks = self.split(states)
+        both = zip(self._prompt_of, chunks, strict=True)
+        return [prompts, *(torch.cat([prompts.index_select(0, indices), chunk], 2) for indices, chunk in both)]
+
+    def join(self, parts: Sequence[Tensor]) -> Tensor:
+        """(N, heads, size) of (P, Lp, heads, size) and (r, t, heads, size)."""
+        both = zip(parts, self._token_places, strict=True)
+        return torch.cat([part.flatten(0, 1).index_select(0, places) for part, places in both])
