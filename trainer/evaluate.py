@@ -48,6 +48,7 @@ def run_eval(
     samples: int = 8,
     limit: int | None = None,
     out: Path | None = None,
+    overwrite: bool = False,
     console: Console | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def run_eval(
         samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
         out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
+        overwrite: replace ``out`` if it exists.
         console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
@@ -73,7 +75,7 @@ def run_eval(
     console = console or Console(stderr=True, quiet=True)
     config = sampling_config(task, "eval", SETTINGS, model, settings)
     if out is not None:
-        check_new(out)
+        check_new(out, overwrite=overwrite)
     examples = task.examples("eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
     scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
@@ -84,7 +86,7 @@ def run_eval(
         greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
         sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
     if out is not None and policy.accelerator.is_main_process:
-        write_scores(out, task, sampled, samples)
+        write_scores(out, task, sampled, samples, overwrite=overwrite)
     return {
         "task": task.name,
         "model": policy.name,

@@ -79,6 +79,7 @@ def generate(
     *,
     model: str | None = None,
     restart: bool = False,
+    overwrite: bool = False,
     console: Console,
     **settings: Any,
 ) -> ScoreSummary:
@@ -89,10 +90,11 @@ def generate(
 
     Args:
         task: the task.
-        out: a ``.jsonl`` file that does not exist yet.
+        out: a ``.jsonl`` file.
         request: which examples, and how many completions.
         model: ``bundled``, a folder or a hub id; default: the task's own.
         restart: discard the work of an interrupted call.
+        overwrite: replace ``out`` if it exists, once the new file is complete.
         console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
@@ -112,7 +114,8 @@ def generate(
     )
     _check_gold_answers(task, examples)
     identity = _identity(task, config, request, examples)
-    with ResumableOutput(out, identity, restart=restart) as output, sampling_policy(config, console) as policy:
+    output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    with output, sampling_policy(config, console) as policy:
         examples, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
         if overlong is not None:
             console.print(overlong, markup=False, style="yellow", soft_wrap=True)

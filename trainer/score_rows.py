@@ -13,9 +13,11 @@ from grpo_env.taskfile.task import Task
 from .rollout import ScoredRollout
 
 
-def write_scores(out: Path, task: Task, rollouts: Sequence[ScoredRollout], samples: int) -> None:
-    """Write the scores of ``samples`` adjacent rollouts of each example. Raises ``UsageError`` if ``out`` exists."""
-    with new_rows(out) as write:
+def write_scores(
+    out: Path, task: Task, rollouts: Sequence[ScoredRollout], samples: int, *, overwrite: bool = False
+) -> None:
+    """Write the scores of ``samples`` adjacent rollouts of each example. Raises as ``new_rows`` does."""
+    with new_rows(out, overwrite=overwrite) as write:
         for line, start in enumerate(range(0, len(rollouts), samples), start=1):
             group = rollouts[start : start + samples]
             completions = tuple(scored.rollout.completion(task.format.prefill) for scored in group)

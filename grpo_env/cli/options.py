@@ -51,6 +51,7 @@ Model = Annotated[
     str | None, typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the bundled model.")
 ]
 Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 VerifierFiles = Annotated[
     list[Path] | None,
     typer.Option("--verifiers", metavar="FILE", callback=_load_verifiers, help="Python file with your own verifiers."),
@@ -84,10 +85,10 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
     return keys, settings
 
 
-def write_new(file: Path, text: str) -> None:
-    """Write a new file. Raises ``UsageError`` if it exists or cannot be written."""
+def write_new(file: Path, text: str, *, overwrite: bool = False) -> None:
+    """Write a new file. Raises ``UsageError`` if it exists (unless ``overwrite``) or cannot be written."""
     try:
-        with file.open("x", encoding="utf-8") as out:
+        with file.open("w" if overwrite else "x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError as error:
         raise UsageError(f"{file}: already exists; it was not changed") from error

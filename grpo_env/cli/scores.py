@@ -9,7 +9,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskName, VerifierFiles, console, ending_by_sigterm, task_keys, write_new
+from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, task_keys, write_new
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
@@ -44,6 +44,7 @@ def score(
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an interrupted run instead of resuming it.")
     ] = False,
+    overwrite: Overwrite = False,
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster.")] = "local",
     verifiers: VerifierFiles = None,
@@ -61,7 +62,15 @@ def score(
     loaded = load_task(task, task_keys(overrides))
     with ending_by_sigterm():
         summary = score_files(
-            loaded, paths, out, options, workers=workers, engine=engine, restart=restart, console=console
+            loaded,
+            paths,
+            out,
+            options,
+            workers=workers,
+            engine=engine,
+            restart=restart,
+            overwrite=overwrite,
+            console=console,
         )
     if summary.bad_rows:
         raise typer.Exit(1)
@@ -82,6 +91,7 @@ def report(
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FOLDER", help="Also write the charts to this folder.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write an HTML report on a reward from a scores file, with warnings."""
     from grpo_env.results.report import make_report, render
@@ -91,13 +101,13 @@ def report(
     from grpo_env.results.report.png import write_pngs
     from grpo_env.results.report.spans import visible
 
-    if out.exists():  # checked before the work, and again when writing
-        raise UsageError(f"{out}: already exists; choose another name with --out")
+    if out.exists() and not overwrite:  # checked before the work, and again when writing
+        raise UsageError(f"{out}: already exists; choose another name with --out, or add --overwrite")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
     report = make_report(scores)
-    pictures = write_pngs(charts(report).items(), png) if png else []
-    write_new(out, render(report))
+    pictures = write_pngs(charts(report).items(), png, overwrite=overwrite) if png else []
+    write_new(out, render(report), overwrite=overwrite)
     console.print(headline(report), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
         text = f"warning: {visible(warning.problem)}. {warning.advice}."
@@ -150,6 +160,7 @@ def export(
     truncated: Annotated[
         bool | None, typer.Option("--truncated", help="sft, dpo, prm: include truncated completions.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Export scores as training data or for other tools.
 
@@ -162,5 +173,5 @@ def export(
     values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
     values |= {"min_step": min_step, "truncated": truncated}
     exporter = make_kind(kind, {name: value for name, value in values.items() if value is not None})
-    summary = export_file(read_scores(scores), exporter, out)
+    summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
     console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)

@@ -11,7 +11,17 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Model, Overrides, Split, TaskName, VerifierFiles, console, ending_by_sigterm, split_overrides
+from .options import (
+    Model,
+    Overrides,
+    Overwrite,
+    Split,
+    TaskName,
+    VerifierFiles,
+    console,
+    ending_by_sigterm,
+    split_overrides,
+)
 
 if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
@@ -74,6 +84,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="JSONL file for the sampled completions with their scores.")
     ] = None,
+    overwrite: Overwrite = False,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Evaluate a model on a task's eval split: greedy accuracy and unbiased pass@k, as JSON."""
@@ -86,7 +97,9 @@ def evaluate(
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
     _refuse_environments([loaded])
-    result = run_eval(loaded, model=model, samples=samples, limit=limit, out=out, console=console, **settings)
+    result = run_eval(
+        loaded, model, samples=samples, limit=limit, out=out, overwrite=overwrite, console=console, **settings
+    )
     print(json.dumps(result, indent=2))
 
 
@@ -105,6 +118,7 @@ def generate(
         int, typer.Option(min=1, help="Completions to sample at once; an interruption loses no more than these.")
     ] = 128,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
+    overwrite: Overwrite = False,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Sample completions of a task's prompts from a model, for `grpo_env score`. An interrupted run resumes."""
@@ -118,7 +132,9 @@ def generate(
     _refuse_environments([loaded])
     request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
     with ending_by_sigterm():
-        sample_into(loaded, out, request, model=model, restart=restart, console=console, **settings)
+        sample_into(
+            loaded, out, request, model=model, restart=restart, overwrite=overwrite, console=console, **settings
+        )
     name = loaded.command_line_name
     console.print(f"Wrote {out}. Next: grpo_env score {name} {out} --out scores.jsonl", markup=False, soft_wrap=True)
 

@@ -19,13 +19,15 @@ Columns = Callable[[Mapping[str, Any]], Mapping[str, Column]]
 
 
 @contextmanager
-def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns = lambda row: {}) -> Iterator[WriteRow]:
+def new_rows(
+    out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns = lambda row: {}, *, overwrite: bool = False
+) -> Iterator[WriteRow]:
     """A function that writes one row. ``columns`` returns the columns of Parquet, given the first row.
 
-    Raises ``UsageError`` if ``out`` exists or has another suffix, ``RunError`` if it cannot be written. No file is left
-    if the block raises.
+    Raises ``UsageError`` if ``out`` exists, unless ``overwrite``, or has another suffix, ``RunError`` if it cannot be
+    written. No file is left, and none replaced, if the block raises.
     """
-    check_new(out, suffixes)
+    check_new(out, suffixes, overwrite=overwrite)
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
@@ -33,7 +35,10 @@ def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns 
                 yield write
             file.flush()
             os.fsync(file.fileno())
-        os.link(partial, out)  # a rename would overwrite a file that was created in the meantime
+        if overwrite:
+            partial.replace(out)
+        else:
+            os.link(partial, out)  # a rename would overwrite a file that was created in the meantime
     except FileExistsError as error:
         raise UsageError(f"{out}: was created by another process in the meantime; give another name") from error
     except OSError as error:
@@ -42,11 +47,11 @@ def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns 
         partial.unlink(missing_ok=True)
 
 
-def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",)) -> None:
+def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool = False) -> None:
     """Raises ``UsageError`` if ``out`` exists, has another suffix, or is in no folder; for a check before the work."""
     if out.suffix not in suffixes:
         raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
-    if out.exists():
+    if out.exists() and not overwrite:
         raise UsageError(f"{out}: already exists; give another name with --out")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")

@@ -51,7 +51,8 @@ def select(row: Row, selector: str, task: Task) -> Any:
             value = value[int(key)]
         else:
             hint = nearest(key, value) if isinstance(value, Mapping) else f"the value there is a {type(value).__name__}"
-            raise UsageError(f"no field {selector!r}: {key!r} is not in the row; {hint}")
+            where = "" if key == selector else f": {key!r} is not in the row"
+            raise UsageError(f"no field {selector!r}{where}; {hint}")
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -19,7 +19,8 @@ from grpo_env.formats.detect import detect_format
 from grpo_env.formats.file_format import FileFormat
 from grpo_env.taskfile.task import Task
 
-from .columns import Fields, gold_answer_of
+from .column_check import check_columns
+from .columns import Fields, completions_of, gold_answer_of, select
 from .reader import RowReader
 
 DETECTION_ROWS = 32  # first rows by which the format of a file is detected
@@ -27,7 +28,10 @@ HASHED_BYTES = 1 << 20  # at each end of a file, so that hashing takes milliseco
 
 
 class InputFile:
-    """A file, a pipe or standard input (``-``), and the ``file_format`` of its first rows. Raises ``UsageError``."""
+    """A file, a pipe or standard input (``-``), and the ``file_format`` of its first rows. Raises ``UsageError``.
+
+    ``is_empty`` if it has no rows.
+    """
 
     def __init__(self, path: Path, task: Task, fields: Fields) -> None:
         self.path = path
@@ -42,6 +46,7 @@ class InputFile:
         self.file_format: FileFormat = detect_format(
             self._first_rows, partial(gold_answer_of, fields=fields, task=task)
         )
+        self.is_empty = not first
         self.has_lines = any(isinstance(row, Line) for row in first)
 
     @property
@@ -76,22 +81,38 @@ class InputFile:
     def reader(self, examples: Iterable[Example], prompts: bool) -> RowReader:
         """A reader of its rows, joined with ``examples`` if the format needs it.
 
-        Raises ``UsageError`` if none of the first rows can be joined.
+        Raises ``UsageError`` if none of the first rows can be joined, or has what the reader looks for.
         """
-        if not self.file_format.joins:
-            return RowReader(self._task, self._fields, self.file_format, prompts=prompts)
-        index = self.file_format.index(examples)
-        converted = [row for row in map(self._convert, self._first_rows) if row is not None]
-        if converted and not any(self._can_join(row, index) for row in converted):
-            raise UsageError(f"{self.name}: {self.file_format.no_match_message(index)}")
-        return RowReader(self._task, self._fields, self.file_format, index, prompts)
+        index = self.file_format.index(examples) if self.file_format.joins else {}
+        rows = [row for row in map(self._convert, self._first_rows) if row is not None]
+        if self.file_format.joins and rows:
+            rows = [joined for row in rows if (joined := self._joined(row, index)) is not None]
+            if not rows:
+                raise UsageError(f"{self.name}: {self.file_format.no_match_message(index)}")
+        reader = RowReader(self._task, self._fields, self.file_format, index, prompts)
+        if rows:
+            try:
+                check_columns(rows, self._columns(reader))
+            except UsageError as error:
+                raise UsageError(f"{self.name}: {error}") from error
+        return reader
+
+    def _columns(self, reader: RowReader) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+        """What every row must have, by name."""
+        fields = self._fields
+        flags = {"id": fields.id, "group": fields.group, **{f"label {name}": name for name in fields.label}}
+        return {
+            "completion": partial(completions_of, fields=fields, task=self._task),
+            "answer": reader.gold_answer,
+            **{name: partial(select, selector=flag, task=self._task) for name, flag in flags.items() if flag},
+        }
 
     def _convert(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         with suppress(UsageError):
             return self.file_format.convert(row)
         return None
 
-    def _can_join(self, row: Mapping[str, Any], index: Mapping[str, Example]) -> bool:
+    def _joined(self, row: Mapping[str, Any], index: Mapping[str, Example]) -> dict[str, Any] | None:
         with suppress(UsageError):
-            return bool(self.file_format.join(row, index))
-        return False
+            return self.file_format.join(row, index)
+        return None

@@ -75,7 +75,7 @@ class RowReader:
             raw = completions_of(row, self.fields, self.task)
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))
-            example = Example(id, prompt_of(row, self.task, self.prompts), self._gold_answer(row), row)
+            example = Example(id, prompt_of(row, self.task, self.prompts), self.gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)
             completions, reasonings = self._completions(row, raw)
@@ -96,7 +96,8 @@ class RowReader:
         row = self.file_format.convert(record.row)
         return self.file_format.join(row, self.index) if row is not None and self.file_format.joins else row
 
-    def _gold_answer(self, row: Mapping[str, Any]) -> str | None:
+    def gold_answer(self, row: Mapping[str, Any]) -> str | None:
+        """The gold answer of a converted row. Raises ``UsageError``."""
         by_task = partial(gold_answer_of, fields=self.fields, task=self.task)
         return as_text(by_task(row) if self.fields.answer else self.file_format.gold_answer(row, by_task))
 

@@ -31,15 +31,17 @@ class ResumableOutput:
     """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
     ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
-    the block keeps the finished work. Raises ``UsageError`` if the output exists or there is unfinished work of another
-    identity, ``RunError`` if it cannot be written.
+    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``) or there is
+    unfinished work of another identity (unless ``restart``), ``RunError`` if it cannot be written.
     """
 
-    def __init__(self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False) -> None:
+    def __init__(
+        self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False, overwrite: bool = False
+    ) -> None:
         self.out, self.rejects_file = out, out.with_suffix(".rejects.jsonl")
         self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
-        self._restart = restart
+        self._restart, self._overwrite = restart, overwrite
         self._rows, self._rejects, self._converted, self._state = (
             out.with_name(f".{out.name}.{end}") for end in ("part", "rejects.part", "part.converted", "part.json")
         )
@@ -72,17 +74,22 @@ class ResumableOutput:
                 self._save()
 
     def finish(self, convert: Callable[[Path, Path], None] | None = None) -> Path | None:
-        """Give the output its name. Returns the file of rejects if there are any.
+        """Give the output its name, unless it is empty. Returns the file of rejects if there are any.
 
         ``convert`` writes rows of JSONL (first path) as another kind of file (second).
         """
         with self._writing():
+            if not self.summary.completions:  # nothing that is worth a file, or that the next try would have to replace
+                self._remove()
+                return None
             self._save()
             if convert:
                 convert(self._rows, self._converted)
             if self.summary.bad_rows:
-                _publish(self._rejects, self.rejects_file)
-            _publish(self._converted if convert else self._rows, self.out)
+                self._publish(self._rejects, self.rejects_file)
+            elif self._overwrite:
+                self.rejects_file.unlink(missing_ok=True)
+            self._publish(self._converted if convert else self._rows, self.out)
             self._remove()
         return self.rejects_file if self.summary.bad_rows else None
 
@@ -110,9 +117,24 @@ class ResumableOutput:
         if self.out.exists():
             if _same(self._rows, self.out) or _same(self._converted, self.out):
                 self._remove()  # left by a run that was killed after it had finished
-            raise UsageError(f"{self.out}: already exists; give another name with --out")
-        if self.rejects_file.exists() and not _same(self._rejects, self.rejects_file):
-            raise UsageError(f"{self.rejects_file}: already exists, and rejects would go there; move it away")
+            if not self._overwrite:
+                raise UsageError(f"{self.out}: already exists; give another name with --out, or add --overwrite")
+        if self.rejects_file.exists() and not self._overwrite and not _same(self._rejects, self.rejects_file):
+            raise UsageError(
+                f"{self.rejects_file}: already exists, and rejects would go there; move it away, or add --overwrite"
+            )
+
+    def _publish(self, part: Path, name: Path) -> None:
+        if self._overwrite:
+            os.replace(part, name)
+            return
+        try:
+            os.link(part, name)  # a rename would overwrite a file that was created in the meantime
+        except FileExistsError as error:
+            if not _same(part, name):
+                raise UsageError(
+                    f"{name}: was created by another process in the meantime; give another name"
+                ) from error
 
     def _lock(self) -> None:
         import fcntl  # only on POSIX, and training imports this module too
@@ -169,14 +191,6 @@ class ResumableOutput:
             yield
         except OSError as error:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
-
-
-def _publish(part: Path, name: Path) -> None:
-    try:
-        os.link(part, name)  # a rename would overwrite a file that was created in the meantime
-    except FileExistsError as error:
-        if not _same(part, name):
-            raise UsageError(f"{name}: was created by another process in the meantime; give another name") from error
 
 
 def _same(path: Path, other: Path) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -62,18 +62,22 @@ def score_files(
     workers: int = 1,
     engine: str = "local",
     restart: bool = False,
+    overwrite: bool = False,
     console: Console,
 ) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
     An interrupted run leaves its work next to ``out``, and the same call continues it; ``restart`` discards it.
-    ``workers`` is the number of processes, 0 one for each core; with the engine ``ray`` they run on a cluster.
-    ``console`` gets the formats of the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
+    ``overwrite`` replaces ``out`` and its file of rejects once the new ones are complete. ``workers`` is the number of
+    processes, 0 one for each core; with the engine ``ray`` they run on a cluster. ``console`` gets the formats of the
+    files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
     cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
+    if out is not None and any(file.exists() and out.exists() and file.samefile(out) for file in files):
+        raise UsageError(f"{out}: is an input; give another name with --out")
     inputs = _open_inputs(task, files, options.fields, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
@@ -81,18 +85,26 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    with StreamOutput() if out is None else ResumableOutput(out, identity, restart=restart) as output:
+    with _output(out, identity, restart=restart, overwrite=overwrite) as output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
             _score_rest(job, inputs, output, workers, cluster, console)
         rejects_file = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
+    if out is not None and not output.summary.completions:
+        console.print(f"nothing was scored, so {out} is not written", markup=False, style="yellow", soft_wrap=True)
     if rejects_file is not None:
         console.print(
             f"{rejects_file}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True
         )
     return output.summary
+
+
+def _output(
+    out: Path | None, identity: Mapping[str, Any] | None, *, restart: bool, overwrite: bool
+) -> StreamOutput | ResumableOutput:
+    return StreamOutput() if out is None else ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
 
 
 def _cluster(engine: str) -> Cluster | None:
@@ -110,6 +122,9 @@ def _open_inputs(task: Task, files: Sequence[Path], fields: Fields, *, only_file
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
     inputs = [InputFile(file, task, fields) for file in files]
+    if all(file.is_empty for file in inputs):
+        names = ", ".join(file.name for file in inputs)
+        raise UsageError(f"{names}: no rows; expected one completion, or a group of them, a row")
     if only_files and not all(file.seekable for file in inputs):
         raise UsageError("--engine ray only reads files, not a pipe or standard input")
     return inputs
@@ -149,7 +164,8 @@ def _score_rest(
         for result in results:
             output.add(result)
             for reject in result.rejects[: MAX_PROBLEMS_PRINTED - problems_printed]:
-                console.print(f"{reject.file}, line {reject.line}: {reject.problem}", markup=False, style="yellow")
+                line = f"{reject.file}, line {reject.line}: {reject.problem}"
+                console.print(line, markup=False, style="yellow", soft_wrap=True)
                 problems_printed += 1
             advance(result.size, result.summary.completions)
 

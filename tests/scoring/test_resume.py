@@ -1,5 +1,6 @@
 """Interrupted runs: whenever a run ends, each row is written once; and nothing is overwritten."""
 
+import contextlib
 import json
 
 import pytest
@@ -115,6 +116,35 @@ def test_files_of_a_run_killed_after_it_finished_are_removed(tmp_path, leftover)
     with pytest.raises(UsageError, match="already exists"):
         complete(out, 2)
     assert list(contents(tmp_path)) == ["out.jsonl"]
+
+
+def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp_path):
+    out, rejects = tmp_path / "out.jsonl", tmp_path / "out.rejects.jsonl"
+    complete(out, 1)
+    before = contents(tmp_path)
+    assert sorted(before) == ["out.jsonl", "out.rejects.jsonl"]
+    with pytest.raises(UsageError, match="--overwrite"):
+        ResumableOutput(out, TASK).__enter__()
+    with contextlib.suppress(KeyboardInterrupt), ResumableOutput(out, TASK, overwrite=True) as output:
+        output.add(chunk(0))
+        raise KeyboardInterrupt
+    assert {name: contents(tmp_path)[name] for name in before} == before
+    with ResumableOutput(out, TASK, overwrite=True) as output:
+        output.add(chunk(1))
+        output.finish()
+    assert contents(tmp_path)["out.jsonl"] == chunk(0).lines + chunk(1).lines
+    with ResumableOutput(out, TASK, overwrite=True) as output:
+        output.add(chunk(2)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
+        output.finish()
+    assert contents(tmp_path) == {"out.jsonl": chunk(2).lines}
+    assert not rejects.exists()
+
+
+def test_nothing_is_left_where_nothing_was_scored(tmp_path):
+    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
+        output.add(chunk(0)._replace(lines=b"", summary=ScoreSummary(rows=1, bad_rows=1)))
+        assert output.finish() is None
+    assert contents(tmp_path) == {}
 
 
 def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tmp_path):

@@ -96,6 +96,61 @@ def without_seconds(path):
     return [{**row, "seconds": 0} for row in read_scores(path)]
 
 
+def quiet():
+    return Console(file=io.StringIO())
+
+
+GROUP = {"question": "1+1?", "gold": "2", "responses": ["<answer>2</answer>", "no"]}
+SINGLE = {"problem": "1+1?", "solution": "2", "model_output": "<answer>2</answer>"}
+
+
+@pytest.mark.parametrize(
+    ("row", "given", "advice"),
+    [
+        (GROUP, {}, "question, gold, responses (2 each); try --completion responses --answer gold"),
+        (GROUP, {"completion": "respones"}, "try --completion responses --answer gold"),
+        (GROUP, {"completion": "responses"}, "question, gold, responses (2 each); try --answer gold"),
+        (SINGLE, {}, "problem, solution, model_output; try --completion model_output --answer solution"),
+        ({"n": 1, "m": [1, 2]}, {}, "no column holds texts"),
+    ],
+)
+def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, row, given, advice):
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    fields = Fields((given["completion"],) if given else ())
+    with pytest.raises(UsageError) as error:
+        score_files(task, [file], out, Options(fields), console=quiet())
+    assert str(error.value).endswith(advice)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+    if "try" not in advice:
+        return
+    words = str(error.value).partition("try ")[2].split()
+    flags = dict(zip(words[::2], words[1::2], strict=True))
+    completion = flags.get("--completion") or given["completion"]
+    summary = score_files(task, [file], out, Options(Fields((completion,), flags["--answer"])), console=quiet())
+    assert summary.mean("accuracy") == 1 / len(row.get("responses", [0]))
+
+
+def test_rows_without_a_column_among_others_are_rejects(task, tmp_path):
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows = [GROUP] * 40 + [{"question": "?", "answer": "2", "completion": "<answer>2</answer>"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
+    assert score_files(task, [file], out, console=quiet()).bad_rows == 40
+
+
+@pytest.mark.parametrize("content", ["", "question,answer,completion\n"])
+def test_a_file_without_rows_is_an_error_unless_another_one_has_some(task, tmp_path, content):
+    file, out = tmp_path / "rows.csv", tmp_path / "out.jsonl"
+    file.write_text(content)
+    with pytest.raises(UsageError, match=r"rows\.csv: no rows"):
+        score_files(task, [file], out, console=quiet())
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"question": "?", "answer": "2", "completion": "2"}) + "\n")
+    assert score_files(task, [file, other], out, console=quiet()).completions == 1
+    with pytest.raises(UsageError, match="is an input"):
+        score_files(task, [out], out, overwrite=True, console=quiet())
+
+
 def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):
     first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
     with gzip.open(tmp_path / "b.csv.gz", "wt") as file:

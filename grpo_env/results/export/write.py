@@ -66,13 +66,13 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
             yield row
 
 
-def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path) -> ExportSummary:
+def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path, *, overwrite: bool = False) -> ExportSummary:
     """Write an export to ``out``, JSONL or Parquet by its suffix.
 
     Raises ``UsageError`` as ``export`` and ``new_rows`` do, and ``RunError`` if there is nothing to write.
     """
     summary = ExportSummary()
-    with new_rows(out, kind.suffixes, kind.columns) as write:
+    with new_rows(out, kind.suffixes, kind.columns, overwrite=overwrite) as write:
         for row in export(rows, kind, summary):
             write(row)
         if not summary.written:

@@ -16,16 +16,16 @@ WIDTH, HEIGHT = 4.4, 2.9  # inches of a chart
 ABOVE, BELOW, RIGHT = 0.4, 0.6, 0.2  # inches, margins of its axes
 
 
-def write_pngs(sections: Iterable[tuple[str, list[Chart]]], folder: Path) -> list[Path]:
-    """Draw each section's charts into one file, ``SECTION.png``. Raises ``UsageError`` if a file exists."""
+def write_pngs(sections: Iterable[tuple[str, list[Chart]]], folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Draw each section's charts into ``SECTION.png``. Raises ``UsageError`` if it exists, unless ``overwrite``."""
     files = {folder / f"{name}.png": charts for name, charts in sections}
     for file in files:
-        if file.exists():
+        if file.exists() and not overwrite:
             raise UsageError(f"{file} already exists; choose another folder with --png")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, charts in files.items():
-            with file.open("xb") as out:
+            with file.open("wb" if overwrite else "xb") as out:
                 draw_charts(charts).savefig(out, dpi=110, format="png")
     except OSError as error:
         raise RunError(f"cannot write to {folder} ({error.strerror or error})") from error
