@@ -38,6 +38,7 @@ HEAVY = {
     "sacrebleu",
     "rouge_score",
     "rapidfuzz",
+    "duckdb",
 }
 STDLIB_ONLY = ["core", "deadlines", "errors", "killable_worker", "registry", "worker_process"]
 
@@ -104,6 +105,7 @@ LAYERS = [
     ["trainer.loop"],
     ["check", "calibrate", "integrations", "docgen", "tasks"],
     ["audit", "serving"],
+    ["view"],
     ["cli"],
 ]
 

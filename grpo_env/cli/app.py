@@ -19,6 +19,7 @@ from .serve import serve
 from .tasks import audit, check, tasks_app
 from .training import evaluate, generate, list_settings, train
 from .verifiers import verifiers_app
+from .view import view
 
 # Commands import everything heavier than typer themselves, so that --help is instant.
 
@@ -36,6 +37,7 @@ app.command()(score)
 app.command()(serve)
 app.command()(report)
 app.command()(compare)
+app.command()(view)
 app.command()(export)
 app.command()(check)
 app.command()(audit)

@@ -40,10 +40,11 @@ def serve(
     from grpo_env.taskfile.task import load_task
 
     limits = Limits(max_body << 20, max_items, queue, deadline)
-    serve([load_task(task) for task in tasks], host, port, workers, limits, _token(token_file))
+    serve([load_task(task) for task in tasks], host, port, workers, limits, read_token(token_file))
 
 
-def _token(file: Path | None) -> str | None:
+def read_token(file: Path | None) -> str | None:
+    """The token in a file, or in the environment. Raises ``UsageError``."""
     if file is None:
         where, token = TOKEN, os.environ.get(TOKEN)
     else:

@@ -50,7 +50,7 @@ def score_row(
         "total": score.value,
         "status": score.status,
         "explanation": score.explanation,
-        "parts": {part.name: _part(part) for part in score.parts},
+        "parts": {part.name: part_fields(part) for part in score.parts},
         "steps": [vars(step) for step in score.steps],
         "seconds": round(score.seconds, 6),
     }
@@ -65,7 +65,8 @@ def score_row(
     return row
 
 
-def _part(score: Score) -> dict[str, Any]:
+def part_fields(score: Score) -> dict[str, Any]:
+    """A part as a score row has it, with its nested parts."""
     part: dict[str, Any] = {
         "value": score.value,
         "weight": score.weight,
@@ -80,7 +81,7 @@ def _part(score: Score) -> dict[str, Any]:
     if score.steps:
         part["steps"] = [vars(step) for step in score.steps]
     if score.parts:
-        part["parts"] = {inner.name: _part(inner) for inner in score.parts}
+        part["parts"] = {inner.name: part_fields(inner) for inner in score.parts}
     return part
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -19,6 +18,7 @@ from h11 import LocalProtocolError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
+from .address import is_loopback
 from .metrics import Metrics
 
 Event = MutableMapping[str, Any]
@@ -146,14 +146,6 @@ class AdmissionMiddleware:
                         return bytes(body)
         except TimeoutError as late:
             raise RefusedError(408, f"the request did not arrive within {self._limits.deadline:g} s") from late
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address (IPv6 with or without brackets) is this machine's own."""
-    try:
-        return ipaddress.ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def _check_content_type(headers: Headers) -> None:

@@ -17,8 +17,9 @@ import uvicorn
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
+from .address import is_loopback, listen, url_of
 from .app import make_app
-from .middleware import Limits, is_loopback
+from .middleware import Limits
 from .pieces import PieceScorer
 from .pool import WorkerPool
 
@@ -38,7 +39,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
         raise UsageError(
             f"--host {host} is not a loopback address: set a token (--token-file or GRPO_ENV_TOKEN) or use 127.0.0.1"
         )
-    listener = _listen(host, port)
+    listener = listen(host, port)
     _limit_connections(listener, limits.deadline)
     for name in (signal.SIGTERM, signal.SIGINT):
         # uvicorn handles them while it serves and raises them again after its shutdown, which is no failure.
@@ -66,7 +67,7 @@ async def _serve(
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be scored, to be read
         )
-        print(f"serving {', '.join(tasks)} on {_address(listener)}", flush=True)
+        print(f"serving {', '.join(tasks)} on {url_of(listener)}", flush=True)
         await uvicorn.Server(config).serve([listener])
     finally:
         await pool.close()
@@ -90,20 +91,3 @@ def _limit_connections(listener: socket.socket, deadline: float) -> None:
 
 def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"cannot listen on {host}, port {port} ({error})") from error
-    # asyncio does this only for sockets created with IPPROTO_TCP, which create_server's are not. Without it the body of
-    # every response waits 40 ms for the acknowledgement of its head.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -10,7 +10,7 @@ import pytest
 
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
-from grpo_env.serving.server import _listen
+from grpo_env.serving.address import listen
 
 from .conftest import Server
 
@@ -243,7 +243,7 @@ def refused(*arguments):
 
 
 def test_responses_do_not_wait_for_acknowledgements():
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 

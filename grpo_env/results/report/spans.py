@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -14,6 +15,15 @@ LEVELS = 5  # colors from the lowest to the highest step value
 HEAD, TAIL = 3000, 1500  # characters shown of a long text: the answer is usually near the end
 MAX_ANSWER = 200  # characters; longer answers are not marked
 MAX_STEPS = 300  # colored steps of one text
+
+
+class Span(NamedTuple):
+    """Characters ``[start, end)`` of a text, with a class of the style sheet and what a pointer shows."""
+
+    start: int
+    end: int
+    css: str
+    title: str = ""
 
 
 def visible(text: str) -> str:
@@ -54,8 +64,9 @@ def mark_text(
     scale: tuple[float, float] | None = None,
     head: int = HEAD,
     tail: int = TAIL,
+    spans: Sequence[Span] = (),
 ) -> Markup:
-    """The text as HTML. Steps are spans followed by their value, the answer is a ``mark``.
+    """The text as HTML. Steps are spans followed by their value, the answer is a ``mark``, ``spans`` are themselves.
 
     If steps overlap, the shorter one sets the color. ``scale`` is the range of values from the first to the last color,
     by default that of the steps. Only the first ``head`` and the last ``tail`` characters of a longer text are shown,
@@ -66,6 +77,7 @@ def mark_text(
     excerpts = [(0, len(text))] if len(text) <= head + tail else [(0, head), (len(text) - tail, len(text))]
     bounds = {bound for excerpt in excerpts for bound in excerpt}
     bounds |= {bound for step in steps for bound in (step.start, step.end)} | set(answer or ())
+    bounds |= {bound for span in spans for bound in (span.start, span.end)}
     pieces = []
     for number, (first, last) in enumerate(excerpts):
         if number:
@@ -73,7 +85,11 @@ def mark_text(
             pieces.append(Markup('<span class="note">… {:,} characters omitted …</span>').format(omitted))
         cuts = sorted(bound for bound in bounds if first <= bound <= last)
         for start, end in pairwise(cuts):
-            pieces.append(_piece(text[start:end], start, end, steps, answer, low, high))
+            piece = _piece(text[start:end], start, end, steps, answer, low, high)
+            for span in spans:
+                if span.start <= start and end <= span.end:
+                    piece = Markup('<span class="{}" title="{}">{}</span>').format(span.css, visible(span.title), piece)
+            pieces.append(piece)
     return Markup("").join(pieces)
 
 

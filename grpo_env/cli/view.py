@@ -1,0 +1,32 @@
+"""``grpo_env view``: reads completions of score files and runs in a browser."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grpo_env.errors import UsageError
+
+from .serve import read_token
+
+NEEDED = ("duckdb", "starlette", "uvicorn")
+
+
+def view(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="FILE|RUN...", help="Files written by grpo_env score, folders of runs.")
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8001,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token of the address. Default: a new token.")
+    ] = None,
+) -> None:
+    """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
+    if any(find_spec(name) is None for name in NEEDED):
+        raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+    from grpo_env.view.server import view
+
+    view(paths, port, read_token(token_file) if token_file else None)

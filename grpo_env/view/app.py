@@ -1,0 +1,199 @@
+"""The HTTP application: pages for GET requests that carry the token, and nothing else."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from grpo_env.errors import UsageError
+from grpo_env.serving.address import is_loopback
+
+from . import pages
+from .selection import Selection
+from .store import Store
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+MAX_ADDRESS = 8000  # bytes of a query
+RELOAD = 3  # seconds until a page that waits for the index is loaded again
+
+
+def make_app(store: Store, token: str) -> ASGIApp:
+    """The application that shows the files of ``store``."""
+    views = Views(store)
+    app = Starlette(
+        routes=[
+            Route("/", views.home),
+            Route("/style.css", views.style),
+            Route("/view.js", views.script),
+            Route("/{number:int}/", views.rows),
+            Route("/{number:int}/row/{n:int}", views.row),
+            Route("/{number:int}/group/{g:int}", views.group),
+        ],
+        exception_handlers={UsageError: _usage_error, 404: _not_found, 405: _not_found},
+    )
+    return Guard(app, token)
+
+
+class Views:
+    """The pages. They are ordinary functions, which Starlette runs in threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def home(self, request: Request) -> Response:
+        """The sources; the only one at once."""
+        if len(self._store.sources) == 1:
+            return RedirectResponse("0/")
+        return _page("home.html", {"sources": self._store.sources, "tables": self._store.tables})
+
+    def rows(self, request: Request) -> Response:
+        """The list of a source."""
+        number, selection = self._source(request)
+        if any(not value for value in request.query_params.values()):  # a form sends its empty fields, too
+            return RedirectResponse(f"?{selection.address(page=selection.page)}")
+        return self._page("list.html", number, pages.list_page(self._store, number, selection))
+
+    def row(self, request: Request) -> Response:
+        """One completion."""
+        number, selection = self._source(request)
+        context = pages.row_page(self._store, number, selection, request.path_params["n"])
+        return self._page("row.html", number, context)
+
+    def group(self, request: Request) -> Response:
+        """The completions of a group, side by side."""
+        base, start = _whole(request, "base"), _whole(request, "start") or 0
+        number, selection = self._source(request, without=("base", "start"))
+        found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
+        return self._page("group.html", number, found)
+
+    def style(self, request: Request) -> Response:
+        """The style sheet."""
+        return Response(pages.style(), media_type="text/css")
+
+    def script(self, request: Request) -> Response:
+        """The script."""
+        return Response(pages.script(), media_type="text/javascript")
+
+    def _source(self, request: Request, without: tuple[str, ...] = ()) -> tuple[int, Selection]:
+        number = request.path_params["number"]
+        if number >= len(self._store.sources):
+            raise UsageError(f"there is no file {number}; {len(self._store.sources)} are open")
+        return number, Selection.parse(_single(request.query_params, without), self._store.tables[number].parts)
+
+    def _page(self, template: str, number: int, context: dict[str, Any] | None) -> Response:
+        table = self._store.tables[number]
+        waiting = not table.complete and not table.problem
+        if context is None:
+            return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
+        return _page(template, context, {"Refresh": str(RELOAD)} if waiting else {})
+
+
+class Guard:
+    """Admits GET requests for a name of this machine that carry the token, in the address once and then in a cookie."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        response = self._refusal(request) or self._signing_in(request)
+        await (response or self._app)(scope, receive, _with_headers(send))
+
+    def _refusal(self, request: Request) -> Response | None:
+        host = request.headers.get("host", "")
+        if not is_loopback(host.rpartition(":")[0] if re.search(r":\d*$", host) else host):
+            return _error(HTTPStatus.FORBIDDEN, f"{host[:100]!r} is not a name of this machine; use 127.0.0.1")
+        if request.method not in ("GET", "HEAD"):
+            return _error(HTTPStatus.METHOD_NOT_ALLOWED, "pages can only be read")
+        if len(request.url.query) > MAX_ADDRESS:
+            return _error(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
+        return None
+
+    def _signing_in(self, request: Request) -> Response | None:
+        """The answer to a request without the cookie; with the token in its address, the same page with a cookie."""
+        name = f"grpo_env_view_{request.url.port or 80}"  # cookies are shared by all ports of a machine
+        if given := request.query_params.get("token"):
+            if not self._is_token(given):
+                return _error(HTTPStatus.UNAUTHORIZED, "this token is wrong; use the address that the command printed")
+            rest = request.url.remove_query_params("token").query
+            response = RedirectResponse(f"/{request.url.path.lstrip('/')}?{rest}".removesuffix("?"))
+            response.set_cookie(name, given, httponly=True, samesite="strict", path="/")
+            return response
+        if self._is_token(request.cookies.get(name, "")) or request.url.path in ("/style.css",):
+            return None
+        return _page(
+            "token.html",
+            {"address": request.url.path, "fields": request.query_params.multi_items()},
+            {},
+            HTTPStatus.UNAUTHORIZED,
+        )
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            pairs = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": [*message["headers"], *pairs]}
+        await send(message)
+
+    return sending
+
+
+def _whole(request: Request, key: str) -> int | None:
+    """The whole number of a field. Raises ``UsageError``."""
+    text = request.query_params.get(key, "")
+    if text and not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise UsageError(f"{key}={text[:40]}: expected a whole number")
+    return int(text) if text else None
+
+
+def _single(query: QueryParams, without: tuple[str, ...]) -> dict[str, str]:
+    """The fields of a query. Raises ``UsageError`` for one that is given twice."""
+    fields: dict[str, str] = {}
+    for key, value in query.multi_items():
+        if key in fields:
+            raise UsageError(f"{key[:40]} is given twice")
+        if key not in without:
+            fields[key] = value
+    return fields
+
+
+def _page(template: str, context: dict[str, Any], headers: dict[str, str] | None = None, status: int = 200) -> Response:
+    html = pages.templates().get_template(template).render(context)
+    return Response(html, status, headers, media_type="text/html")
+
+
+def _error(status: HTTPStatus, problem: str) -> Response:
+    return _page("error.html", {"status": status, "problem": problem}, {}, status)
+
+
+def _usage_error(request: Request, error: Exception) -> Response:
+    return _error(HTTPStatus.BAD_REQUEST, str(error))
+
+
+def _not_found(request: Request, error: Exception) -> Response:
+    return _error(HTTPStatus.NOT_FOUND, "no such page")

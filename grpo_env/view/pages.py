@@ -1,0 +1,194 @@
+"""What the templates show: contexts made of the index and of whole rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+
+from grpo_env.errors import UsageError
+from grpo_env.results.parts import PartScore, named_parts
+from grpo_env.results.report.groups import MEANINGS
+from grpo_env.results.report.page import environment, number, short
+from grpo_env.results.rows import prompt_of
+
+from . import marks, queries
+from .selection import CHOICES, NUMBERS, PAGE, Selection, number_names
+from .store import Store
+
+MAX_PROMPT = 20_000  # characters shown of a prompt
+MAX_TURNS = 200
+
+
+@cache
+def templates() -> Environment:
+    """The templates of this package, with the rules of the report's: escaped, and invisible characters as codes."""
+    env = environment()
+    env.loader = PackageLoader("grpo_env.view")
+    env.filters["compact"] = compact
+    return env
+
+
+@cache
+def style() -> str:
+    """The style sheet: the report's, and what is added to it."""
+    report = files("grpo_env.results.report") / "templates" / "style.css"
+    own = files("grpo_env.view") / "templates" / "view.css"
+    return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """The script: keys, and addresses without empty fields."""
+    return (files("grpo_env.view") / "templates" / "view.js").read_text(encoding="utf-8")
+
+
+def compact(value: float | None) -> str:
+    """A number in few characters: three digits, without an exponent where it is short."""
+    return number(value, ".3g")
+
+
+def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]:
+    """The context of ``list.html``."""
+    table = store.tables[number]
+    found = queries.count(store, table, selection)
+    last = max(1, -(-found // PAGE))
+    if selection.page > last:
+        raise UsageError(f"page={selection.page}: there are {last:,} pages")
+    return {
+        **_base(store, number, selection),
+        "rows": queries.page(store, table, selection),
+        "found": found,
+        "last": last,
+        "choices": {**{name: list(values) for name, values in CHOICES.items()}, **queries.choices(store, table)},
+        "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
+        "meanings": MEANINGS,
+        "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],
+    }
+
+
+def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[str, Any] | None:
+    """The context of ``row.html``; ``None`` if there is no such row."""
+    table = store.tables[number]
+    indexed = queries.index_row(store, table, n)
+    row = store.row(table, n) if indexed else None
+    if indexed is None or row is None:
+        return None
+    neighbors = queries.neighbors(store, table, selection, n)
+    return {
+        **_base(store, number, selection),
+        "indexed": indexed,
+        "neighbors": neighbors,
+        "list_page": -(-neighbors.place // PAGE),
+        "found": queries.count(store, table, selection),
+        **detail(row, indexed, selection.q),
+    }
+
+
+def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> dict[str, Any]:
+    """Everything about one completion, for the macros of ``detail.html``."""
+    parts = dict(named_parts(row))
+    metric = indexed["metric"]
+    text = row.get("text")
+    return {
+        "row": row,
+        "parts": parts,
+        "metric_part": marks.metric_part(parts, metric),
+        "text": marks.marked(text, parts, metric, q=q) if isinstance(text, str) else None,
+        "messages": messages(row),
+        "steps": steps(row),
+        "strip": marks.token_strip(row.get("token_advantages") or []),
+        "turns": [turn for turn in row.get("turns") or [] if isinstance(turn, dict)][:MAX_TURNS],
+    }
+
+
+def messages(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The prompt as messages (role, content); a text has the role ``prompt``."""
+    try:
+        prompt = prompt_of(row)
+    except (KeyError, TypeError):
+        prompt = str(row.get("prompt"))
+    if isinstance(prompt, list):
+        return [(str(message["role"]), short(message["content"], MAX_PROMPT)) for message in prompt]
+    return [("prompt", short(prompt, MAX_PROMPT))] if prompt else []
+
+
+def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The step scores that process supervision uses, each with its text and its advantage if the file has it."""
+    text, found = row.get("text") or "", row.get("steps") or []
+    advantages = row.get("step_advantages") or []
+    return [
+        {
+            **step,
+            "text": short(text[step["start"] : step["end"]], 200),
+            "advantage": advantages[place] if place < len(advantages) else None,
+        }
+        for place, step in enumerate(found[:300])
+    ]
+
+
+def group_page(
+    store: Store, number: int, selection: Selection, g: int, base: int | None, start: int
+) -> dict[str, Any] | None:
+    """The context of ``group.html``: completions side by side, with what differs from the ``base``."""
+    table = store.tables[number]
+    indexed = queries.group_rows(store, table, g, start)
+    if not indexed:
+        return None
+    rows = [store.row(table, row["n"]) or {} for row in indexed]
+    texts = [str(row.get("text") or "") for row in rows]
+    numbers = [row["n"] for row in indexed]
+    chosen = numbers.index(base) if base in numbers else best(indexed)
+    parts = [dict(named_parts(row)) for row in rows]
+    return {
+        **_base(store, number, selection),
+        "indexed": indexed,
+        "rows": rows,
+        "parts": parts,
+        "table_of_parts": part_table(parts),
+        "per_page": queries.MAX_GROUP,
+        "base": numbers[chosen],
+        "start": start,
+        "texts": [
+            marks.marked(
+                text,
+                {},
+                None,
+                q=selection.q,
+                spans=[] if place == chosen else marks.differences(text, texts[chosen]),
+            )
+            for place, text in enumerate(texts)
+        ],
+        "messages": messages(rows[0]),
+        "gold": next((row["gold"] for row in indexed if row["gold"]), None),
+        "meanings": MEANINGS,
+    }
+
+
+def best(rows: list[dict[str, Any]]) -> int:
+    """The place of the first row with the highest reward."""
+    return max(range(len(rows)), key=lambda place: (rows[place]["reward"] or float("-inf"), -place))
+
+
+def part_table(parts: list[dict[str, PartScore]]) -> list[dict[str, Any]]:
+    """A line for each part: its values in all completions, and whether they differ."""
+    names = dict.fromkeys(name for scores in parts for name in scores)
+    table = []
+    for name in names:
+        cells = [scores.get(name) for scores in parts]
+        seen = {(cell.value, cell.status) if cell else None for cell in cells}
+        table.append({"name": name, "cells": cells, "differs": len(seen) > 1})
+    return table
+
+
+def _base(store: Store, number: int, selection: Selection) -> dict[str, Any]:
+    return {
+        "sources": store.sources,
+        "source": store.sources[number],
+        "table": store.tables[number],
+        "selection": selection,
+        "list_page": selection.page,
+    }

@@ -1,0 +1,221 @@
+"""An index of the viewed files in DuckDB: one row of numbers and names for each completion, and the texts.
+
+The index is a database in a temporary folder. It is built in a background thread; until then the first rows of each
+file are indexed, so that a page can be shown at once. Whole rows are read from the files themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from grpo_env.errors import RunError, UsageError
+from grpo_env.files.reader import read_records, replace_surrogates
+from grpo_env.results.parts import named_parts
+from grpo_env.results.rows import REQUIRED
+
+from .index_sql import MACROS, groups_sql, row_paths, rows_sql, texts_sql
+from .sources import HEAD, Kind, Source, prepare, read_line, write_head
+
+MEMORY = "1GB"
+MAX_PARTS = 64  # parts that can be filtered and sorted by
+MAX_PROBLEMS = 1000  # rows that DuckDB cannot read and Python tries
+MAX_SEARCHES = 8  # searches whose hits are kept
+
+
+@dataclass(frozen=True)
+class Table:
+    """The index of a source, or of its first rows. ``tag`` is part of the names of its tables."""
+
+    tag: str
+    path: Path
+    kind: Kind
+    parts: tuple[str, ...]
+    """Dotted names of the parts, in the order of their columns p0, p1, ..."""
+    rows: int
+    unreadable: tuple[int, ...]
+    """Numbers, from 1, of rows that are no score rows."""
+    offsets: array[int]
+    """The first byte of each line of a JSONL file."""
+    complete: bool = True
+    problem: str = ""
+    """Why the rest of the file is not indexed."""
+
+
+class Store:
+    """The index of several sources. Every method can be called from any thread."""
+
+    def __init__(self, folder: Path, sources: Sequence[Source]) -> None:
+        """Index the first rows of every source in ``folder``. Raises ``UsageError``."""
+        self.sources = sources
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._searches: dict[tuple[str, str], str] = {}
+        self._count = 0
+        self._db = _connect(folder, sources)
+        self.tables = [self._index_head(source) for source in sources]
+        self._thread = threading.Thread(target=self._index_all, daemon=True)
+
+    def start(self) -> None:
+        """Start to index the rest of the files."""
+        self._thread.start()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until everything is indexed, or for ``seconds``."""
+        self._thread.join(seconds)
+
+    def close(self) -> None:
+        """Stop."""
+        self._db.interrupt()
+        self._db.close()
+
+    def query(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[dict[str, Any]]:
+        """The rows of a query as mappings."""
+        cursor = self._db.cursor()
+        found = cursor.execute(sql, parameters)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def row(self, table: Table, n: int) -> dict[str, Any] | None:
+        """The whole row ``n``, from 0, read from the file."""
+        if table.kind == "jsonl":
+            return read_line(table.path, table.offsets[n]) if 0 <= n < len(table.offsets) else None
+        sql = "SELECT * EXCLUDE file_row_number FROM read_parquet(?, file_row_number=true) WHERE file_row_number = ?"
+        return next(iter(self.query(sql, [str(table.path), n])), None)
+
+    def search(self, table: Table, text: str) -> str:
+        """The name of a table of the ``n`` of all rows whose text contains ``text``.
+
+        Lower-case letters match both cases; a text with a capital letter matches exactly.
+        """
+        with self._lock:
+            if name := self._searches.get((table.tag, text)):
+                return name
+            self._count += 1
+            name = f"hits_{self._count}"
+            if len(self._searches) >= MAX_SEARCHES:
+                oldest = next(iter(self._searches))
+                self.query(f"DROP TABLE {self._searches.pop(oldest)}")
+            column = "text" if text != text.lower() else "lower(text)"
+            self.query(f"CREATE TABLE {name} AS SELECT n FROM texts_{table.tag} WHERE contains({column}, ?)", [text])
+            self._searches[table.tag, text] = name
+            return name
+
+    def _index_head(self, source: Source) -> Table:
+        path = self._folder / f"head_{source.number}.jsonl"
+        write_head(source, path)
+        table = self._index(path, "jsonl", path.stem, part_names(path))
+        if not table.rows:
+            raise UsageError(f"{source.path}: none of the first rows is a score row")
+        return replace(table, complete=len(table.offsets) < HEAD)
+
+    def _index_all(self) -> None:
+        for number, source in enumerate(self.sources):
+            head = self.tables[number]
+            if head.complete:
+                continue
+            path = self._folder / f"all_{number}.{source.kind}"
+            try:
+                prepare(source, path)
+                self.tables[number] = self._index(path, source.kind, path.stem, head.parts)
+            except (duckdb.Error, OSError, UsageError, RunError) as error:
+                self.tables[number] = replace(head, problem=str(error).split("\n")[0][:300])
+
+    def _index(self, path: Path, kind: Kind, tag: str, parts: tuple[str, ...]) -> Table:
+        """Make the tables of a file. ``parts`` are known already; others are found in its rows."""
+        offsets = line_offsets(path) if kind == "jsonl" else array("Q")
+        while True:
+            self.query(f"DROP TABLE IF EXISTS texts_{tag}")
+            self.query(f"CREATE TABLE texts_{tag} AS {texts_sql(kind, len(parts))}", _parameters(parts, str(path)))
+            unreadable = self._repair(path, kind, tag, parts, offsets)
+            new = self._new_parts(tag, parts)
+            if not new:
+                break
+            parts += new
+        self.query(f"CREATE OR REPLACE TABLE groups_{tag} AS {groups_sql(tag, parts)}")
+        self.query(f"CREATE OR REPLACE TABLE rows_{tag} AS {rows_sql(tag, parts)}")
+        (count,) = self.query(f"SELECT count(*) AS rows FROM rows_{tag}")
+        return Table(tag, path, kind, parts, count["rows"], unreadable, offsets)
+
+    def _repair(self, path: Path, kind: Kind, tag: str, parts: tuple[str, ...], offsets: array[int]) -> tuple[int, ...]:
+        """Read what DuckDB could not read, lines with lone surrogates, and delete the rest; returns their numbers."""
+        bad = "id IS NULL OR completion IS NULL OR status IS NULL OR keys IS NULL"
+        broken = [row["n"] for row in self.query(f"SELECT n FROM texts_{tag} WHERE {bad} ORDER BY n")]
+        self.query(f"DELETE FROM texts_{tag} WHERE {bad}")
+        if kind == "parquet":
+            return tuple(n + 1 for n in broken)
+        unreadable = []
+        for index, n in enumerate(broken):
+            line = _clean_line(path, offsets[n]) if index < MAX_PROBLEMS else None
+            if line is None:
+                unreadable.append(n + 1)
+                continue
+            self.query(f"INSERT INTO texts_{tag} {texts_sql('line', len(parts))}", {**_parameters(parts, line), "n": n})
+        return tuple(unreadable)
+
+    def _new_parts(self, tag: str, known: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of parts, at the top level, that rows have and ``known`` lacks, at most ``MAX_PARTS`` in all."""
+        keys = self.query(f"SELECT DISTINCT unnest(keys) AS name FROM (SELECT DISTINCT keys FROM texts_{tag})")
+        new = sorted({row["name"] for row in keys} - set(known))
+        return tuple(new[: max(0, MAX_PARTS - len(known))])
+
+
+def _connect(folder: Path, sources: Sequence[Source]) -> duckdb.DuckDBPyConnection:
+    """A database in ``folder`` that can open nothing but the files prepared there, and load no extensions."""
+    config = {
+        "memory_limit": MEMORY,
+        "temp_directory": str(folder / "spill"),
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    db = duckdb.connect(str(folder / "index.duckdb"), config=config)
+    names = [f"head_{source.number}.jsonl" for source in sources]
+    names += [f"all_{source.number}.{source.kind}" for source in sources]
+    allowed = [str(folder / name) for name in names] + [str(source.path.resolve()) for source in sources]
+    quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in allowed)
+    db.execute(f"SET allowed_paths = [{quoted}]")
+    db.execute("SET enable_external_access = false")
+    db.execute("SET lock_configuration = true")
+    for macro in MACROS:
+        db.execute(macro)
+    return db
+
+
+def _parameters(parts: Sequence[str], source: str) -> dict[str, Any]:
+    return {"source": source, "paths": row_paths(parts), "leaves": [name.split(".")[-1] for name in parts]}
+
+
+def part_names(path: Path) -> tuple[str, ...]:
+    """The dotted names of all parts in a file of score rows, in order, at most ``MAX_PARTS``."""
+    names: dict[str, None] = {}
+    for record in read_records(path):
+        with suppress(UsageError, KeyError, TypeError):
+            names |= dict.fromkeys(name for name, _ in named_parts(record.row or {}))
+    return tuple(names)[:MAX_PARTS]
+
+
+def line_offsets(path: Path) -> array[int]:
+    """The first byte of every line that is not blank."""
+    offsets, position = array("Q"), 0
+    with path.open("rb") as file:
+        for line in file:
+            if not line.isspace():
+                offsets.append(position)
+            position += len(line)
+    return offsets
+
+
+def _clean_line(path: Path, offset: int) -> str | None:
+    """A score row as JSON with U+FFFD for each lone surrogate; ``None`` if the line is none."""
+    row = read_line(path, offset)
+    if row is None or not set(REQUIRED) <= row.keys():
+        return None
+    return replace_surrogates(json.dumps(row, ensure_ascii=False))
