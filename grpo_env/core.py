@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 Finish = Literal["stop", "length", "turns", "unknown"]
-CallProblem = Literal["", "unreadable", "unknown_tool", "wrong_arguments", "raised", "late"]
+CallProblem = Literal["", "unreadable", "unknown_tool", "wrong_arguments", "raised", "late", "unknown"]
 
 Status = Literal[
     "scored",  # the completion was scored
@@ -74,7 +74,10 @@ class Call(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What the model was told in answer to the call with this ``id``, and what was wrong with it, if anything."""
+    """What the model was told in answer to the call with this ``id``, and what was wrong with it, if anything.
+
+    ``unknown``: the episode was recorded elsewhere, without the tools that the call could be compared with.
+    """
 
     id: str
     text: str

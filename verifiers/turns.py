@@ -21,6 +21,7 @@ from grpo_env.core import (
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
+_NO_REWARD = "the environment has no reward of its own (get_reward)"
 _WRONG = ("unreadable", "unknown_tool", "wrong_arguments")
 
 
@@ -42,7 +43,8 @@ class ToolCalls(Verifier):
     """The fraction of turns with tool calls in which every call can be run, with a step score (1 or 0) for each.
 
     A call can be run if it can be read, names a tool, and has the arguments that the tool takes. That the tool then
-    raises or is late does not count. A turn without calls has no step. Without any call the status is ``no_answer``.
+    raises or is late does not count. A turn without calls has no step. Without any call the status is ``no_answer``. An
+    episode that was recorded without its tools is unscored.
     """
 
     gives_steps: ClassVar[bool] = True
@@ -54,9 +56,13 @@ class ToolCalls(Verifier):
         Case(_turns("raised"), 1.0, "the tool raised: the call itself was right"),
         Case(_turns(None), 0.0, "no call"),
         Case("7", 0.0, "a single turn"),
+        Case(_turns("unknown", None), None, "recorded without the tools"),
     )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
+        if any(result.problem == "unknown" for turn in completion.turns for result in turn.results):
+            why = "the recording does not say which tools there were (a column tools); the calls cannot be compared"
+            return Score(None, "not_applicable", explanation=why)
         steps = tuple(_step(turn) for turn in completion.turns if turn.calls)
         if not steps:
             return Score(0.0, "no_answer", explanation="no tool was called")
@@ -122,5 +128,6 @@ class EnvironmentReward(Verifier):
         if record is not None and record.late:
             return Score(0.0, "timeout", explanation="a call was late, which ended the environment")
         if record is None or record.reward is None:
-            return Score(None, "not_applicable", explanation="the environment has no reward of its own (get_reward)")
+            why = "no reward of an environment was recorded" if record is None else _NO_REWARD
+            return Score(None, "not_applicable", explanation=why)
         return Score(record.reward, explanation="get_reward")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_env.environments.calls import MAX_CALLS
-from grpo_env.environments.replay import Agent, call_text, from_list
+from grpo_env.environments.calls import MAX_CALLS, call_text
+from grpo_env.environments.replay import Agent, from_list
 
 FEW = 2  # examples for agents whose success hardly depends on the example
 HUGE = "a" * 90_000  # characters; calls of more than 100,000 are not read

@@ -58,6 +58,27 @@ def spoken(text: str, reasoning: str | None) -> str:
     return before if opened else after
 
 
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """A tool call as text, in the form of Hermes and Qwen."""
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments}, ensure_ascii=False)}</tool_call>"
+
+
+def without_calls(text: str, reasoning: str | None) -> str:
+    """A turn's text without the calls in it, for formats that keep them apart. Those in the reasoning block stay."""
+    said = spoken(text, reasoning)
+    start = text.rfind(f"</{reasoning}>") + len(f"</{reasoning}>") if reasoning and f"</{reasoning}>" in text else 0
+    rest = said
+    if "<tool_call>" in said:
+        rest = _HERMES.sub("", said)
+    elif _MISTRAL in said:
+        rest = said.partition(_MISTRAL)[0]
+    elif _PYTHON_TAG in said:
+        rest = said.partition(_PYTHON_TAG)[0]
+    elif _LLAMA.match(said):
+        rest = ""
+    return (text[:start] + rest + text[start + len(said) :]).strip()
+
+
 def parse_calls(text: str, reasoning: str | None, parser: ResponseParser | None = None) -> list[WrittenCall]:
     """The calls in a turn's text, in the order they were written; those that cannot be read have a ``problem``.
 
@@ -79,7 +100,7 @@ def _by_schema(text: str, parser: ResponseParser) -> Iterator[WrittenCall]:
         calls = message.get("tool_calls") or []
         for call in calls:
             function = call.get("function", call)
-            yield _read_call(function)
+            yield read_call(function)
     except Exception as error:  # regular expressions and JSON of a schema, over any text
         yield WrittenCall(problem=f"the tool calls cannot be read ({type(error).__name__})")
 
@@ -109,7 +130,7 @@ def _mistral(body: str) -> Iterator[WrittenCall]:
             yield WrittenCall(problem=str(error))
             return
         for call in calls:
-            yield _read_call(call)
+            yield read_call(call)
         return
     for piece in body.split(_MISTRAL):
         match = _MISTRAL_NAMED.match(piece)
@@ -117,7 +138,7 @@ def _mistral(body: str) -> Iterator[WrittenCall]:
             if match is None:
                 raise _UnreadableError("[TOOL_CALLS] is followed by a name and [ARGS]")
             arguments, _ = _decode(piece[match.end() :])
-            yield _read_call({"name": match["name"], "arguments": arguments})
+            yield read_call({"name": match["name"], "arguments": arguments})
         except _UnreadableError as error:
             yield WrittenCall(problem=str(error))
 
@@ -130,7 +151,7 @@ def _sequence(body: str) -> Iterator[WrittenCall]:
         except _UnreadableError as error:
             yield WrittenCall(problem=str(error))
             return
-        yield _read_call(call)
+        yield read_call(call)
         body = body[end:].lstrip()
         if not body.startswith(";"):
             if not _END_OF_TURN.match(body):
@@ -146,10 +167,10 @@ def _read_text(body: str) -> WrittenCall:
             raise _UnreadableError("there is more than one JSON object in the tool call")
     except _UnreadableError as error:
         return WrittenCall(problem=str(error))
-    return _read_call(call)
+    return read_call(call)
 
 
-def _read_call(call: Any) -> WrittenCall:
+def read_call(call: Any) -> WrittenCall:
     """A call from its JSON object. Arguments may be JSON in a string, as OpenAI has them."""
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"]:
         return WrittenCall(problem='a tool call is a JSON object with "name" and "arguments"')

@@ -172,7 +172,7 @@ class Episode:
             return f"Error: {call.problem}", "unreadable"
         if call.name not in names:
             return f"Error: there is no tool {call.name!r}; {nearest(call.name, names)}", "unknown_tool"
-        if problem := wrong_arguments(list(self.environment.tools), call.name, call.arguments):
+        if problem := wrong_arguments(self.environment.tools, call.name, call.arguments):
             return f"Error: {problem}", "wrong_arguments"
         try:
             return self.process.call(call.name, call.arguments), ""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.registry import load_function, locate
 from grpo_env.taskfile.task import Task
 
+from .calls import call_text as call_text
 from .episode import ChatMessage, EnvironmentClass, Episode
 from .process import EnvironmentProcess
 
@@ -33,11 +32,6 @@ def from_list(turns: Sequence[str]) -> Agent:
     """An agent that takes these turns, and then says nothing."""
     rest = iter(turns)
     return lambda messages: next(rest, "")
-
-
-def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """A tool call as text, in the form of Hermes and Qwen."""
-    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments}, ensure_ascii=False)}</tool_call>"
 
 
 def load_gold(task: Task) -> Callable[[Example], list[str]] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.errors import UsageError, nearest
@@ -45,7 +45,7 @@ def tool_schemas(cls: type[Any], where: str) -> list[dict[str, Any]]:
     return schemas
 
 
-def wrong_arguments(schemas: list[dict[str, Any]], name: str, arguments: Mapping[str, Any]) -> str | None:
+def wrong_arguments(schemas: Sequence[Schema], name: str, arguments: Mapping[str, Any]) -> str | None:
     """Why the arguments of a call to a known tool cannot be passed to it, in words for the model."""
     parameters = next(schema["function"]["parameters"] for schema in schemas if schema["function"]["name"] == name)
     properties = parameters.get("properties", {})

@@ -5,7 +5,9 @@ Every chat goes through this module, whether it comes from our own rows, another
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeGuard
 
 from grpo_env.core import Message
@@ -40,18 +42,29 @@ def read_reply(completion: object) -> Reply:
         return Reply(completion)
     if not is_chat(completion):
         raise UsageError(f"a completion must be a string or a list of chat messages, found {type(completion).__name__}")
-    message = next(
-        (message for message in reversed(completion) if message.get("role", "assistant") == "assistant"), None
-    )
+    message = next((message for message in reversed(completion) if is_turn(message)), None)
     if message is None:
         raise UsageError("the completion is a chat without a message of the assistant")
+    return read_turn(message)
+
+
+def is_turn(message: Mapping[str, Any]) -> bool:
+    """Whether the model wrote a message: its role is ``assistant``, or it has none."""
+    return bool(message.get("role", "assistant") == "assistant")
+
+
+def before_turns(chat: object) -> list[Mapping[str, Any]]:
+    """The messages of a chat before the first of the assistant: its prompt. None for anything else than a chat."""
+    return list(takewhile(lambda message: not is_turn(message), chat)) if is_chat(chat) else []
+
+
+def read_turn(message: Mapping[str, Any]) -> Reply:
+    """One message of the assistant, as ``read_reply`` reads the last one. Raises ``UsageError``."""
     content = _text(message.get("content")) or message.get("refusal") or ""
     if not isinstance(content, str):
         raise UsageError(f"the content of a message must be text, found {type(content).__name__}")
     if "content" not in message and len(message) > 1 and _WITHOUT_CONTENT.isdisjoint(message):
-        raise UsageError(
-            f"the last message of the assistant has no content; its keys are {', '.join(map(str, message))}"
-        )
+        raise UsageError(f"a message of the assistant has no content; its keys are {', '.join(map(str, message))}")
     # DeepSeek and older versions of vLLM say reasoning_content, newer ones reasoning.
     return Reply(content, message.get("reasoning_content") or message.get("reasoning"))
 
@@ -61,6 +74,12 @@ def read_messages(prompt: object) -> tuple[Message, ...] | None:
     if not is_chat(prompt) or not all("role" in message for message in prompt):
         return None
     return tuple(Message(str(message["role"]), str(_text(message.get("content")) or "")) for message in prompt)
+
+
+def content_text(message: Mapping[str, Any]) -> str:
+    """The content of a message that is not the model's, as text."""
+    content = _text(message.get("content"))
+    return content if isinstance(content, str) else "" if content is None else json.dumps(content, default=str)
 
 
 def _text(content: object) -> object:

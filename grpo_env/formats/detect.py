@@ -8,6 +8,7 @@ from .file_format import FileFormat, GoldTemplate, Row
 from .lm_eval import LM_EVAL_SAMPLES
 from .native import NATIVE
 from .openai_batch import OPENAI_BATCH
+from .openai_chat import OPENAI_CHAT
 from .scores import SCORES
 from .training_samples import TRAINING_SAMPLES
 from .trl import TRL_COMPLETIONS
@@ -27,13 +28,15 @@ FORMATS = (
     VERL_DUMP,
     VERL_GENERATION,
     TRL_COMPLETIONS,
+    OPENAI_CHAT,
 )
 
 
 def detect_format(rows: Sequence[Row], template: GoldTemplate | None = None) -> FileFormat:
     """The format of a file with these first rows: the first one that all of them match, else our own.
 
-    ``template`` finds a row's gold answer. Without one, rows of TRL are not joined with the task's dataset.
+    ``template`` finds a row's gold answer. Without one, rows of TRL and conversations are not
+    joined with the task's dataset.
     """
     for file_format in FORMATS if rows else ():
         if all(file_format.matches(row) for row in rows):

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -135,6 +135,21 @@ class FileFormat:
         with suppress(UsageError) if answer is not None else nullcontext():
             return template(row)
         return answer
+
+
+def join_unless_gold(file_format: FileFormat, rows: Sequence[Row], template: GoldTemplate | None) -> FileFormat:
+    """The format, joined with the task's examples by prompt if its rows have no gold answers."""
+    if template is None:
+        return file_format
+    return replace(file_format, joins=not any(_has_gold(file_format, row, template) for row in rows))
+
+
+def _has_gold(file_format: FileFormat, row: Row, template: GoldTemplate) -> bool:
+    try:
+        template(file_format.convert(row) or {})
+    except UsageError:
+        return False
+    return True
 
 
 def converted(row: Row, completions: Sequence[Any], **columns: Any) -> dict[str, Any]:

@@ -1,45 +1,36 @@
 """TRL 1.16: the tables of completions that ``GRPOTrainer.log`` writes (``log_completions``).
 
-A row is one completion; prompt and completion are both texts or both chats. The gold answer is among the columns if the
+A row is one completion; prompt and completion are both texts or both chats, a completion with tools being the turns and
+the results between them. The gold answer is among the columns if the
 reward function logged it (``log_extra``) or the dataset came from ``grpo_env.integrations.trl``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
-from grpo_env.errors import UsageError
-
-from .file_format import FileFormat, GoldTemplate, Row, converted, group_key, unpacked
+from .file_format import FileFormat, Row, converted, group_key, join_unless_gold, unpacked
 from .packed_example import COLUMN
 
 
 def _row(row: Row) -> dict[str, Any]:
     columns, id = unpacked(row, COLUMN)
     group = group_key(row["step"], row["prompt"])
-    return converted(columns, [row["completion"]], id=id, prompt=row["prompt"], group=group)
+    return converted(columns, [_without_nulls(row["completion"])], id=id, prompt=row["prompt"], group=group)
 
 
-def _join_unless_gold(trl: FileFormat, rows: Sequence[Row], template: GoldTemplate | None) -> FileFormat:
-    if template is None:
-        return trl
-    return replace(trl, joins=not any(_has_gold(trl, row, template) for row in rows))
-
-
-def _has_gold(trl: FileFormat, row: Row, template: GoldTemplate) -> bool:
-    try:
-        template(trl.convert(row) or {})
-    except UsageError:
-        return False
-    return True
+def _without_nulls(value: Any) -> Any:
+    """Without the nulls by which Arrow gives all messages the same keys, and all tool calls the same arguments."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 TRL_COMPLETIONS = FileFormat(
     "TRL completions",
     columns=("step", "prompt", "completion", "advantage"),
     row_function=_row,
-    adapt=_join_unless_gold,
+    adapt=join_unless_gold,
     joins_by_prompt=True,
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.errors import UsageError
 
 from .file_format import FileFormat, Row, converted, error_message, unpacked
+
+EPISODE = "grpo_env_episode"
+"""The key of ``Trace.info`` under which ``integrations.verifiers`` leaves turns and states."""
 
 
 def _result_row(row: Row) -> dict[str, Any]:
@@ -28,25 +32,64 @@ def _result_row(row: Row) -> dict[str, Any]:
 
 
 def _trace_row(row: Row) -> dict[str, Any]:
-    """verifiers 0.4, ``write_episode``: the completion is the agent's last reply."""
+    """verifiers 0.4, ``write_episode``: the completion is the conversation on the path to the last message."""
     if len(row["traces"]) != 1:
         raise UsageError(f"an episode of {len(row['traces'])} traces; expected the trace of one agent")
     trace = row["traces"][0]
-    nodes, calls, task = trace.get("nodes") or [], trace.get("calls") or [], trace["task"]
-    replies = [index for index, node in enumerate(nodes) if node.get("sampled")]
+    path, calls, task = _last_path(trace.get("nodes") or []), trace.get("calls") or [], trace["task"]
+    replies = [index for index, node in enumerate(path) if node.get("sampled")]
     errors = trace.get("errors")
     if not replies or (errors and not trace.get("ok")):
         raise UsageError(f"the rollout failed: {error_message(errors[-1] if errors else None)}")
     columns, id = unpacked(task["data"], "example")
+    recorded = (trace.get("info") or {}).get(EPISODE) or {}
     return converted(
-        {**row, **columns},
-        [[nodes[replies[-1]]["message"]]],
+        {**row, **columns, **{key: value for key, value in recorded.items() if key != "text"}},
+        [recorded["text"] if recorded else [_message(node) for node in path[replies[0] :]]],
         id=id if id is not None else str(columns.get("idx", task.get("key", row.get("id")))),
-        prompt=[node["message"] for node in nodes[: replies[0]]],
+        prompt=[node["message"] for node in path[: replies[0]]],
         group=task.get("hash"),
-        finish_reason=[calls[-1].get("finish_reason")] if calls else None,
-        num_tokens=[calls[0]["usage"]["completion_tokens"]] if len(calls) == 1 and calls[0].get("usage") else None,
+        finish_reason=[recorded.get("finish_reason") or _finish(trace, calls)],
+        num_tokens=[_tokens(calls)],
+        tools=trace.get("tools") or None,
+        environment_reward=None if "grpo_env" in (trace.get("info") or {}) else _reward(trace.get("rewards")),
     )
+
+
+def _last_path(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The messages from the first to the last one; those of other branches of the conversation are left out."""
+    path: list[Mapping[str, Any]] = []
+    at: Any = len(nodes) - 1 if nodes else None
+    while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
+        path.append(nodes[at])
+        at = nodes[at].get("parent")
+    return path[::-1]
+
+
+def _message(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message; one of the assistant that was not sampled is no turn, but part of what the model was told."""
+    message: Mapping[str, Any] = node["message"]
+    fabricated = message.get("role") == "assistant" and not node.get("sampled")
+    return {**message, "role": "context"} if fabricated else message
+
+
+def _finish(trace: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> str | None:
+    stop = trace.get("stop_condition")
+    if stop in ("max_input_tokens", "max_output_tokens", "max_total_tokens"):
+        return "length"
+    return "turns" if stop == "max_turns" else calls[-1].get("finish_reason") if calls else None
+
+
+def _tokens(calls: Sequence[Mapping[str, Any]]) -> int | None:
+    usages = [call.get("usage") for call in calls if not call.get("error")]
+    return sum(usage["completion_tokens"] for usage in usages if usage) if usages and all(usages) else None
+
+
+def _reward(rewards: Any) -> float | None:
+    """The weighted sum of a trace's rewards, which is what the environment paid."""
+    if not isinstance(rewards, Mapping) or not rewards:
+        return None
+    return float(sum(reward["score"] * reward.get("weight", 1.0) for reward in rewards.values()))
 
 
 VERIFIERS_RESULTS = FileFormat(

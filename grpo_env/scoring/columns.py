@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
-from grpo_env.formats.chat import is_chat, read_messages
+from grpo_env.formats.chat import before_turns, is_chat, read_messages
 from grpo_env.taskfile.prompt import build_prompt, render
 from grpo_env.taskfile.task import Task
 
@@ -80,10 +82,10 @@ def group_of(row: Row, fields: Fields, task: Task) -> str | None:
     return None if value == "" else as_text(value)
 
 
-def prompt_of(row: Row, task: Task, in_output: bool) -> str | tuple[Message, ...]:
-    """The row's own ``prompt``, or else the task's template filled from the row.
+def prompt_of(row: Row, task: Task, in_output: bool, completion: Any = None) -> str | tuple[Message, ...]:
+    """The row's own ``prompt``, or else what precedes the first turn in a chat, or else the task's template.
 
-    Without either it is empty, as it is if neither a verifier nor the output (``in_output``) has a use for it. Raises
+    Without any it is empty, as it is if neither a verifier nor the output (``in_output``) has a use for it. Raises
     ``UsageError`` if a verifier needs a prompt and there is none.
     """
     if not (task.needs_prompt or in_output):
@@ -93,7 +95,7 @@ def prompt_of(row: Row, task: Task, in_output: bool) -> str | tuple[Message, ...
         return str(prompt)
     if isinstance(prompt, tuple):  # of the example that the row was joined with
         return prompt
-    if messages := read_messages(prompt):
+    if messages := read_messages(prompt) or read_messages(before_turns(completion)):
         return messages
     try:
         return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
@@ -153,12 +155,12 @@ def episode_of(row: Row, text: str) -> tuple[tuple[Turn, ...], EnvironmentRecord
 
     A column ``turns`` of another kind is not one of ours. Raises ``UsageError`` for turns that do not make ``text``.
     """
-    turns = row.get("turns")
+    turns, environment = _parsed(row.get("turns")), _parsed(row.get("environment"))
     if not isinstance(turns, list) or not turns or not all(isinstance(t, Mapping) and "start" in t for t in turns):
         return (), None
     try:
         read = tuple(Turn.from_dict(turn) for turn in turns)
-        record = EnvironmentRecord(**row["environment"]) if row.get("environment") else None
+        record = EnvironmentRecord(**environment) if environment else None
     except (TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"turns: not the turns of an episode ({error})") from error
     end = 0
@@ -169,3 +171,25 @@ def episode_of(row: Row, text: str) -> tuple[tuple[Turn, ...], EnvironmentRecord
     if end != len(text):
         raise UsageError(f"turns: they end at character {end} of {len(text)}")
     return read, record
+
+
+def environment_reward_of(row: Row, task: Task) -> float | None:
+    """What an environment paid for an episode that was recorded elsewhere, if its row plainly says so.
+
+    The column ``environment_reward``, or the one named as the environment's class, as in TRL, or ``reward``.
+    """
+    use = task.spec.environment.use if task.spec.environment else ""
+    for name in ("environment_reward", use.rpartition(":")[2], "reward"):
+        value = row.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    return None
+
+
+def _parsed(value: Any) -> Any:
+    """A value, or that of its JSON, which it is in Parquet."""
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError, RecursionError):
+        return json.loads(value)
+    return None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from grpo_env.core import Completion, Finish
+from grpo_env.core import Completion, EnvironmentRecord, Finish
 from grpo_env.errors import UsageError
-from grpo_env.formats.chat import read_reply
+from grpo_env.formats.chat import Reply, read_reply
 from grpo_env.taskfile.task import Task
 
+from .conversation import Tools, is_episode, read_turns, with_reasoning
+
 MAX_TOKENS = 2**31 - 1
+_FINISHES: dict[Any, Finish] = {"stop": "stop", "tool_calls": "stop", "function_call": "stop", "length": "length"}
 
 
 def read_completion(
@@ -20,26 +23,40 @@ def read_completion(
     finish_reason: Any = None,
     num_tokens: Any = None,
     token_ids: tuple[int, ...] | None = None,
+    tools: Tools | None = None,
+    reward: float | None = None,
 ) -> tuple[Completion, str | None]:
     """A completion (text or chat messages, see ``read_reply``) as the task's verifiers read it, and its reasoning.
 
     Reasoning that a server returned apart from the text, in the last message or as ``reasoning``, is put back in front
-    of it. Raises ``UsageError``.
+    of it. A chat with tool calls or several messages of the assistant is an episode; ``tools`` are those that it could
+    call, if they are known, and ``reward`` is what its environment paid. Raises ``UsageError``.
     """
+    finish: Finish = _FINISHES.get(finish_reason, "unknown") if isinstance(finish_reason, str) else "unknown"
+    count = _token_count(num_tokens)
+    if count is None and token_ids is not None:
+        count = len(token_ids)
+    if is_episode(completion):
+        if finish_reason == "turns":
+            finish = "turns"
+        turns = read_turns(completion, task.format.reasoning, finish, tools)
+        text = "".join(turn.text for turn in turns)
+        prefill = _prefill(task, turns[0].text)
+        record = None if reward is None else EnvironmentRecord(reward=reward)
+        return Completion(text, finish, count, prefill, token_ids, turns, record), None
     if completion is None and reasoning:  # cut off before the reasoning ended
         completion = ""
     content, reasoning_of_message = read_reply(completion)
     reasoning = reasoning_of_message or reasoning
     if reasoning is not None and not isinstance(reasoning, str):
         raise UsageError(f"reasoning_content must be a string, found {type(reasoning).__name__}")
-    finish: Finish = finish_reason if finish_reason in ("stop", "length") else "unknown"
-    text = _with_reasoning(content, reasoning, task.format.reasoning, finish)
-    # Some servers return the prefill as part of the text.
-    prefill = "" if text.startswith(task.format.prefill.rstrip()) else task.format.prefill
-    count = _token_count(num_tokens)
-    if count is None and token_ids is not None:
-        count = len(token_ids)
-    return Completion(text, finish, count, prefill, token_ids), reasoning or None
+    text = with_reasoning(Reply(content, reasoning), task.format.reasoning, finish)
+    return Completion(text, finish, count, _prefill(task, text), token_ids), reasoning or None
+
+
+def _prefill(task: Task, text: str) -> str:
+    """The task's prefill, unless the server returned it as part of the text."""
+    return "" if text.startswith(task.format.prefill.rstrip()) else task.format.prefill
 
 
 def _token_count(num_tokens: Any) -> int | None:
@@ -50,13 +67,3 @@ def _token_count(num_tokens: Any) -> int | None:
     if not isinstance(num_tokens, int) or isinstance(num_tokens, bool) or not 0 <= num_tokens <= MAX_TOKENS:
         raise UsageError(f"num_tokens must be a count of tokens, found {num_tokens!r:.100}")
     return num_tokens
-
-
-def _with_reasoning(content: str, reasoning: str | None, tag: str | None, finish: Finish) -> str:
-    """The text as the model wrote it: the reasoning in its tags, then the content."""
-    if not reasoning or tag is None or content.lstrip().startswith(f"<{tag}>"):
-        return content
-    inside = reasoning.strip("\n")
-    if not content and finish == "length":
-        return f"<{tag}>\n{inside}"
-    return f"<{tag}>\n{inside}\n</{tag}>\n" + content.lstrip("\n")

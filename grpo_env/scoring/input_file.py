@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.core import Example
+from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
 from grpo_env.files.compression import content_size, is_stdin
 from grpo_env.files.reader import Line, Record, parse, read_lines
 from grpo_env.formats.detect import detect_format
 from grpo_env.formats.file_format import FileFormat
+from grpo_env.formats.native import NATIVE
+from grpo_env.formats.openai_chat import OPENAI_CHAT
 from grpo_env.taskfile.task import Task
 
 from .column_check import check_columns
 from .columns import Fields, completions_of, gold_answer_of, select
+from .conversation import Tools
 from .reader import RowReader
 
 DETECTION_ROWS = 32  # first rows by which the format of a file is detected
@@ -46,6 +50,8 @@ class InputFile:
         self.file_format: FileFormat = detect_format(
             self._first_rows, partial(gold_answer_of, fields=fields, task=task)
         )
+        if fields.completion and self.file_format is OPENAI_CHAT:  # messages are then the prompt
+            self.file_format = NATIVE
         self.is_empty = not first
         self.has_lines = any(isinstance(row, Line) for row in first)
 
@@ -89,7 +95,7 @@ class InputFile:
             rows = [joined for row in rows if (joined := self._joined(row, index)) is not None]
             if not rows:
                 raise UsageError(f"{self.name}: {self.file_format.no_match_message(index)}")
-        reader = RowReader(self._task, self._fields, self.file_format, index, prompts)
+        reader = RowReader(self._task, self._fields, self.file_format, index, prompts, self._tools())
         if rows:
             try:
                 check_columns(rows, self._columns(reader))
@@ -107,6 +113,14 @@ class InputFile:
             **{name: partial(select, selector=flag, task=self._task) for name, flag in flags.items() if flag},
         }
 
+    def _tools(self) -> Tools | None:
+        """The tools of the task's environment, if the file has episodes and it can be loaded."""
+        if self._task.spec.environment is None or not any(map(_has_chats, self._first_rows)):
+            return None
+        with suppress(UsageError):
+            return EnvironmentClass.of_task(self._task).tools
+        return None
+
     def _convert(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         with suppress(UsageError):
             return self.file_format.convert(row)
@@ -116,3 +130,8 @@ class InputFile:
         with suppress(UsageError):
             return self.file_format.join(row, index)
         return None
+
+
+def _has_chats(row: Mapping[str, Any]) -> bool:
+    """Whether a row may be an episode that another tool recorded; ours say what was wrong with each call."""
+    return "turns" not in row and any(isinstance(value, list) for value in row.values())

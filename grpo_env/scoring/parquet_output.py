@@ -10,14 +10,14 @@ from grpo_env.files.parquet_writer import parquet_writer
 from grpo_env.files.reader import replace_surrogates
 from grpo_env.taskfile.task import Task
 
-from .score_row import arrow_schema
+from .score_row import JSON_COLUMNS, arrow_schema
 
 
 def write_parquet(task: Task, rows: Path, out: Path) -> None:
     """Write score rows (JSONL) as Parquet. What a row does not have is null.
 
-    ``prompt`` is a list of messages, or text if the prompt of any row is text; chats are then JSON. Lone surrogates,
-    which Parquet cannot hold, become U+FFFD.
+    ``prompt`` is a list of messages, or text if the prompt of any row is text; chats are then JSON, as the columns of
+    episodes always are. Lone surrogates, which Parquet cannot hold, become U+FFFD.
     """
     text_prompts = _any_text_prompt(rows)
     schema = arrow_schema(task, text_prompts=text_prompts)
@@ -35,6 +35,9 @@ def _row(line: bytes, text_prompts: bool) -> dict[str, Any]:
     row: dict[str, Any] = json.loads(line)
     if text_prompts and isinstance(row.get("prompt"), list):
         row["prompt"] = json.dumps(row["prompt"], ensure_ascii=False)
+    for name in JSON_COLUMNS:
+        if name in row:
+            row[name] = json.dumps(row[name], ensure_ascii=False)
     if rb"\ud" in line:
         row = _without_surrogates(row)
     return row

@@ -18,6 +18,7 @@ from .columns import (
     Fields,
     as_text,
     completions_of,
+    environment_reward_of,
     episode_of,
     gold_answer_of,
     group_of,
@@ -28,6 +29,7 @@ from .columns import (
     token_ids_of,
 )
 from .completion import read_completion
+from .conversation import Tools, read_tools
 
 
 class InputRow(NamedTuple):
@@ -35,7 +37,7 @@ class InputRow(NamedTuple):
 
     Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
     (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
-    first one.
+    first one. ``tools`` are those of an episode, if they are known.
     """
 
     line: int
@@ -47,6 +49,7 @@ class InputRow(NamedTuple):
     reasonings: tuple[str | None, ...] = ()
     problem: str = ""
     first: int = 0
+    tools: Tools | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class RowReader:
     """Reads the rows of one file. Picklable.
 
     ``index`` has the task's examples if the format joins rows with them. Without ``prompts`` a row has a prompt only if
-    a verifier needs it.
+    a verifier needs it. ``tools`` are those of the task's environment, for episodes whose row does not have its own.
     """
 
     task: Task
@@ -62,6 +65,7 @@ class RowReader:
     file_format: FileFormat = NATIVE
     index: Mapping[str, Example] = field(default_factory=dict)
     prompts: bool = True
+    tools: Tools | None = None
 
     def read(self, line: Line | Record) -> InputRow | None:
         """A row to score; ``None`` for a row that only repeats another one."""
@@ -75,13 +79,16 @@ class RowReader:
             raw = completions_of(row, self.fields, self.task)
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))
-            example = Example(id, prompt_of(row, self.task, self.prompts), self.gold_answer(row), row)
+            prompt = prompt_of(row, self.task, self.prompts, raw[0])
+            example = Example(id, prompt, self.gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)
             completions, reasonings = self._completions(row, raw)
         except UsageError as error:
             return InputRow(number, id, key, problem=str(error))
-        return InputRow(number, id, key, example, completions, labels, reasonings, first=self._first_number(record))
+        tools = self._tools(row) if any(completion.turns for completion in completions) else None
+        first = self._first_number(record)
+        return InputRow(number, id, key, example, completions, labels, reasonings, first=first, tools=tools)
 
     def key(self, line: Line | Record) -> str | None:
         """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""
@@ -105,20 +112,31 @@ class RowReader:
         self, row: Mapping[str, Any], raw: list[Any]
     ) -> tuple[tuple[Completion, ...], tuple[str | None, ...]]:
         columns = [per_completion(row, name, len(raw)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
+        tools, reward = self._tools(row), environment_reward_of(row, self.task)
         pairs = [
             read_completion(
-                self.task, completion, reasoning=reasoning, finish_reason=finish, num_tokens=tokens, token_ids=ids
+                self.task,
+                completion,
+                reasoning=reasoning,
+                finish_reason=finish,
+                num_tokens=tokens,
+                token_ids=ids,
+                tools=tools,
+                reward=reward,
             )
             for completion, reasoning, finish, tokens, ids in zip(
                 raw, *columns, token_ids_of(row, len(raw)), strict=True
             )
         ]
         completions, reasonings = zip(*pairs, strict=True)
-        if len(completions) == 1 and "turns" in row:
+        if len(completions) == 1 and "turns" in row and not completions[0].turns:
             turns, record = episode_of(row, completions[0].text)
             finish = "turns" if turns and row.get("finish_reason") == "turns" else completions[0].finish
             completions = (replace(completions[0], finish=finish, turns=turns, environment=record),)
         return completions, reasonings
+
+    def _tools(self, row: Mapping[str, Any]) -> Tools | None:
+        return read_tools(row.get("tools")) or self.tools
 
     def _first_number(self, record: Record) -> int:
         """The number of the row's first completion."""

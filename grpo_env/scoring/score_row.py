@@ -58,6 +58,8 @@ def score_row(
         row["turns"] = [turn.to_dict() for turn in completion.turns]
     if completion.environment is not None:
         row["environment"] = completion.environment._asdict()
+    if text and result.row.tools:
+        row["tools"] = list(result.row.tools)
     if result.labels[index] is not None:
         row["label"] = result.labels[index]
     if advantage is not None:
@@ -83,6 +85,10 @@ def part_fields(score: Score) -> dict[str, Any]:
     if score.parts:
         part["parts"] = {inner.name: part_fields(inner) for inner in score.parts}
     return part
+
+
+JSON_COLUMNS = ("turns", "environment", "tools")
+"""Columns of an episode, whose arguments and states have no common type; they are JSON in Parquet."""
 
 
 def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
@@ -123,6 +129,9 @@ def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
             ("parts", parts(task.spec.verifiers)),
             ("steps", pa.list_(step)),
             ("seconds", pa.float64()),
+            ("turns", pa.string()),
+            ("environment", pa.string()),
+            ("tools", pa.string()),
             ("label", pa.bool_()),
             ("advantage", pa.float64()),
             ("step_advantages", pa.list_(pa.float64())),

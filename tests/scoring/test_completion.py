@@ -60,15 +60,21 @@ def message(content=..., **more):
 
 
 TOOL = {"role": "tool", "content": "#### 6"}
+CALL = {"id": "1", "type": "function", "function": {"name": "price", "arguments": '{"item":"tea"}'}}
+WRITTEN = '<tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call>'
 
 
 @pytest.mark.parametrize(
     ("chat", "expected"),
     [
         ([message("#### 5")], ("#### 5", None)),
-        ([message("#### 4"), message("#### 5")], ("#### 5", None)),
+        ([message("#### 4"), message("#### 5")], ("#### 4#### 5", None)),
         ([message("#### 5"), TOOL], ("#### 5", None)),
-        ([message(None, tool_calls=[{"id": "1"}]), TOOL, message("#### 5")], ("#### 5", None)),
+        ([message(None, tool_calls=[CALL]), TOOL, message("#### 5")], (f"{WRITTEN}#### 5", None)),
+        ([message("Hm.", tool_calls=[CALL])], (f"Hm.\n{WRITTEN}", None)),
+        ([message(tool_calls=[{"id": "1"}])], "message 1 of the chat: call 1 is not a tool call with a name"),
+        ([message(f"Hm.{WRITTEN}"), TOOL, message("#### 5")], (f"Hm.{WRITTEN}#### 5", None)),
+        ([message("Hm."), TOOL, message("#### 5")], "message 1 of the chat: more results of tools than calls"),
         ([message("#### 5"), {"role": "user", "content": "Sure?"}], ("#### 5", None)),
         ([message("#### 5", reasoning="2+3")], ("#### 5", "2+3")),
         ([message("#### 5", reasoning_content="2+3")], ("#### 5", "2+3")),
@@ -80,7 +86,7 @@ TOOL = {"role": "tool", "content": "#### 6"}
         ([message(tool_calls=[])], ("", None)),
         ([message(reasoning="2+3")], ("", "2+3")),
         ([message(None, refusal="I cannot add.")], ("I cannot add.", None)),
-        ([message(contents="#### 5")], "the last message of the assistant has no content; its keys are role, contents"),
+        ([message(contents="#### 5")], "a message of the assistant has no content; its keys are role, contents"),
         ([message({"text": "#### 5"})], "the content of a message must be text, found dict"),
         ([message("#### 5", reasoning={"text": "2+3"})], "reasoning_content must be a string, found dict"),
     ],
