@@ -23,6 +23,7 @@ from .scored_groups import ScoredGroups, scored_groups
 if TYPE_CHECKING:
     from .engine.policy import Policy
     from .rollout import ScoredRollout
+    from .step_values import StepValues
 
 
 AdvantageFunction = Callable[[ScoredGroups], Tensor]
@@ -30,13 +31,18 @@ AdvantageFunction = Callable[[ScoredGroups], Tensor]
 
 
 def token_advantages(
-    policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig, greedy: Sequence[ScoredRollout] = ()
+    policy: Policy,
+    rollouts: Sequence[ScoredRollout],
+    config: TrainConfig,
+    greedy: Sequence[ScoredRollout] = (),
+    values: StepValues | None = None,
 ) -> Tensor:
     """(B, T) float32 advantages of all completion tokens, by the config's settings; 0 beyond a row's length.
 
-    ``greedy`` has one row for each group, under ``advantage.baseline: greedy``. Raises ``RunError``.
+    ``greedy`` has one row for each group, under ``advantage.baseline: greedy``; ``values`` are those of the steps,
+    under ``step_values.rollouts``. Raises ``RunError``.
     """
-    groups = scored_groups(policy, rollouts, config, greedy)
+    groups = scored_groups(policy, rollouts, config, greedy, values)
     advantages = advantage_function(config)(groups)
     inside = torch.arange(int(groups.lengths.max())) < groups.lengths[:, None]
     rows = advantages[:, None] if advantages.ndim == 1 else advantages
@@ -56,21 +62,40 @@ def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
     settings = config.advantage
     if config.supervision == "outcome":
         return _outcome(groups, settings)
-    process = process_advantages(
+    process = _process(groups, settings)
+    if config.supervision == "process":
+        return process
+    return _outcome(groups, settings)[:, None] + settings.process_weight * process
+
+
+def _process(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
+    """(B, T) advantages of steps: differences of their values, or from their rewards."""
+    length = int(groups.lengths.max())
+    if groups.step_baselines is not None:
+        return value_advantages(
+            groups.step_rewards,
+            groups.step_baselines,
+            groups.step_tokens,
+            groups.step_mask,
+            groups.rewards,
+            groups.scored,
+            groups.group_size,
+            length,
+            scale=settings.scale,
+            std=settings.std,
+        )
+    return process_advantages(
         groups.step_rewards,
         _before_the_end_token(groups) if settings.step_credit == "return" else groups.step_tokens,
         groups.step_mask,
         groups.scored,
         groups.group_size,
-        int(groups.lengths.max()),
+        length,
         credit=settings.step_credit,
         scale=settings.scale,
         std=settings.std,
         baseline=settings.baseline,
     )
-    if config.supervision == "process":
-        return process
-    return _outcome(groups, settings)[:, None] + settings.process_weight * process
 
 
 def _before_the_end_token(groups: ScoredGroups) -> Tensor:
@@ -322,6 +347,45 @@ def return_advantages(
     centered = _center(columns, present.transpose(1, 2).reshape(columns.shape), baseline)
     centered = centered.view(groups, -1, group_size).transpose(1, 2)
     return (centered / _divisor(pools, present, scale, std, eps)).reshape(rows, -1).gather(1, step)
+
+
+def value_advantages(
+    after: Tensor,
+    before: Tensor,
+    step_tokens: Tensor,
+    step_mask: Tensor,
+    rewards: Tensor,
+    scored: Tensor,
+    group_size: int,
+    length: int,
+    *,
+    scale: Scale = "group",
+    std: Std = "sample",
+) -> Tensor:
+    """VinePPO (Kazemnejad et al. 2025, arXiv:2410.01679, section 4): A = V(after the step) - V(before it).
+
+    All tokens of a step have its advantage. ``scale`` divides by the deviation of the rewards, as for outcomes: in a
+    group of equal rewards, where that is 0, not at all.
+
+    Args:
+        after: (B, S) estimated values after at most S steps a row, the row's reward after its last.
+        before: (B, S) estimated values before them.
+        step_tokens: (B, S) index of the last token of each step, increasing in a row.
+        step_mask: (B, S) True where there is a step.
+        rewards: (B,) as in ``outcome_advantages``, and so are ``scored`` and ``group_size``.
+        length: T, tokens of the longest completion.
+
+    Returns:
+        (B, T) advantages, float64; 0 after a row's last step.
+    """
+    shape = -1, group_size, 1
+    pools = rewards.double().where(scored, 0.0).view(shape)
+    divisor = _divisor(pools, scored.view(shape), scale, std, 0.0)
+    steps = _differences(after, before).where(step_mask, 0.0)
+    steps = (steps.view(-1, group_size, steps.shape[1]) / divisor).view_as(steps)
+    tokens = torch.arange(length).repeat(len(steps), 1)
+    step = torch.searchsorted(step_tokens.where(step_mask, length), tokens)  # of each token
+    return steps.gather(1, step.clamp(max=steps.shape[1] - 1)).where(step < step_mask.sum(1, keepdim=True), 0.0)
 
 
 def _suffix_sums(values: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from .run.recording import evaluate_if_due, record_step, start_recording
 from .run.run import Result, Run
 from .run.stopping import check_unscored, finish, push, stopped
 from .step_sampler import StepSampler
+from .step_values import step_values
 from .update import update
 
 
@@ -87,11 +88,12 @@ def learn(run: Run, start: int) -> Result:
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
             greedy = greedy_rollouts(policy, run.mixture.tasks, rollouts, config, step)
+            values = step_values(policy, run.mixture.tasks, rollouts, config, step)
             sampling_ended = time.perf_counter()
 
             # Rewards become one advantage per token.
             sampler.start_next(step)
-            advantages = token_advantages(policy, rollouts, config, greedy)
+            advantages = token_advantages(policy, rollouts, config, greedy, values)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, run.micro_batch_tokens)
@@ -106,7 +108,7 @@ def learn(run: Run, start: int) -> Result:
                 done, run.mid_update = step + 1, False
                 run.keep_micro_batch_size(batches)
                 times = (began, sampling_ended, time.perf_counter())
-                record_step(run, step, groups, batches, advantages, stats, times)
+                record_step(run, step, groups, batches, advantages, stats, times, values)
         run.engine.update_weights(policy, config.steps)
         evaluate_if_due(run, config.steps)
         return finish(run)

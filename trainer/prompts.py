@@ -97,13 +97,29 @@ def check_task(task: Task, config: TrainConfig) -> None:
         raise UsageError(
             f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
         )
-    if config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
+    if config.step_values.rollouts:
+        _check_valued(task)
+    elif config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
         raise UsageError(
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
-            "'process' weight; use supervision=outcome"
+            "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
         )
     if config.advantage.error_correction:
         _check_correctable(task, parts)
+
+
+def _check_valued(task: Task) -> None:
+    """Raises ``UsageError`` unless a task can score the continuations of a step."""
+    if task.scores_groups:
+        raise UsageError(
+            f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "
+            "continuations of a step have no score that is comparable with theirs"
+        )
+    if task.spec.environment is not None:
+        raise UsageError(
+            f"step_values.rollouts: the task {task.name} has an environment, whose state after a turn cannot be "
+            "continued several times; use supervision=outcome, or process with scores of its turns"
+        )
 
 
 def _check_correctable(task: Task, parts: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from .step_tokens import completion_ends, step_token
 if TYPE_CHECKING:
     from .engine.policy import Policy
     from .rollout import ScoredRollout
+    from .step_values import StepValues, ValuedStep
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class ScoredGroups:
         step_mask: (B, S) bool, True where there is a step.
         greedy_rewards: (B,) reward of the greedy completion of the row's prompt, NaN if it could not be scored;
             ``None`` unless ``advantage.baseline`` is ``greedy``.
+        step_baselines: (B, S) estimated values before the steps, of which ``step_rewards`` are then those after them;
+            ``None`` unless ``step_values.use`` is ``advantages`` and they are estimated.
     """
 
     group_size: int
@@ -61,10 +64,15 @@ class ScoredGroups:
     step_tokens: Tensor
     step_mask: Tensor
     greedy_rewards: Tensor | None = None
+    step_baselines: Tensor | None = None
 
 
 def scored_groups(
-    policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig, greedy: Sequence[ScoredRollout] = ()
+    policy: Policy,
+    rollouts: Sequence[ScoredRollout],
+    config: TrainConfig,
+    greedy: Sequence[ScoredRollout] = (),
+    values: StepValues | None = None,
 ) -> ScoredGroups:
     """The tensors of scored rollouts; arguments as in ``token_advantages``.
 
@@ -73,13 +81,18 @@ def scored_groups(
     settings = config.advantage
     if settings.error_correction is not None:
         _check_verdicts(rollouts)
-    rewards = [_reward(row, settings) for row in rollouts]
+    rewards = [reward_of(row, settings) for row in rollouts]
     truncated = torch.tensor([row.rollout.finish == "length" for row in rollouts])
     # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
     factors = (~truncated | (settings.truncated != "zero")).double()
-    names, values, weights = _part_values(rollouts)
+    names, parts, weights = _part_values(rollouts)
     with_steps = config.supervision != "outcome" or settings.function is not None
-    step_rewards, step_tokens, step_mask = _step_rewards(policy, rollouts, with_steps)
+    step_baselines = None
+    if values is None:
+        step_rewards, step_tokens, step_mask = _step_rewards(policy, rollouts, with_steps)
+        step_rewards = step_rewards * factors[:, None]
+    else:  # of rewards that have the factors already
+        step_rewards, step_baselines, step_tokens, step_mask = _valued_steps(values.rows)
     return ScoredGroups(
         group_size=config.group_size,
         rewards=_float64(reward or 0.0 for reward in rewards),
@@ -89,12 +102,13 @@ def scored_groups(
         truncated=truncated,
         lengths=torch.tensor([len(row.rollout.ids) for row in rollouts]),
         part_names=names,
-        part_values=values * factors[:, None],
+        part_values=parts * factors[:, None],
         part_weights=weights,
-        step_rewards=step_rewards * factors[:, None],
+        step_rewards=step_rewards,
         step_tokens=step_tokens,
         step_mask=step_mask,
         greedy_rewards=_greedy_rewards(greedy, config) if greedy else None,
+        step_baselines=step_baselines if config.step_values.use == "advantages" else None,
     )
 
 
@@ -102,7 +116,7 @@ def _float64(values: Iterable[float]) -> Tensor:
     return torch.tensor(list(values), dtype=torch.float64)
 
 
-def _reward(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
+def reward_of(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
     """What the advantages compare: the reward, or whether the metric is 1; ``None`` if that is not known."""
     reward = row.score.value
     if settings.reward == "correct":
@@ -114,7 +128,7 @@ def _reward(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
 
 def _greedy_rewards(greedy: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
     """(B,) the reward of each group's greedy completion, in every row of the group; NaN if it is not known."""
-    rewards = [_reward(row, config.advantage) for row in greedy]
+    rewards = [reward_of(row, config.advantage) for row in greedy]
     return _float64(math.nan if reward is None else reward for reward in rewards).repeat_interleave(config.group_size)
 
 
@@ -166,3 +180,15 @@ def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps:
             tokens[index, column] = step_token(ends, step.end)
             mask[index, column] = True
     return rewards, tokens, mask
+
+
+def _valued_steps(rows: Sequence[Sequence[ValuedStep]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(B, S) values after and before the steps, the tokens on which they end, and a mask of those that exist."""
+    most = max(1, *map(len, rows))
+    mask = torch.tensor([[column < len(steps) for column in range(most)] for steps in rows])
+    after, before = (torch.zeros(mask.shape, dtype=torch.float64) for _ in range(2))
+    tokens = torch.zeros(mask.shape, dtype=torch.long)
+    for index, steps in enumerate(rows):
+        for column, step in enumerate(steps):
+            after[index, column], before[index, column], tokens[index, column] = step.after, step.before, step.token
+    return after, before, tokens, mask

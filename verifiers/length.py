@@ -161,6 +161,10 @@ class LengthRank(Unweighted):
         Case((_text("4", 10), _text("5", 30)), (None, None), "no gold answer: unscored", options=_OF),
     )  # fmt: skip
 
+    @property
+    def compares_completions(self) -> bool:
+        return True
+
     def combine_group(self, rows: Sequence[tuple[Score, ...]], completions: Sequence[Completion]) -> Sequence[Score]:
         lengths = [completion.num_tokens for completion in completions if completion.num_tokens is not None]
         shortest, longest = min(lengths, default=0), max(lengths, default=0)

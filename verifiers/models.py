@@ -14,10 +14,10 @@ from grpo_env.core import BatchVerifier, Completion, Example, Format, Message, S
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .blocks import reasoning_span, whole_turn
+from .blocks import whole_turn
 from .pretrained import Dtype, Encoded, Head, Pretrained, load
-from .process import MAX_STEPS
 from .segments import Segmenter, check_segments, spans
+from .steps import MAX_STEPS, reasoning
 
 _LONGEST_TOKEN = 32  # characters; the mean of any legitimate text is far lower
 
@@ -229,10 +229,8 @@ class ProcessRewardModel(_ModelVerifier):
         return [*bad, *good]
 
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
-        text, offset = whole_turn(self.format, completion)
-        start, end = reasoning_span(text, self.format) or (0, len(text))
-        segments = spans(text, max(start, offset), max(end, offset), self.segments, self.separator)
-        step_spans = list(islice(segments, MAX_STEPS + 1))
+        text, start, end, offset = reasoning(self.format, completion)
+        step_spans = list(islice(spans(text, start, end, self.segments, self.separator), MAX_STEPS + 1))
         if not step_spans:
             return Score(0.0, "no_answer", explanation="no steps")
         if len(step_spans) > MAX_STEPS:

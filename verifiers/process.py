@@ -14,10 +14,9 @@ from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, V
 from grpo_env.registry import verifier
 
 from .arithmetic import Equation, equations
-from .blocks import reasoning_span, whole_turn
 from .segments import Segmenter, check_segments, spans
+from .steps import MAX_STEPS, reasoning
 
-MAX_STEPS = 1000
 MAX_CHARACTERS = 100_000  # in all annotations and lines with "=", each counted as at least MIN_CHARACTERS
 MIN_CHARACTERS = 20
 
@@ -64,7 +63,7 @@ class EquationSteps(Verifier):
         if problem:
             return Score(None, "not_applicable", explanation=problem)
         unused = [_plain(equation) for equation in example.info[self.expected]] if self.expected else None
-        text, start, end, offset = _reasoning(self.format, completion)
+        text, start, end, offset = reasoning(self.format, completion)
         steps: list[StepScore] = []
         read = 0
         for first, last, annotated in _candidates(text, start, end):
@@ -133,7 +132,7 @@ class LabelledSteps(Verifier):
         if problem:
             return Score(None, "not_applicable", explanation=problem)
         labels = [float(label) for label in example.info[self.column]]
-        text, start, end, offset = _reasoning(self.format, completion)
+        text, start, end, offset = reasoning(self.format, completion)
         segments = list(islice(spans(text, start, end, self.segments, self.separator), len(labels) + 1))
         if len(segments) != len(labels):
             count = f"{len(segments)} steps" if len(segments) < len(labels) else f"more than {len(labels)} steps"
@@ -153,13 +152,6 @@ class LabelledSteps(Verifier):
         if not are_numbers or not labels:
             return f"info column {self.column!r} must be a list of numbers, not {_short(labels)}"
         return None
-
-
-def _reasoning(format: Format, completion: Completion) -> tuple[str, int, int, int]:
-    """The whole turn, the span in it that contains the steps, and the length of the prefill before it."""
-    text, offset = whole_turn(format, completion)
-    start, end = reasoning_span(text, format) or (0, len(text))
-    return text, max(start, offset), max(end, offset), offset
 
 
 def _candidates(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:

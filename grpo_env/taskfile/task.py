@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
@@ -22,6 +22,8 @@ from .yaml_file import read_yaml
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts import Composite, Part
+    from grpo_env.verifiers.segments import Segmenter
+    from grpo_env.verifiers.steps import StepEnd
 
 SEARCH_PATH = "GRPO_ENV_TASKS"
 
@@ -151,6 +153,14 @@ class Task:
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
         return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
+
+    def step_ends(
+        self, completion: Completion, ends: Sequence[int], segments: Segmenter, separator: str = ""
+    ) -> list[StepEnd]:
+        """The steps of a completion and the tokens that end them, see ``verifiers.steps.step_ends``."""
+        from grpo_env.verifiers.steps import step_ends
+
+        return step_ends(self.format, completion, ends, segments, separator)
 
     def resolved(self) -> dict[str, Any]:
         """The task as a YAML-ready mapping; loading it again gives the same task."""

@@ -99,3 +99,12 @@ class Lengths(Verifier):
 class BatchLengths(BatchVerifier):
     def batch(self, pairs):
         return [Lengths()(*pair) for pair in pairs]
+
+
+@verifier("test_count_a")
+@dataclass(frozen=True)
+class CountA(Verifier):
+    """The number of letters a."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float(completion.text.count("a")))

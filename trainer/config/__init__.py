@@ -15,6 +15,7 @@ from .algorithm import (
     Surrogate,
 )
 from .sampling import SamplingConfig
+from .step_values import StepValuesConfig
 from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Scale",
     "Std",
     "StepCredit",
+    "StepValuesConfig",
     "Surrogate",
     "TrainConfig",
     "flatten",

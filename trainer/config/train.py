@@ -18,6 +18,7 @@ from .messages import explained, unknown
 from .presets import PRESETS
 from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig
 from .settings import Settings
+from .step_values import StepValuesConfig
 
 EXCLUSIVE = {
     "optimizer.warmup_steps": "optimizer.warmup_ratio",
@@ -70,6 +71,7 @@ class TrainConfig(Settings):
 
     sampling: SamplingConfig = SamplingConfig()
     dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
+    step_values: StepValuesConfig = StepValuesConfig()
     advantage: AdvantageConfig = AdvantageConfig()
     loss: LossConfig = LossConfig()
     kl: KLConfig = KLConfig()
@@ -84,6 +86,12 @@ class TrainConfig(Settings):
     def _parts_need_outcome(self) -> Self:
         if self.advantage.normalize == "parts" and self.supervision == "process":
             raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
+        return self
+
+    @model_validator(mode="after")
+    def _step_values_need_steps(self) -> Self:
+        if self.step_values.rollouts and self.supervision == "outcome":
+            raise ValueError("step_values.rollouts needs supervision=process or both, not outcome")
         return self
 
     @model_validator(mode="after")

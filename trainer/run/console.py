@@ -38,6 +38,8 @@ METRICS = (
     ("astray", "left out by the gap", ".2%"),
     ("grad_norm", "gradient norm", ".3f"),
     ("tokens_per_second", "tokens/s", ",.0f"),
+    ("value_tokens", "tokens for values", ",.0f"),
+    ("value_seconds", "seconds for values", ".2f"),
 )
 
 

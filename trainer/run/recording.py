@@ -20,6 +20,7 @@ from ..engine.fast.layers import is_supported
 from ..evaluate import accuracy_interval, evaluate, summarize
 from ..optimizer import learning_rate
 from ..rollout import ScoredRollout
+from ..step_values import StepValues
 from ..update import UpdateStats
 from .metrics import MetricsLogger
 from .run import Run
@@ -83,6 +84,7 @@ def record_step(
     advantages: Tensor,
     stats: UpdateStats,
     times: tuple[float, float, float],
+    values: StepValues | None = None,
 ) -> None:
     """Record the metrics of a step and the completions of its first group.
 
@@ -106,6 +108,8 @@ def record_step(
         "sample_seconds": scored - start,
         "update_seconds": end - scored,
     }
+    if values is not None:
+        row |= {"values": values.values, "value_tokens": values.tokens, "value_seconds": values.seconds}
     for sampler in run.samplers:
         sampler.update_rates(sampled)
     run.metrics.write(row)

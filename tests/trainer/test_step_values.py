@@ -1,0 +1,290 @@
+"""Step values: a Markov chain whose true values are known, unbiased gradients by enumeration, cost and settings."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from grpo_env import load_task
+from grpo_env.core import Score
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.task import Task
+from grpo_env.trainer import step_values as module
+from grpo_env.trainer.advantages import value_advantages
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.loop import train
+from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.step_values import StepValues, _Prefix, _valued_steps, step_values
+
+from .shortcuts import roll_out, with_settings
+
+# The chain: the probability of each next token after a token. The reward is the number of a's.
+END, A, B, BREAK = range(4)
+CHAIN = torch.tensor(
+    [[1.0, 0.0, 0.0, 0.0], [0.2, 0.1, 0.4, 0.3], [0.2, 0.1, 0.4, 0.3], [0.05, 0.7, 0.2, 0.05]], dtype=torch.float64
+)
+LONGEST = 12
+
+
+def true_value(ids: list[int]) -> float:
+    """Expected reward of a prefix: the a's in it, and those expected in the tokens that remain, by recursion."""
+    expected = torch.zeros(4, dtype=torch.float64)
+    for _ in range(LONGEST - len(ids)):
+        expected = CHAIN[:, A] + CHAIN @ expected.where(torch.arange(4) != END, 0.0)
+    return ids.count(A) + float(expected[ids[-1] if ids else A])
+
+
+def true_boundaries(ids: list[int]) -> list[int]:
+    """Line breaks after a letter, unless no token is left."""
+    return [i for i in range(1, len(ids) - 1) if ids[i] == BREAK and ids[i - 1] in (A, B)]
+
+
+class Chain(NamedTuple):
+    policy: Policy
+    task: Task
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
+    """A Llama whose layers add nothing, so that its next token depends on the last one alone."""
+    folder = tmp_path_factory.mktemp("chain")
+    core = Tokenizer(models.WordLevel({"<end>": END, "a": A, "b": B, "\n": BREAK}, unk_token="<end>"))
+    core.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    core.decoder = decoders.Fuse()
+    PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<end>").save_pretrained(folder)
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=4,
+            hidden_size=4,
+            intermediate_size=4,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            max_position_embeddings=64,
+            bos_token_id=None,
+            eos_token_id=END,
+            pad_token_id=None,
+        )
+    )
+    layer = model.model.layers[0]
+    with torch.no_grad():
+        layer.self_attn.o_proj.weight.zero_()
+        layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.copy_(torch.eye(4))
+        # The norm before the head makes the one-hot state twice as long: sqrt(4).
+        model.lm_head.weight.copy_(CHAIN.clamp(min=1e-9).log().T / 2)
+    model.save_pretrained(folder)
+    rows = [{"question": "a", "number": number} for number in range(40)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spec = {
+        "version": 1,
+        "task": "chain",
+        "dataset": {"path": "rows.jsonl", "split": {"train": 0.9, "eval": 0.1}},
+        "format": {"reasoning": None, "answer": None},
+        "prompt": {"text": "{{ question }}"},
+        "verifiers": {"test_count_a": {"weight": 1.0}},
+        "metric": "test_count_a",
+    }
+    (folder / "chain.yaml").write_text(json.dumps(spec))
+    return Chain(load_policy(str(folder), device="cpu"), load_task(folder / "chain.yaml"))
+
+
+CONFIG = TrainConfig(
+    prompts_per_step=36,
+    group_size=4,
+    supervision="process",
+    sampling={"max_new_tokens": LONGEST},
+    step_values={"rollouts": 3, "skip_uniform": False},
+)
+
+
+def completions(chain: Chain, step: int = 0) -> list[ScoredRollout]:
+    prompts = make_prompts(chain.task, chain.task.examples("train"))
+    return roll_out(chain.policy, prompts, 4, max_new_tokens=LONGEST, temperature=1.0, seed=f"0/{step}")
+
+
+def estimate(chain: Chain, rollouts: list[ScoredRollout], config: TrainConfig = CONFIG, step: int = 0) -> StepValues:
+    values = step_values(chain.policy, [chain.task], rollouts, config, step)
+    assert values is not None
+    return values
+
+
+def z_scores(chain: Chain, steps: int = 2) -> dict[str, float]:
+    """How many standard errors the mean estimates are from the true values at the boundaries that the test finds.
+
+    Values before a step must not depend on the step, so they are compared for each of its first tokens. Groups of
+    completions are independent, rows of a group may share prefixes.
+    """
+    means: dict[str, list[float]] = {"prompt": [], "after": [], "before a": [], "before b": []}
+    for number in range(steps):
+        rollouts = completions(chain, number)
+        values = estimate(chain, rollouts, step=number).rows
+        for start in range(0, len(rollouts), 4):
+            errors: dict[str, list[float]] = {name: [] for name in means}
+            for row in range(start, start + 4):
+                ids = rollouts[row].rollout.ids
+                breaks = [-1, *true_boundaries(ids)]
+                assert [step.token for step in values[row]] == [*breaks[1:], len(ids) - 1]
+                truths = [true_value(ids[: token + 1]) for token in breaks]
+                errors["after"] += [step.after - truth for step, truth in zip(values[row], truths[1:], strict=False)]
+                for step, token, truth in zip(values[row], breaks, truths, strict=True):
+                    if (following := ids[token + 1]) in (A, B):
+                        name = "prompt" if token < 0 else "before a" if following == A else "before b"
+                        errors[name].append(step.before - truth)
+            for name, differences in errors.items():
+                means[name] += [fmean(differences)] if differences else []
+    return {name: fmean(some) / (stdev(some) / math.sqrt(len(some))) for name, some in means.items()}
+
+
+def test_the_model_is_the_chain(chain: Chain) -> None:
+    with torch.no_grad():
+        logits = chain.policy.model(torch.tensor([[A, B, BREAK]])).logits[0]
+    torch.testing.assert_close(logits.double().softmax(-1), CHAIN[[A, B, BREAK]], atol=1e-4, rtol=0)
+    assert chain.policy.decode([A, BREAK, B]) == "a\nb"
+
+
+def test_values_are_unbiased(chain: Chain) -> None:
+    assert max(map(abs, z_scores(chain).values())) < 3
+
+
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_the_check_above_notices_prefixes_that_are_off_by_one(
+    chain: Chain, shift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the prefixes that are continued had one token more or less than the step that they end."""
+
+    def shifted(*args: Any) -> int:
+        for prefix in args[3]:
+            prefix.length += shift
+        tokens = continued(*args)
+        for prefix in args[3]:
+            prefix.length -= shift
+        return tokens
+
+    continued = module._continue
+    monkeypatch.setattr(module, "_continue", shifted)
+    assert max(map(abs, z_scores(chain).values())) > 5
+
+
+def test_gradients_are_unbiased_only_without_the_own_reward_in_the_baseline() -> None:
+    """Two steps of one token, 0 or 1, and groups of two: everything that can be sampled, with its probability."""
+    first, second = (0.3, 0.7), ((0.6, 0.4), (0.2, 0.8))
+    reward = {(0, 0): 1.0, (0, 1): 0.2, (1, 0): 0.0, (1, 1): 0.7}
+    chance = {path: first[path[0]] * second[path[0]][path[1]] for path in reward}
+    # Derivatives of the log-probability of the token 1, by its logit: 1 - p if it is taken, else -p.
+    gradient, wrong = [0.0] * 3, [0.0] * 3  # of the first token, and of the second after 0 and after 1
+    for own, other, again in product(reward, reward, (0, 1)):
+        shares = other[0] == own[0]
+        weight = chance[own] * chance[other] * second[own[0]][again]
+        prefix = _Prefix([0, 1] if shares else [0], 1, [reward[own[0], again]])
+        steps = _valued_steps(0, 2, {(own[0],): prefix}, [0, 1], [reward[own], reward[other]])
+        assert [step.token for step in steps] == [0, 1]
+        for total, baselines in ((gradient, [steps[0].before, steps[1].before]), (wrong, [None, steps[0].after])):
+            a, b = ((step.after - (before or 0.0)) for step, before in zip(steps, baselines, strict=True))
+            total[0] += weight * a * (own[0] - first[1])
+            total[1 + own[0]] += weight * b * (own[1] - second[own[0]][1])
+    exact = [first[0] * first[1] * (0.2 * 0.0 + 0.8 * 0.7 - 0.6 * 1.0 - 0.4 * 0.2)]
+    exact += [first[x] * second[x][0] * second[x][1] * (reward[x, 1] - reward[x, 0]) for x in (0, 1)]
+    assert gradient == pytest.approx(exact, abs=1e-12)
+    # With the own reward in the baseline, a part of the gradient is missing: 1/2 where there is one other sample.
+    assert wrong[1] == pytest.approx(exact[1] * (1 - (0.3 / 3 + 0.7 / 2)), abs=1e-12)
+
+
+def test_advantages_by_hand() -> None:
+    """Two completions of 4 and 3 tokens, with two steps and one; the group's rewards are 1 and 0."""
+    after = torch.tensor([[0.75, 1.0], [0.0, 9.0]], dtype=torch.float64)
+    before = torch.tensor([[0.5, 0.25], [0.5, 9.0]], dtype=torch.float64)
+    tokens, mask = torch.tensor([[1, 3], [2, 0]]), torch.tensor([[True, True], [True, False]])
+    rewards, scored = torch.tensor([1.0, 0.0]), torch.tensor([True, True])
+    options: dict[str, Any] = {"std": "population"}  # of 1 and 0: 0.5
+    raw = value_advantages(after, before, tokens, mask, rewards, scored, 2, 4, scale="none", **options)
+    assert raw.tolist() == [[0.25, 0.25, 0.75, 0.75], [-0.5, -0.5, -0.5, 0.0]]
+    scaled = value_advantages(after, before, tokens, mask, rewards, scored, 2, 4, scale="group", **options)
+    assert scaled.tolist() == [[0.5, 0.5, 1.5, 1.5], [-1.0, -1.0, -1.0, 0.0]]
+    equal = value_advantages(after, before, tokens, mask, torch.ones(2), scored, 2, 4, scale="group", **options)
+    assert equal.tolist() == raw.tolist()
+
+
+def test_the_same_step_has_the_same_values_and_another_others(chain: Chain) -> None:
+    rollouts = completions(chain)[:16]
+    first, again, other = (estimate(chain, rollouts, step=step).rows for step in (0, 0, 1))
+    assert first == again != other
+
+
+def test_uniform_groups_unscored_rows_and_prefixes_that_others_share_cost_nothing(chain: Chain) -> None:
+    rollouts = completions(chain)[:8]
+    equal = [row._replace(score=Score(2.0)) for row in rollouts]
+    skipped = estimate(chain, equal, with_settings(CONFIG, **{"step_values.skip_uniform": True}))
+    assert (skipped.values, skipped.tokens) == (0, 0)
+    assert [[step.after - step.before for step in row] for row in skipped.rows] == [[0.0]] * 8
+    unscored = [row._replace(score=Score(None, "error")) for row in rollouts]
+    assert list(estimate(chain, unscored).rows) == [[]] * 8
+    # The same completion four times: the three others are the samples from each of its prefixes.
+    row = next(row for row in rollouts if true_boundaries(row.rollout.ids))
+    same = estimate(chain, [row._replace(score=Score(value)) for value in (0.0, 1.0, 0.0, 1.0)])
+    assert same.values == 0
+    ends = len(true_boundaries(row.rollout.ids))
+    assert [round(step.before, 9) for step in same.rows[0]] == [round(2 / 3, 9)] * (ends + 1)
+    assert [step.after for step in same.rows[0]] == [0.5] * ends + [0.0]
+
+
+def test_a_budget_joins_steps(chain: Chain) -> None:
+    rollouts = completions(chain)
+    everything = estimate(chain, rollouts)
+    half = estimate(chain, rollouts, with_settings(CONFIG, **{"step_values.token_budget": everything.tokens // 2}))
+    assert 0.3 < half.tokens / everything.tokens < 0.7
+    assert sum(map(len, half.rows)) < sum(map(len, everything.rows))
+    assert [row[-1].after for row in half.rows] == [row[-1].after for row in everything.rows]
+
+
+def test_truncated_continuations_score_0_under_truncated_zero(chain: Chain) -> None:
+    config = with_settings(CONFIG, **{"advantage.truncated": "zero"})
+    rollouts = completions(chain)[:40]
+    plain, zeroed = estimate(chain, rollouts), estimate(chain, rollouts, config)
+    cut = sum(row.rollout.finish == "length" for row in rollouts)
+    assert 0 < cut < 40
+    assert all(
+        steps[-1].after == 0 for steps, row in zip(zeroed.rows, rollouts, strict=True) if row.rollout.finish == "length"
+    )
+    assert fmean(s.after for row in zeroed.rows for s in row) < fmean(s.after for row in plain.rows for s in row)
+
+
+@pytest.mark.parametrize("use", ["advantages", "rewards"])
+def test_a_run_without_step_scores(chain: Chain, use: str, tmp_path: Path) -> None:
+    settings = {
+        "model": chain.policy.name,
+        "step_values.rollouts": 2,
+        "step_values.use": use,
+        "supervision": "both",
+        "prompts_per_step": 6,
+        "group_size": 4,
+        "steps": 2,
+        "sampling.max_new_tokens": LONGEST,
+        "optimizer.learning_rate": 1e-2,
+        "eval": {"every": 0, "examples": 1},
+    }
+    run = train(chain.task, run_dir=tmp_path / "run", **settings)
+    rows = [row for row in RunFolder(run.run_dir).metrics() if row["kind"] == "train"]
+    assert all(row["values"] > 0 and row["value_tokens"] > 0 and row["grad_norm"] > 0 for row in rows)
+    assert all(0 < row["value_seconds"] < row["sample_seconds"] for row in rows)
+
+
+def test_what_cannot_be_valued_is_refused(make_task, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"step_values.rollouts needs supervision=process or both"):
+        TrainConfig.from_mapping({"step_values.rollouts": 4})
+    with pytest.raises(UsageError, match=r"step_values.separator and step_values.segments=separator belong together"):
+        TrainConfig.from_mapping({"step_values.segments": "separator"})
+    task = make_task({"length_rank": {"of": {"test_vowels": {}}}}, supervision="process", step_values={"rollouts": 2})
+    with pytest.raises(UsageError, match="compares the completions of a group"):
+        train(task, run_dir=tmp_path / "run")

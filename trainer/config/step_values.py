@@ -1,0 +1,34 @@
+"""The settings of step values: how steps are found, how often they are continued, and what becomes of the values."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from .settings import Settings
+
+
+class StepValuesConfig(Settings):
+    """Supervise steps without step scores: by completions that are sampled again from the end of each step."""
+
+    rollouts: int = Field(default=0, ge=0)
+    """K: continuations from the end of each step, scored by the task's reward; 0: off."""
+    segments: Literal["line", "paragraph", "sentence", "marker", "separator"] = "line"
+    """Where a step ends, as for the verifier ``process_reward_model``."""
+    separator: str = ""
+    """The string between two steps, for ``segments: separator``."""
+    use: Literal["advantages", "rewards"] = "advantages"
+    """``advantages``: the value after a step less that before it (VinePPO); ``rewards``: the value after a step is its
+    reward, for ``advantage.step_credit``."""
+    skip_uniform: bool = True
+    """Leave out groups of equal rewards, which then have no gradient: cheaper, but slightly biased."""
+    token_budget: int | None = Field(default=None, ge=1)
+    """About how many tokens of continuations to sample in a training step at most; a random part of the steps then has
+    no value, and is joined with the next. null: no limit."""
+
+    @model_validator(mode="after")
+    def _separator_if_asked(self) -> Self:
+        if (self.segments == "separator") != bool(self.separator):
+            raise ValueError("step_values.separator and step_values.segments=separator belong together")
+        return self

@@ -1,0 +1,215 @@
+"""Values of reasoning steps by rollouts: how good the completions are that are sampled from the end of a step on.
+
+VinePPO (Kazemnejad et al. 2025, arXiv:2410.01679, section 4) takes the difference of two values as the advantage of the
+step between them; Math-Shepherd (Wang et al. 2024, arXiv:2312.08935, section 3.3) takes values as labels of steps.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import NamedTuple
+
+from grpo_env.equality import all_equal
+from grpo_env.taskfile.task import Task
+
+from .config import StepValuesConfig, TrainConfig
+from .engine.policy import Policy
+from .engine.sampling.sampler import Rollout, sample
+from .prompts import Prompt
+from .rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
+from .scored_groups import reward_of
+from .step_tokens import completion_ends
+
+
+class ValuedStep(NamedTuple):
+    """A step of a completion: the index of its last token, and the estimated values before and after it."""
+
+    token: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class StepValues:
+    """The steps of each completion, none for one without a score, and what their values cost.
+
+    ``values`` are the prefixes that were continued, ``tokens`` those sampled for them, ``seconds`` with scoring.
+    """
+
+    rows: Sequence[Sequence[ValuedStep]]
+    values: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class _Prefix:
+    """The prompt and the first tokens of ``rows`` of one group, and the rewards of their continuations."""
+
+    rows: list[int]
+    length: int
+    rewards: list[float] = field(default_factory=list)
+
+
+_Prefixes = Mapping[tuple[int, ...], _Prefix]
+
+
+def step_values(
+    policy: Policy, tasks: Sequence[Task], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
+) -> StepValues | None:
+    """Estimate the value of every prefix of these completions that ends with a step; ``None`` if that is off.
+
+    The completions are those of all processes, which divide the prefixes among them and all return the same.
+    ``config.seed``, ``step`` and the completions determine the result.
+    """
+    settings = config.step_values
+    if not settings.rollouts:
+        return None
+    began, by_name = time.perf_counter(), {task.name: task for task in tasks}
+    rewards = [reward_of(row, config.advantage) for row in rollouts]
+    size = config.group_size
+    groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
+    prefixes: list[_Prefixes] = [{} for _ in groups]
+    for number, group in enumerate(groups):
+        scored = [row for row in group if rewards[row] is not None]
+        if not settings.skip_uniform or not all_equal([rewards[row] or 0.0 for row in scored]):
+            prefixes[number] = _shared_prefixes(policy, by_name, rollouts, scored, settings)
+    waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
+    dropped = _beyond_budget(waiting, rollouts, config, step)
+    prefixes = [{key: p for key, p in of_group.items() if id(p) not in dropped} for of_group in prefixes]
+    waiting = [prefix for prefix in waiting if id(prefix) not in dropped]
+    tokens = _continue(policy, by_name, rollouts, waiting, config, step)
+    rows = [
+        _valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
+        for number, group in enumerate(groups)
+        for row in group
+    ]
+    return StepValues(rows, len(waiting), tokens, time.perf_counter() - began)
+
+
+def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: StepValuesConfig) -> list[int]:
+    """Indices of the tokens that end the steps of a completion, without those after which no token is left."""
+    ends = completion_ends(policy.decode, rollout)
+    found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments, settings.separator)
+    return sorted({step.token for step in found if step.token < len(rollout.ids) - 1})
+
+
+def _shared_prefixes(
+    policy: Policy,
+    by_name: Mapping[str, Task],
+    rollouts: Sequence[ScoredRollout],
+    rows: Sequence[int],
+    settings: StepValuesConfig,
+) -> dict[tuple[int, ...], _Prefix]:
+    """The distinct prefixes of a group's scored rows that end with a step, by their tokens."""
+    prefixes: dict[tuple[int, ...], _Prefix] = {}
+    for row in rows:
+        rollout = rollouts[row].rollout
+        for token in step_boundaries(policy, by_name[rollouts[row].task], rollout, settings):
+            prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), _Prefix([], token + 1))
+            prefix.rows.append(row)
+    return prefixes
+
+
+def _beyond_budget(
+    prefixes: Sequence[_Prefix], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
+) -> set[int]:
+    """The ids of prefixes to leave out, chosen at random, so that about ``token_budget`` tokens are sampled.
+
+    A continuation is expected to be as long as the rest of the completions that share the prefix.
+    """
+    limit = config.step_values.token_budget
+    if limit is None:
+        return set()
+    rests = [fmean(len(rollouts[row].rollout.ids) - prefix.length for row in prefix.rows) for prefix in prefixes]
+    expected = config.step_values.rollouts * sum(rests)
+    draws = random.Random(f"{config.seed}/{step}/values")
+    return {id(prefix) for prefix in prefixes if draws.random() * expected >= limit}
+
+
+def _continue(
+    policy: Policy,
+    by_name: Mapping[str, Task],
+    rollouts: Sequence[ScoredRollout],
+    prefixes: Sequence[_Prefix],
+    config: TrainConfig,
+    step: int,
+) -> int:
+    """Continue each prefix ``step_values.rollouts`` times and set ``rewards``; returns the number of new tokens."""
+    longest, size = config.sampling.max_new_tokens, config.step_values.rollouts
+    shard = rank_slice(policy.accelerator, len(prefixes))
+    mine = prefixes[shard]
+    firsts = [rollouts[prefix.rows[0]] for prefix in mine]
+    verifiers = {name: task.verifier.at(step) for name, task in by_name.items()}
+    sampled = SampledGroups([Prompt(by_name[row.task], verifiers[row.task], row.example) for row in firsts])
+    joined: dict[int, list[Rollout]] = {}
+
+    def add(number: int, continuations: list[Rollout]) -> None:
+        whole, length = firsts[number].rollout, mine[number].length
+        joined[number] = [_joined(policy, whole, length, rest, longest) for rest in continuations]
+        sampled.add(number, joined[number])
+
+    try:
+        sample(
+            policy,
+            [row.rollout.prompt_ids + row.rollout.ids[: p.length] for row, p in zip(firsts, mine, strict=True)],
+            size,
+            max_new_tokens=max((longest - prefix.length for prefix in mine), default=1),
+            temperature=config.sampling.temperature,
+            seeds=[f"{config.seed}/{step}/values/{number}" for number in range(len(prefixes))][shard],
+            on_group=add,
+        )
+    except BaseException:
+        sampled.scorer.stop()
+        raise
+    sampled.rollouts = [rollout for number in range(len(mine)) for rollout in joined[number]]
+    scored = score_rollouts(policy, sampled, step)
+    for number, prefix in enumerate(prefixes):
+        rewards = [reward_of(row, config.advantage) for row in scored[number * size : (number + 1) * size]]
+        prefix.rewards = [reward for reward in rewards if reward is not None]
+    lengths = [prefix.length for prefix in prefixes for _ in range(size)]
+    return sum(len(row.rollout.ids) - length for row, length in zip(scored, lengths, strict=True))
+
+
+def _joined(policy: Policy, whole: Rollout, length: int, rest: Rollout, longest: int) -> Rollout:
+    """The first ``length`` tokens of a completion with a continuation, of at most ``longest`` tokens together."""
+    ids = (whole.ids[:length] + rest.ids)[:longest]
+    finish = rest.finish if len(ids) == length + len(rest.ids) else "length"
+    text = policy.decode(ids[:-1] if finish == "stop" else ids)
+    return replace(whole, ids=ids, text=text, finish=finish, logps=[])
+
+
+def _valued_steps(
+    row: int, tokens: int, prefixes: _Prefixes, group: Sequence[int], rewards: Sequence[float | None]
+) -> list[ValuedStep]:
+    """The steps of a completion of ``tokens`` tokens; the last one ends with it, and its value is the own reward.
+
+    The prompt is a prefix that all completions of the group continue.
+    """
+    own = rewards[row]
+    if own is None:
+        return []
+    ends = [(prefix.length - 1, prefix) for prefix in prefixes.values() if row in prefix.rows]
+    before, _ = values_at([rewards[other] for other in group if other != row], [], own)
+    steps: list[ValuedStep] = []
+    for token, prefix in sorted(ends, key=lambda end: end[0]):
+        others = [rewards[other] for other in prefix.rows if other != row]
+        here, after = values_at(others, prefix.rewards, own)
+        steps.append(ValuedStep(token, before, after))
+        before = here
+    return [*steps, ValuedStep(tokens - 1, before, own)]
+
+
+def values_at(others: Sequence[float | None], continuations: Sequence[float], own: float) -> tuple[float, float]:
+    """The estimated value of a prefix of a completion: as what its next step starts from, and as what its last reached.
+
+    Both are means of the rewards of ``continuations`` and of the ``others`` that share the prefix. The completion's
+    ``own`` reward is in the second mean only: it follows from the next step, so that a baseline with it would be
+    biased, while every step before the prefix sees it as one sample more. Without any sample, both are ``own``.
+    """
+    samples = [*continuations, *(reward for reward in others if reward is not None)]
+    return fmean(samples or [own]), fmean([*samples, own])

@@ -1,0 +1,73 @@
+"""The steps of a completion, and the tokens after which its text shows that a step has ended."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from grpo_env.core import Completion, Format
+
+from .blocks import first_block, reasoning_span, whole_turn
+from .segments import Segmenter, spans
+
+MAX_STEPS = 1000
+
+# Whatever follows a text begins like one of these, as far as the end of a step depends on it.
+_CONTINUATIONS = ("a", "A", "1")
+_LOOK_AHEAD = 32  # characters: "Step 123:" is the longest that shows a step before it
+
+
+class StepEnd(NamedTuple):
+    """Characters ``[start, end)`` of a step in the completion's text, and the index of the token that ends it."""
+
+    start: int
+    end: int
+    token: int
+
+
+def reasoning(format: Format, completion: Completion) -> tuple[str, int, int, int]:
+    """The whole turn, the span in it that contains the steps, and the length of the prefill before it.
+
+    Steps are in the reasoning block if there is one, else everywhere.
+    """
+    text, offset = whole_turn(format, completion)
+    start, end = reasoning_span(text, format) or (0, len(text))
+    return text, max(start, offset), max(end, offset), offset
+
+
+def step_ends(
+    format: Format, completion: Completion, ends: Sequence[int], by: Segmenter, separator: str = ""
+) -> list[StepEnd]:
+    """The first ``MAX_STEPS`` steps that a text shows to have ended, each with the first token after which it does.
+
+    That is the token with the line break, not the one before it: after ``3+4=7`` the model may still write another
+    digit. So whether a step ends on a token depends on nothing after the token. A last step that only the end of the
+    text ends is left out.
+
+    Args:
+        ends: number of characters of ``completion.text`` that are complete after each of its tokens.
+    """
+    text, start, end, offset = reasoning(format, completion)
+    block = first_block(text, format.reasoning) if format.reasoning else None
+    closed_at = len(text) + 1 if block is None or block.closed_at is None else block.closed_at
+    steps = list(islice(spans(text, start, end, by, separator), MAX_STEPS + 1))
+    found, before = [], start
+    for (first, last), (following, _) in pairwise([*steps, (end, end)]):
+        latest = closed_at if following == end else following + _LOOK_AHEAD
+        for token in range(bisect_left(ends, last - offset), len(ends)):
+            shown = ends[token] + offset
+            if shown >= closed_at or _shows(text, before, shown, first, last, by, separator):
+                found.append(StepEnd(max(first - offset, 0), last - offset, token))
+                break
+            if shown > latest:
+                break
+        before = first
+    return found[:MAX_STEPS]
+
+
+def _shows(text: str, before: int, shown: int, first: int, last: int, by: Segmenter, separator: str) -> bool:
+    """Whether ``text[before:shown]`` has the step ``[first, last)``, however it goes on."""
+    window, step = text[before:shown], (first - before, last - before)
+    return all(step in islice(spans(window + more, 0, len(window) + 1, by, separator), 2) for more in _CONTINUATIONS)
