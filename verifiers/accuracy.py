@@ -22,6 +22,7 @@ from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.equivalents import Forms, forms, has_same_form
 from .answers.extract import SOURCES, Source, final_answer
+from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
@@ -346,11 +347,12 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
 
 
 def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only that of a change, ``8% increase``."""
+    """The fixed forms of a gold answer. Of a number only those of a change, ``8% increase``, and ``3 times a day``."""
+    text = plain(gold.answer.text)
     if gold.kind != "number":
-        return forms(plain(gold.answer.text))
-    direction = change(plain(gold.answer.text)) if "%" in gold.answer.text or "cent" in gold.answer.text else None
-    return ((change, direction),) if direction else ()
+        return forms(text)
+    readers = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
+    return tuple((reader, value) for reader in readers if (value := reader(text)))
 
 
 def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:

@@ -37,6 +37,7 @@ def test_the_tables_both_accept_and_reject() -> None:
 
 OWN_TABLES = (
     "accuracy",
+    "daily_answers",
     "everyday",
     "hostile",
     "notation",
@@ -64,7 +65,19 @@ def check_accuracy(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["completions", "daily", "daily_life", "equality", "everyday", "extraction", "forms", "latex", "questions"]
+    "name",
+    [
+        "completions",
+        "daily",
+        "daily_answers",
+        "daily_life",
+        "equality",
+        "everyday",
+        "extraction",
+        "forms",
+        "latex",
+        "questions",
+    ],
 )
 def test_tables_by_other_authors(name: str) -> None:
     """Rows by authors who had not seen the code. Those with ``open`` are known to fail, with the reason."""

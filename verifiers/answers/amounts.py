@@ -8,17 +8,18 @@ from __future__ import annotations
 import re
 
 from .dates import read_dates
-from .number_words import in_digits
 from .spellings import spelled
 from .units import is_measure, read_unit
 
 MAX_BOUND = 60  # characters
+MAX_LENGTH = 80
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,12})?"
 _UNIT = r"[A-Za-z%\u00b0][A-Za-z%\u00b0/^. 23]{0,30}"
 _RANGE = re.compile(
-    rf"(?:from |(?P<between>between ))?(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
-    rf" ?(?:--?|\bto|(?(between)\band|(?!))) ?(?P<high>{_NUMBER})[ -]?(?P<unit>{_UNIT})"
+    rf"(?:from |(?P<between>between ))?(?P<low_sign>[$€£]?)(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
+    r" ?(?:--?|\b(?:to|until|till|through)|(?(between)\band|(?!))) ?"
+    rf"(?P<sign>[$€£]?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
 )
 _CHANGE = re.compile(
     r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
@@ -51,11 +52,6 @@ _BOUND = re.compile(
     rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
     re.IGNORECASE,
 )
-_OFTEN = re.compile(
-    r"(?:(?P<name>once|twice)|(?P<count>\d{1,3}|[a-z]{3,5}) times)(?: (?:an?|per|each|every) | ?/ ?| (?=\w+ly$))"
-    r"(?P<unit>hour|day|week|month|year|hourly|daily|weekly|monthly|yearly|annually)",
-    re.IGNORECASE,
-)
 _REMAINDER = re.compile(
     r"(\d{1,12}),? ?(?:with |and )?(?:a )?(?:r|rem|remainder)\.? ?(?:of )?(\d{1,12})", re.IGNORECASE
 )
@@ -66,21 +62,31 @@ _SPELLED = re.compile(
     re.IGNORECASE,
 )
 _SHOES = re.compile(
-    r"(?:size )?(?:(EU|US|UK) ?(\d{1,2}(?:\.5)?)|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))", re.IGNORECASE
+    r"(?:(?:shoe )?size )?(?:(EU|US|UK)(?: size)? ?(\d{1,2}(?:\.5)?)|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))",
+    re.IGNORECASE,
 )
 _CLOTHES = re.compile(
     r"(?:size )?(?:(?P<x>X{1,4})(?P<letter>[SL])|(?P<count>[2-4])X(?P<last>[SL])"
-    r"|(?P<extra>(?:double[ -])?(?:(?:extra|x)[ -]){1,4})(?P<word>small|large))(?: size)?",
+    r"|(?P<extra>(?:double[ -])?(?:(?:extra|x)[ -]){1,4})(?P<word>small|large))(?: size)?"
+    r"|size (?P<plain>S|M|L|small|medium|large)|(?P<named>small|medium|large)(?: size)?",
     re.IGNORECASE,
 )
 
+_BY = re.compile(r" ?(?:x|·|\*) ?|[ -]by[ -]", re.IGNORECASE)
+_SIDE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)[ -]?(?P<unit>[A-Za-z]{1,12}\.?|'{1,2}|\"|)")
+_MARKS = {"'": "ft", '"': "in", "''": "in"}
+
 
 def _range(text: str) -> str | None:
-    """``10-15 kg``, ``10 to 15 kilograms``, ``between 10 and 15 kg``."""
-    match = _RANGE.fullmatch(text) if text[-1:].isalpha() or text[-1:] in "%\u00b023" else None
+    """``10-15 kg``, ``10 to 15 kilograms``, ``between 10 and 15 kg``, ``$5-10``; also in words."""
+    if len(text) > MAX_LENGTH or not ("-" in text or " " in text):
+        return None
+    match = _RANGE.fullmatch(text if any(map(str.isdigit, text)) else spelled(text))
     if match is None:
         return None
-    unit, low_unit = (read_unit(f" {match[name].strip()}", 0) if match[name] else () for name in ("unit", "low_unit"))
+    sign = match["sign"] or match["low_sign"]
+    low_unit, unit = (read_unit(f"{mark}{' ' * (not mark)}{match[name].strip()}", 0)
+                      for name, mark in (("low_unit", match["low_sign"]), ("unit", sign)))  # fmt: skip
     if not unit or (low_unit and low_unit != unit) or low_unit is None or not all(is_measure(name) for name, _ in unit):
         return None
     return f"{match['low'].replace(',', '')}-{match['high'].replace(',', '')} {unit}"
@@ -129,10 +135,12 @@ def _shoes(text: str) -> str | None:
 
 
 def _clothes(text: str) -> str | None:
-    """``XL``, ``size XL`` and extra large; ``XXL`` and ``2XL``."""
+    """``XL``, ``size XL`` and extra large; ``XXL`` and ``2XL``; ``size M`` and medium, but not ``M`` alone."""
     match = _CLOTHES.fullmatch(text)
     if match is None:
         return None
+    if name := match["plain"] or match["named"]:
+        return name[0].upper()
     if extra := (match["extra"] or "").lower():
         return "X" * len(extra.replace("-", " ").split()) + match["word"][0].upper()  # double extra
     return (
@@ -154,17 +162,6 @@ def _bound(text: str) -> str | None:
     return f"{next(filter(None, signs))}{match['number'].replace(',', '')} {unit}"
 
 
-def _often(text: str) -> str | None:
-    """``twice a day``, ``two times per day``, ``twice daily``."""
-    match = _OFTEN.fullmatch(text)
-    if match is None:
-        return None
-    count = {"once": "1", "twice": "2"}[match["name"].lower()] if match["name"] else in_digits(match["count"])
-    count = count or match["count"]
-    unit = {"daily": "day", "annually": "year"}.get(match["unit"].lower(), match["unit"].lower().removesuffix("ly"))
-    return f"{count}/{unit}" if count.isdecimal() else None
-
-
 def _remainder(text: str) -> str | None:
     """``5 R 2`` and ``5 remainder 2``."""
     match = _REMAINDER.fullmatch(text)
@@ -177,4 +174,17 @@ def _days(text: str) -> str | None:
     return dates and str([(date.year, date.month, date.day) for date in dates])
 
 
-AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes, _bound, _often, _remainder, _days)
+def _dimensions(text: str) -> str | None:
+    """``8 x 10 inches``, ``8" x 10"`` and ``8 by 10 in``."""
+    parts = [_SIDE.fullmatch(part) for part in _BY.split(text)] if len(text) <= MAX_LENGTH else []
+    sides = [match for match in parts if match]
+    if len(sides) < len(parts) or not 2 <= len(sides) <= 4:
+        return None
+    units = {read_unit(f" {_MARKS.get(side['unit'], side['unit'])}", 0) for side in sides if side["unit"]}
+    unit = units.pop() if len(units) == 1 and sides[-1]["unit"] else None
+    if not unit or len(unit) > 1 or not is_measure(unit[0][0]):
+        return None
+    return f"{' x '.join(side['number'] for side in sides)} {unit}"
+
+
+AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes, _bound, _remainder, _days, _dimensions)

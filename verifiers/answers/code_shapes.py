@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from .codes import CHESS, COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
+from .chess import MOVE
+from .codes import COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
 from .elements import SYMBOLS
 from .labels import is_numbered
 
@@ -43,6 +44,8 @@ _SHAPES = tuple(
         r"(?:[Tt]he )?'?\d{2,4}'?s",  # 1990s
         r"\d+(?:\.\d+)?(?: ?x ?\d+(?:\.\d+)?)+",  # 1920x1080
         r"\d+'(?: ?\d+(?:\"|'')?)?",  # 5'10"
+        r"\d+(?:\.\d+)?(?P<side> ?(?:\"|''?|[kcm]?m|in|inch(?:es)?|ft|feet|yd))"
+        r"(?: ?(?:x|by) ?\d+(?:\.\d+)?(?P=side))+",  # 2 m x 3 m
         r"\d+(?:/\d+){2,}",  # 1/2/3
         r"\d+(?::\d\d){1,2}\.\d+",  # 1:23.45
         r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
@@ -76,7 +79,7 @@ _SHAPES = tuple(
         rf"\d+[A-Z]?,? (?:(?:[A-Z][\w'.]*|\d{{1,3}}(?:st|nd|rd|th)),? ){{1,5}}{_STREET}\b.*",  # 10 Downing Street
     )
 )
-_NAMED = (EMAIL, URL, HEXADECIMAL, CHESS, COORDINATES, *_SHAPES)
+_NAMED = (EMAIL, URL, HEXADECIMAL, MOVE, COORDINATES, *_SHAPES)
 _PATH = re.compile(r"(?:[A-Zcd]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
 _CLASS = re.compile(r"\\[dwsDWS](?:[+*?$\])\\-]|\{\d|$)")  # of a regular expression
 _LATEX = re.compile(r"\\[A-Za-z]{2}")

@@ -71,9 +71,6 @@ _CHEMICAL = re.compile(
 )
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[\w@+-]{1,9}\]|[=#()/@+.\d-]){6,}")
 _COEFFICIENT = re.compile(r"(\d{0,3})\s?(.*)")
-CHESS = re.compile(
-    r"(?:[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|[a-h](?:x[a-h])?[1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?[!?]{0,2}"
-)
 EMAIL = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 URL = re.compile(
     r"(?:https?://)?(?:www\.)?((?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov|io|dev|info|co|uk|de|fr|eu|ai|app)"
@@ -89,7 +86,9 @@ _VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9}
 _LONG_NUMBER = re.compile(
     r"(?![12]\d{3} ?- ?[12]\d{3}$)\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}"
 )
-_SPAN = re.compile(r"(?:from |(between ))?(\d+(?:\.\d+)?)\s?(?:--?|to|(?<!from)(?(1)and|to))\s?(\d+(?:\.\d+)?)(.*)")
+_SPAN = re.compile(
+    r"(?:from |(between ))?(\d+(?:\.\d+)?)\s?(?:--?|to|until|till|through|(?<!from)(?(1)and|to))\s?(\d+(?:\.\d+)?)(.*)"
+)
 _TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
 _LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
@@ -123,11 +122,13 @@ _SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = re.compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
 COORDINATES = re.compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
+_INITIALLED = re.compile(r"(?:(T)(?:erminal )?|(Q)(?:uestion )?)(\d{1,3}[A-Z]?)", re.IGNORECASE)
 _PERIODS = re.compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
 _STREETS = {
     "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
     "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
 }  # fmt: skip
+_PARTS_OF_BUILDINGS = {"apt": "apartment", "ste": "suite", "fl": "floor", "bldg": "building", "rm": "room"}
 _DIRECTIONS = {
     "n": "north", "s": "south", "e": "east", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
     "sw": "southwest",
@@ -293,7 +294,7 @@ def _url(text: str) -> str | None:
 
 
 def _span(text: str) -> str | None:
-    """``10-12``, ``10 to 12``, ``from 10 to 12`` and ``between 10 and 12``."""
+    """``10-12``, ``10 to 12``, ``from 10 until 12`` and ``between 10 and 12``."""
     match = _SPAN.fullmatch(text)
     return f"{match[2]}-{match[3]}{match[4]}" if match else None
 
@@ -409,7 +410,7 @@ def _street(text: str) -> str | None:
     match = _ADDRESS.fullmatch(text) if text[:1].isdecimal() else None
     if match is None:
         return None
-    words = match["street"].lower().replace(".", "").replace(",", " ,").split()
+    words = match["street"].lower().replace(".", "").replace(",", " ").split()
     street = [
         _in_full(before, word, after)
         for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False)
@@ -421,6 +422,8 @@ def _in_full(before: str, word: str, after: str) -> str:
     """A word of an address in full; the first one may be Saint, or the letter of a street."""
     if before and word in _STREETS:
         return _STREETS[word]
+    if before and word in _PARTS_OF_BUILDINGS:
+        return _PARTS_OF_BUILDINGS[word]
     if word in _DIRECTIONS and (before or (after not in _STREETS and after not in _STREETS.values())):
         return _DIRECTIONS[word]
     return _ORDINALS.get(word) or _tenth(word)
@@ -439,6 +442,12 @@ def _over(text: str) -> str | None:
 def _without_hash(text: str) -> str | None:
     """``#INV-2024-0093`` and ``INV-2024-0093``, ``#ff0000`` and ``ff0000``."""
     return text.removeprefix("#") or None
+
+
+def _initialled(text: str) -> str | None:
+    """``Terminal 2`` and ``T2``, ``Question 5`` and ``Q5``."""
+    match = _INITIALLED.fullmatch(text)
+    return match and (match[1] or match[2]).upper() + match[3]
 
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
@@ -467,5 +476,6 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_periods,
     _over,
     _without_hash,
+    _initialled,
 )
 """Two codes are the same if what one of these makes of them is equal."""

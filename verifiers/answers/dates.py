@@ -106,8 +106,11 @@ def read_dates(text: str) -> tuple[Date, Date] | None:
     """The first and the last day of ``May 12-19, 2024`` and ``12 May 2024 to 19 May 2024``, or ``None``."""
     if len(text) > 2 * MAX_LENGTH or not any(character.isdigit() for character in text):
         return None
+    is_between = text.startswith("between ")
     text = text.removeprefix("from ").removeprefix("between ")
     for match in _BETWEEN.finditer(text):
+        if match.group() == " and " and not is_between:  # two days
+            continue
         one, other = text[: match.start()], text[match.end() :]
         first, last = read_date(one), read_date(other)
         if first and (day := _NUMBER_OF_DAY.fullmatch(other)) and first.day and not first.year:

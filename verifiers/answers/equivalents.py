@@ -12,16 +12,18 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from .amounts import AMOUNTS
+from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
-from .codes import CHESS, signed
+from .codes import signed
+from .constructions import at_for, possession
+from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
 from .number_words import number_at
 
 MAX_LENGTH = 300
-MAX_MOVES = 60
 
-Value: TypeAlias = "str | Hours | Json"
+Value: TypeAlias = "str | Hours | Moves | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
@@ -30,7 +32,6 @@ _MAC = re.compile(
 )
 _IP = re.compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
 _GROUPED = re.compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
-_CASTLING = re.compile(r"[O0]-[O0](?:-[O0])?[+#]?")
 _OFFSET = re.compile(r"(?:UTC|GMT) ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
 _CARD = re.compile(
     r"(?:the )?(10|[AKQJ2-9]|ace|king|queen|jack|two|three|four|five|six|seven|eight|nine|ten)"
@@ -47,13 +48,13 @@ _POINT = re.compile(
     r"(?P<west>-)?(?P<east>\d{1,3}(?:\.\d+)?)°? ?(?P<ew>[EW])?\)?"
 )
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
+_EDGE = re.compile(r"(until|till|before|after|by|from|since) (.{3,12})", re.IGNORECASE)
 _ROW = re.compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
 _GROWTH = re.compile(r"[OΘΩo]\(.{1,60}\)")
 _CALL = re.compile(r"[^'\"]*[\[({=].*")
 _SIGNED = re.compile(
     r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
 )
-_MOVE_NUMBER = re.compile(r"\b\d{1,3}\.(?:\.\.)? ?")
 _QUOTED = re.compile(r"'([^'\"\\]*)'")
 
 
@@ -72,11 +73,17 @@ def has_same_form(gold: Forms, text: str) -> bool:
 def _same(one: Value, other: Value | None) -> bool:
     if isinstance(one, Hours) and isinstance(other, Hours):
         return same_hours(one, other)
+    if isinstance(one, Moves) and isinstance(other, Moves):
+        return same_moves(one, other)
     return equal_json(one, other) if isinstance(one, dict | list) else one == other  # type: ignore[arg-type]
 
 
 def _hours(text: str) -> Hours | None:
     return read_hours(text)
+
+
+def _moves(text: str) -> Moves | None:
+    return read_moves(text)
 
 
 def _data(text: str) -> Json | None:
@@ -115,11 +122,6 @@ def _ip(text: str) -> str | None:
 def _grouped(text: str) -> str | None:
     """``DE89 3704 0044 0532 0130 00``, in groups or not."""
     return text.replace(" ", "") if _GROUPED.fullmatch(text) else None
-
-
-def _castling(text: str) -> str | None:
-    """``O-O`` and ``0-0``."""
-    return text.replace("0", "O") if _CASTLING.fullmatch(text) else None
 
 
 def _offset(text: str) -> str | None:
@@ -186,6 +188,13 @@ def _spoken_hour(text: str) -> str | None:
     return f"{clock.seconds} {clock.sure}" if clock and not clock.zone else None
 
 
+def _edge(text: str) -> str | None:
+    """``until 10 pm`` and ``till 22:00``, ``after 6 pm``."""
+    match = _EDGE.fullmatch(text)
+    clock = read_time(match[2]) if match else None
+    return f"{match[1].lower().replace('till', 'until')} {clock.seconds} {clock.sure}" if match and clock else None
+
+
 def _row(text: str) -> str | None:
     """``2-4-1-3`` and ``2, 4, 1, 3``: an order."""
     return re.sub(r"\D+", " ", text) if _ROW.fullmatch(text) else None
@@ -196,18 +205,12 @@ def _growth(text: str) -> str | None:
     return re.sub(r"[\s\\·*]", "", text) if _GROWTH.fullmatch(text) else None
 
 
-def _moves(text: str) -> str | None:
-    """``e4 e5`` and ``1. e4 e5``."""
-    moves = _MOVE_NUMBER.sub("", text).replace(",", " ").split()
-    return " ".join(moves) if 1 < len(moves) <= MAX_MOVES and all(map(CHESS.fullmatch, moves)) else None
-
-
 def _quotes(text: str) -> str | None:
     """``print('a')`` and ``print("a")``."""
     return _QUOTED.sub(r'"\1"', text) if ("'" in text or '"' in text) and _CALL.fullmatch(text) else None
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, _data, _mac, _ip, _grouped, _castling, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _row, _growth, _quotes, _moves, *AMOUNTS,
+    _hours, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
+    _spoken_hour, _edge, _row, _growth, _quotes, _moves, how_often, possession, at_for, *AMOUNTS,
 )  # fmt: skip

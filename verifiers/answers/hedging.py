@@ -83,7 +83,12 @@ def without_reason(gold: str, answer: str) -> str:
 
 
 def is_relative(gold: str, answer: str) -> bool:
-    """Whether an answer compares with something else, and the gold answer does not: ``18 more than the eggs``."""
+    """Whether an answer compares with something else, and the gold answer does not: ``18 more than the eggs``.
+
+    Also whether one of them is in the past and the other one in the future: ``3 days ago``, ``in 3 days``.
+    """
+    if "ago" in gold + answer and (answer if gold.endswith("ago") else gold).lower().startswith("in "):
+        return True
     return "than" in answer and _RELATIVE.search(answer) is not None and "than" not in gold
 
 

@@ -18,6 +18,11 @@ _HOURS = re.compile(
     rf"(?:(?P<start>{_TIME})(?:{_TO}(?P<end>{_TIME}))?)?(?:\s\(?(?P<zone>UTC|GMT|[A-Z]{{1,3}}[SD]?T)\)?)?",
     re.IGNORECASE,
 )
+_WEEKDAYS = re.compile(r"\bweekdays\b", re.IGNORECASE)
+_DAYS_LAST = re.compile(
+    rf"(?P<times>(?:from\s|between\s)?{_TIME}(?:{_TO}{_TIME})?),?\s(?:on\s)?(?P<days>(?:from\s)?{_DAY}(?:{_TO}{_DAY})?)",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s?(?:([ap])|(h))?", re.IGNORECASE)
 
 
@@ -39,6 +44,9 @@ class Hours(NamedTuple):
 
 def read_hours(text: str) -> Hours | None:
     """The days and times that a text is, in the spelling of ``codes.plain``; ``None`` for only one day or one time."""
+    text = _WEEKDAYS.sub("Monday to Friday", text)
+    if swapped := _DAYS_LAST.fullmatch(text):
+        text = f"{swapped['days']} {swapped['times']}"
     match = _HOURS.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if match is None or ("and" in text and "between" not in text.lower()):  # Monday and Friday
         return None

@@ -16,7 +16,8 @@ _BEFORE = re.compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|zip|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code|version"
     r"|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
-    r"|gate|room|bus|flight|gene|protein|route|platform|chapter|section|page|seat|apartment|suite|highway|exit|track"
+    r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
+    r"|highway|exit|track|terminal|figure|fig|table|volume|vol|question|floor|building|bldg|level|day(?= \S+$)"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
     r"|(?:status|area|exit|error) code|error|HTTP|cell|square(?= [a-h][1-8]$)|column|vitamin"
     r"|blood (?:type|group)|grade|mutation|SKU|case|docket|(?:order|invoice|ticket|serial|part|model|tracking)(?= n|:))"
@@ -36,20 +37,24 @@ _SIZE = re.compile(
 )
 _NUMBERED = re.compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
-    r"|track|channel|locker|aisle|lane|exit|error|status code|area code) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|track|channel|locker|aisle|lane|exit|error|status code|area code|terminal|figure|table|volume|question"
+    r"|floor|building|level) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|(?:rm|ch|sec|apt|ste|fig|vol|bldg)\.? \d{1,6}[A-Z]?|(?:chapter|section|figure|table) \d{1,3}(?:\.\d{1,3}){1,3}"
+    r"|flight [A-Z][A-Z0-9] ?\d{1,4}"
     r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"
     r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )
-_NUMBERS = frozenset(("chapter", "section", "page"))  # also numbered in Roman numerals
+_NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also numbered in Roman numerals
 _ROMAN = re.compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
     "zip": "zip code", "postal code": "zip code", "phone": "telephone", "tel": "telephone", "ip address": "ip",
     "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
     "status code": "http", "error code": "error", "blood type": "blood group",
-    "pages": "page", "pp": "page", "p": "page",
+    "pages": "page", "pp": "page", "p": "page", "rm": "room", "ch": "chapter", "sec": "section", "§": "section",
+    "apt": "apartment", "ste": "suite", "fig": "figure", "vol": "volume", "bldg": "building",
 }  # fmt: skip
 
 
@@ -70,10 +75,11 @@ def labelled(text: str) -> Labelled:
     if match is None:
         return Labelled("", text)
     label = match["label"].lower()
+    label = _NAMES.get(label, label)
     code = _in_digits(match["code"], label)
     if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}[+-]?|X{1,4}[SL]", code)):
         return Labelled("", text)
-    return Labelled(_NAMES.get(label, label), code)
+    return Labelled(label, code)
 
 
 def is_numbered(text: str) -> bool:

@@ -71,7 +71,8 @@ _LEAD = re.compile(
 _CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
 # The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
 _PART = re.compile(
-    r"(?:\s+and\s+|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)", re.IGNORECASE
+    r"(?:\s+and\s+|(?<=[a-z]{4}),\s(?:and\s)?(?=\d+\s[a-z]{4})|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)",
+    re.IGNORECASE,
 )
 _PER = re.compile(r"\s?(?:/|per\b)")  # $5/kg
 _TEXT = re.compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")

@@ -61,6 +61,10 @@ _MATRIX = re.compile(
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _EUROPEAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
+_EURO = re.compile(r"[€₽]|\b(?:EUR|RUB|euros?|r(?:o)?ubles?)\b", re.IGNORECASE)
+_EURO_PRICE = re.compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
+_RUPEE = re.compile(r"₹|\b(?:INR|Rs|rupees?)\b", re.IGNORECASE)
+_RUPEES = re.compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
@@ -97,7 +101,7 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
         text = match[1] + "\\infty"
     if number := read_number(text):
         return ParsedAnswer(text, number)
-    if "," in text and (number := _european(text)):
+    if "," in text and (number := _with_other_commas(text)):
         return ParsedAnswer(text, number)
     if "\\approx" in text and (approximation := _approximation(text, depth)):
         return approximation
@@ -110,11 +114,14 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
     return ParsedAnswer(text, _other_content(text, depth))
 
 
-def _european(text: str) -> Number | None:
-    """``1.234,56`` with a unit or currency, which is 1234.56 and nothing else."""
-    match = _EUROPEAN.search(text)
-    digits = match.group().replace(".", "").replace(",", ".") if match else ""
-    return read_number(text[: match.start()] + digits + text[match.end() :]) if match else None
+def _with_other_commas(text: str) -> Number | None:
+    """``1.234,56`` with a unit or currency, which is 1234.56 and nothing else; ``19,99 €`` and ``₹2,50,000``."""
+    if match := _EUROPEAN.search(text):
+        digits = match.group().replace(".", "").replace(",", ".")
+        return read_number(text[: match.start()] + digits + text[match.end() :])
+    if _EURO.search(text) and _EURO_PRICE.fullmatch(text):
+        return read_number(text.replace(",", "."))
+    return read_number(text.replace(",", "")) if _RUPEE.search(text) and _RUPEES.fullmatch(text) else None
 
 
 # Equations and relations

@@ -11,22 +11,12 @@ from .spellings import ABBREVIATIONS, same_spelling, spelled
 
 MAX_LENGTH = 120
 
-_TITLES = {
-    "king",
-    "queen",
-    "dr",
-    "doctor",
-    "mr",
-    "mrs",
-    "ms",
-    "president",
-    "prof",
-    "professor",
-    "sir",
-    "pope",
-    "emperor",
-}
-_TITLE = re.compile(rf"(?:the )?(?P<title>{'|'.join(_TITLES)})\b\.? (?=\S+ \S)", re.IGNORECASE)
+_TITLES = (
+    "king|queen|dr|doctor|mr|mrs|ms|president|prof|professor|sir|pope|emperor|captain|capt|lieutenant|lt|sergeant|sgt"
+    "|colonel|col|senator|sen|governor|gov|representative|rep|reverend|rev|judge|justice|chancellor"
+)
+_TITLE = re.compile(rf"(?:the )?(?P<title>{_TITLES})\b\.? (?=\S+ \S)", re.IGNORECASE)
+_DEGREE = re.compile(r"(?<= )(?P<name>\S+),? (?:Ph\.? ?D\.?|M\.D\.?|D\.Phil\.?|Esq\.?)", re.IGNORECASE)
 _LAST_FIRST = re.compile(
     r"([A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)?), ((?:[A-Z][\w'\u2019.-]*)(?: [A-Z][\w'\u2019.-]*){0,2})"
 )
@@ -57,7 +47,10 @@ def _same(one: str, other: str, are_names: bool) -> bool:
 
 
 def _without_title(name: str, other: str) -> str:
-    """A name without the title before it, if the other one has none."""
+    """A name without the title before it and the degree behind it, if the other one has none."""
+    degree = _DEGREE.search(name)
+    if degree and degree.end() == len(name) and not _DEGREE.search(other):
+        name = name[: degree.end("name")]
     title = _TITLE.match(name)
     return name[title.end() :] if title and not _TITLE.match(other) else name
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from .clock import in_figures
 from .extract.statements import UNSURE
+from .spellings import spelled
 
 MAX_LENGTH = 200
 MAX_GLOSS = 40
@@ -62,6 +63,29 @@ _DECREASE = re.compile(
     re.IGNORECASE,
 )
 _BELOW_ZERO = re.compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
+_IN_TWO_UNITS = re.compile(
+    r"[a-z -]{3,40} (?:dollars?|euros?|feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"
+    r" (?:cents?|inch(?:es)?|minutes?|seconds?|ounces?|months?|days?)\.?",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
+_LETTERS_JOINED = re.compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
+_SCORE = re.compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
+_SCORE_WITH_COLON = re.compile(r"(\d{1,3}) ?: ?(\d{1,3})\.?")
+_CAUSE = re.compile(r"because of |due to |owing to ", re.IGNORECASE)
+_REASON = re.compile(r"(?:because|since|as) (?!of )", re.IGNORECASE)
+_PURPOSE = re.compile(r"(?:in order )?to (?=[a-z])", re.IGNORECASE)
+_ONE = re.compile(
+    r"the (?P<which>(?!(?:only|wrong|other|same|number|no|any|last but)\b)[a-z]{3,12}(?: [a-z]{3,12})?"
+    r"|\d{1,2}(?:st|nd|rd|th)) one\.?"
+)
+_ONE_AT = re.compile(
+    r"the one (?:on|at|in) the (left|right|top|bottom|front|back|middle|center|centre)\.?", re.IGNORECASE
+)
+_ITS_VERB = re.compile(
+    r"(?:it|this|that) (?=(?:can(?:not)?|could|will|would|does|did|has|had)\b|(?:can|won|does|did)n?['\u2019]?t)",
+    re.IGNORECASE,
+)
 _TEXT = re.compile(r"\$?\\(?:text(?:bf|it|rm)?|mathrm|mbox)\s?\{(.*)\}\$?", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]*")
 _LINK = re.compile(r"\[([^\[\]\n]{1,150})\]\((?:(?:https?://)([^()\s]{1,300})|mailto:([^()\s]{1,100}))\)")
@@ -72,6 +96,8 @@ _AMOUNT = re.compile(  # 60,000, $60000
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 )
 _TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
+_DECIMAL_COMMA = re.compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
+_WITH_UNIT = re.compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
 _SIZE = re.compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
 _PLACE = re.compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
@@ -104,6 +130,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         return
     if kind == "number":
         yield from _number(gold, answer)
+    if kind == "set" and (letters := _LETTERS_JOINED.fullmatch(answer)) and _LETTERS.fullmatch(gold):
+        yield from _listed_letters(letters[0])
+    if kind == "code" and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):
+        yield f"{score[1]}-{score[2]}"
     if kind == "time" and (figures := in_figures(answer.rstrip("."))):
         yield figures
     if ": " in answer and ":" not in gold and (label := _LABEL.match(answer)) and not _NO_LABEL.search(label["label"]):
@@ -117,8 +147,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield answer[match.end() :]
     if kind == "code" and (match := _IMPERATIVE.match(answer)):
         yield answer[match.end() :]
-    if kind == "words" and (place := _in_commas(gold, answer)):
-        yield place
+    if kind == "words":
+        yield from _words(gold, answer)
 
 
 def may_have_other_form(answer: str) -> bool:
@@ -202,14 +232,54 @@ def shorter_gold(gold: str, answer: str) -> str | None:
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 
+def _words(gold: str, answer: str) -> Iterator[str]:
+    """``Portland, Oregon`` for ``Portland (Oregon)``, ``it rained`` for because it rained, left for the left one."""
+    if place := _in_commas(gold, answer):
+        yield place
+    for lead in (_CAUSE, _REASON, _PURPOSE):
+        of_gold, of_answer = lead.match(gold), lead.match(answer)
+        rest = answer[of_answer.end() :] if of_answer else answer
+        if of_gold and not (UNSURE.match(rest) or rest == gold):
+            yield gold[: of_gold.end()] + rest
+        elif of_answer and lead is not _PURPOSE:
+            yield rest
+    if of_gold := _ONE.fullmatch(gold):
+        yield f"the {answer.removeprefix('the ').rstrip('.')} one"
+    if of_answer := _ONE.fullmatch(answer):
+        yield of_answer["which"]
+    if place_of_one := _ONE_AT.fullmatch(answer):
+        yield from (place_of_one[1], f"the {place_of_one[1]} one")
+    if verb := _ITS_VERB.match(answer):
+        yield answer[verb.end() :]
+    if _SIZE.match(gold) and len(answer.rstrip(".")) == 1:
+        yield f"size {answer}"
+
+
+def _listed_letters(text: str) -> Iterator[str]:
+    """``A, C, D`` of ``ACD``."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if len(set(letters)) == len(letters):
+        yield ", ".join(letters)
+
+
+def _is_score(gold: str) -> bool:
+    """Whether ``3-1`` is no range, which would have its smaller number first."""
+    match = _SCORE.fullmatch(gold)
+    return match is not None and (int(match[1]) >= int(match[2]) or match[1] == "0")
+
+
 def _number(gold: str, answer: str) -> Iterator[str]:
-    """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, ``60 thousand`` for ``60k`` and the like."""
+    """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, ``60 thousand`` for 60k, 2.5 kg for ``2,5 kg``."""
     if ("k" in answer or "K" in answer) and (thousands := _THOUSANDS.fullmatch(answer)) and _AMOUNT.fullmatch(gold):
         yield f"{thousands[1]} thousand{thousands[2]}"
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
         yield f"{timer[1]} h {timer[2]} min {timer[3]} s"
+    if "," in answer and _DECIMAL_COMMA.fullmatch(answer) and _WITH_UNIT.search(gold):
+        yield answer.replace(",", ".")
     if gold.startswith("£") and (pence := _PENCE.fullmatch(answer)):
         yield f"£{int(pence[1]) / 100:.2f}"
+    if answer[:1].isalpha() and _IN_TWO_UNITS.fullmatch(answer):
+        yield spelled(answer)
     if ":" in gold and ":" not in answer and _RATIO.fullmatch(answer.rstrip(".")):
         yield answer.replace(" to ", ":")
     if gold.lstrip("$ \\").startswith(("-", "\u2212", "\u2013", "minus")):

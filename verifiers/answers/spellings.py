@@ -20,18 +20,48 @@ _ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=
 _HYPHEN = re.compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
 _COMPASS = re.compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
 _BRITISH = re.compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
+_DOUBLED = (
+    "cance|trave|labe|mode|signa|fue|leve|marve|channe|counse|quarre|tunne|tota|equa|dia|initia|riva|pane|parce|peda"
+    "|meda|spira|unrave|jewe|libe|due|disheve|ename|funne|shove|snive|shrive|swive|yode|beve|chise|towe|stenci"
+)
 _AMERICAN = tuple(
     (re.compile(british, re.IGNORECASE), american)
     for british, american in (
         (r"(?<=\w{3})our(?=(?:s|ed|ing|ful|able|ite|ites)?$)", "or"),
+        (r"(?<=^practi)s(?=(?:e|ed|es|ing)$)", "c"),
         (r"(?<=\w{4})is(?=(?:e|es|ed|ing|ation|ations)$)", "iz"),
         (r"(?<=\w{2}t)re(?=s?$)|(?<=^fib)re(?=s?$)", "er"),
         (r"(?<=^gr)e(?=y$)", "a"),
         (r"(?<=^alumin)i(?=um$)", ""),
         (r"(?<=\wlog)ue(?=s?$)", ""),
         (r"(?<=^progra)mme(?=s?$)", "m"),
+        (rf"^((?:un)?(?:{_DOUBLED})l)l(?=(?:ed|ing|er|ers|or|ors)$)", r"\1"),
+        (r"^(jewel)le(?=ry$)", r"\1"),
+        (r"^(enrol|fulfil|instal)(?=(?:s|ment|ments)?$)|^(skil|wil)(?=ful$)", r"\1\2l"),
+        (r"(?<=^defen)ce(?=s?$)|(?<=^offen)ce(?=s?$)|(?<=^licen)ce(?=s?$)|(?<=^preten)ce(?=s?$)", "se"),
+        (r"(?<=^analy)s(?=(?:e|ed|ing)$)|(?<=^paraly)s(?=(?:e|ed|es|ing)$)|(?<=^cataly)s(?=(?:e|ed|es|ing)$)", "z"),
+        (r"(?<=^s)c(?=eptic(?:s|al|ism)?$)", "k"),
+        (r"(?<=^encyclop)ae|(?<=^p)ae(?=diatr)|(?<=^h)ae(?=mo)|(?<=^an)ae(?=mi)|(?<=^arch)ae(?=olog)", "e"),
+        (r"(?<=^man)oeuvre", "euver"),
+        (r"(?<=^f)oe(?=tus)|^oe(?=strogen)", "e"),
+        (r"(?<=^judg)e(?=ments?$)|(?<=^acknowledg)e(?=ments?$)|(?<=^ag)e(?=ing$)", ""),
+        (r"(?<=^sul)ph", "f"),
+        (r"(?<=^art)e(?=facts?$)", "i"),
+        (r"^aero(?=planes?$)", "air"),
+        (r"(?<=^p)y(?=jamas?$)", "a"),
+        (r"(?<=^m)o(?=ustaches?$)", ""),
+        (r"^tyre(?=s?$)", "tire"),
+        (r"(?<=^cali)bre(?=s?$)|(?<=^sa)bre(?=s?$)|(?<=^som)bre$", "ber"),
+        (r"(?<=^plo)ugh(?=(?:s|ed|ing)?$)", "w"),
+        (r"(?<=^m)ou(?=ld(?:s|y|ed)?$)", "o"),
+        (r"(?<=^co)s(?=(?:y|ier|iest)$)", "z"),
     )
 )
+_APOSTROPHE = re.compile("['\u2019]")
+_NOT = re.compile(r"(?<!\w)(?:(can)(?:'t| not)|(\w{2,6})n't)(?!\w)", re.IGNORECASE)
+_IS = re.compile(r"(?<!\w)(it|he|she|who|what|that|here|there|where|how)'s(?!\w)", re.IGNORECASE)
+_VERB = re.compile(r"(?<=\w)'(re|ve|ll|m)(?!\w)", re.IGNORECASE)
+_VERBS = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
 _WORLD_WAR = re.compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
 _FROM = re.compile(r"from (?=.* to )", re.IGNORECASE)
 _REPEATED = re.compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
@@ -99,6 +129,14 @@ _SHORT = _groups("""
     thurs thursday
     fri friday
     sat saturday
+    capt captain
+    lt lieutenant
+    sgt sergeant
+    col colonel
+    sen senator
+    gov governor
+    rep representative
+    rev reverend
 """)
 ABBREVIATIONS = frozenset(_SHORT) | {"no", "vol", "pp"}
 """Abbreviations that stand for nothing else."""
@@ -121,6 +159,8 @@ def spelled(text: str) -> str:
     """A text of several words in one spelling, as far as that does not depend on the other text."""
     text = _AND.sub(" and ", _QUOTES.sub("", text)).replace("ё", "е").replace("Ё", "Е")
     text = _BEFORE_SUFFIX.sub(" ", _THOUSANDS.sub("", text))
+    if "'" in text or "\u2019" in text or "can not" in text.lower():
+        text = _in_two_words(text)
     if "." in text:
         text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), _INITIALS.sub(r"\1.", text) + ".")
     text = _HYPHEN.sub(" ", _COMPASS.sub(r"\1", text))
@@ -129,6 +169,18 @@ def spelled(text: str) -> str:
     words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())
     text = _FROM.sub("", _REPEATED.sub(r"\1", " ".join(words)), count=1)
     return _WORLD_WAR.sub(lambda match: f"world war {match[1] or match[2]}", text) if "w" in text.lower() else text
+
+
+def _in_two_words(text: str) -> str:
+    """``it is not`` for ``it isn't``, ``cannot`` for ``can't`` and ``can not``. A possessive stays."""
+    text = _NOT.sub(_negated, _APOSTROPHE.sub("'", text))
+    return _VERB.sub(lambda match: f" {_VERBS[match[1].lower()]}", _IS.sub(r"\1 is", text))
+
+
+def _negated(match: re.Match[str]) -> str:
+    irregular = {"can": "cannot", "wo": "will not", "sha": "shall not"}
+    verb = match[1] or match[2]
+    return irregular.get(verb.lower(), f"{verb} not")
 
 
 def _in_digits(words: list[str]) -> list[str]:

@@ -186,6 +186,7 @@ DIRECTIONS = {
     "more": ("more", 1), "extra": ("more", 1), "additional": ("more", 1), "less": ("more", -1), "fewer": ("more", -1),
     "off": ("more", -1), "discount": ("more", -1),
     "above": ("above", 1), "below": ("above", -1), "ahead": ("ahead", 1), "behind": ("ahead", -1),
+    "ago": ("later", -1), "earlier": ("later", -1), "later": ("later", 1),
     "left": ("left", 1), "right": ("left", -1), "up": ("up", 1), "down": ("up", -1),
     "east": ("east", 1), "west": ("east", -1), "north": ("north", 1), "south": ("north", -1),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..chess import MOVE
 from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
@@ -12,7 +13,7 @@ WINDOW = 400  # characters of a text in which a statement ends
 _NEXT_SENTENCE = r"(?:The|It|This|That|These|So|In|We|He|She|They|But|And|As|If|Since|Because|I|A|An|Wait|No)\b"
 _NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
-    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:No|pp)\.)\s\d)(?!(?<=\bp\.)\s\d)"
+    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:No|pp|Ch)\.)\s\d)(?!(?<=\b(?:Apt|Ste|Fig|Vol|Sec|Art)\.)\s\d)(?!(?<=\bp\.)\s\d)"
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
@@ -25,6 +26,7 @@ _SENTENCE_END = re.compile(
     re.IGNORECASE,
 )
 # What stands before and behind a period that ends no sentence.
+_MOVES = rf"(?:{MOVE.pattern})(?:\s(?:\d{{1,3}}\.\s?)?(?:{MOVE.pattern})){{0,20}}"
 _PERIOD = tuple(
     (re.compile(before), re.compile(after))
     for before, after in (
@@ -35,6 +37,7 @@ _PERIOD = tuple(
             rf"\s(?!{_NEXT_SENTENCE})[A-Z][\w'-]+(?=[.,;)*\n]|\s*\Z|\s[A-Z(])",
         ),
         (r"\b[A-Z][a-z]{1,4}\Z", r"\s\d{1,3}:\d"),
+        (r"(?:\A|\s)\d{1,3}(?:\.\.)?\Z", rf"\s?{_MOVES}[.!]?[*_]{{0,2}}\s*(?:\n|\Z)"),  # 1. e4 e5
         (r"\b(?:Inc|Ltd|Corp|Co|Jr|Sr)\Z", r"\s\("),
     )
 )
