@@ -1,5 +1,7 @@
 """Training sets in TRL's formats: accepted completions, preference pairs, labeled steps.
 
+An episode of several turns is a list of messages with tool calls and their results; its steps are its turns.
+
 Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them (stepwise: TRL 1.13).
 """
 
@@ -11,11 +13,13 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, ClassVar
 
+from grpo_env.core import Turn
 from grpo_env.equality import equal
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import replace_surrogates
 from grpo_env.files.writer import Column
 
+from ..episodes import conversation, told_after, tools_of, turns_of
 from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total
 from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
@@ -55,7 +59,8 @@ class Sft(Kind):
             best = nlargest(self.per_prompt, range(len(accepted)), key=lambda index: (_rank(accepted[index]), -index))
             accepted = [accepted[index] for index in sorted(best)]
         for row in accepted:
-            yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row, row["text"])}
+            tools = {"tools": tools} if (tools := tools_of(row)) else {}
+            yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row), **tools}
 
     def _accepts(self, row: ScoreRow, left_out: LeftOut) -> bool:
         name = self.part or metric_of(row)
@@ -99,12 +104,14 @@ class Dpo(Kind):
         for chosen, rejected in self._pairs(candidates):
             if chosen["prompt"] != rejected["prompt"]:
                 raise UsageError(f"{location(rejected)}: different prompt than {location(chosen)} of the same group")
-            paired |= {chosen["text"], rejected["text"]}
+            paired |= {_content(chosen), _content(rejected)}
+            tools = {"tools": tools} if (tools := tools_of(chosen)) else {}
             yield {
                 "id": chosen["id"],
                 "prompt": chosen["prompt"],
-                "chosen": _as_prompt(chosen, chosen["text"]),
-                "rejected": _as_prompt(rejected, rejected["text"]),
+                "chosen": _as_prompt(chosen),
+                "rejected": _as_prompt(rejected),
+                **tools,
             }
         if len(paired) < len(candidates):
             left_out["in no pair" if paired else "in groups without a pair"] += len(candidates) - len(paired)
@@ -136,8 +143,9 @@ class Prm(Kind):
     A step's text runs from the end of the previous step to its own end, or to the end of its line if no other step
     starts there. So text between two steps belongs to the later one, and text after the last step's line has no label
     and is left out. White space around steps is stripped because the trainer adds its own separator. Steps with the
-    same end are one step, good if all of them are. Chats become their messages' texts with an empty line in between,
-    because this format has no chats.
+    same end are one step, good if all of them are. In an episode a step is what the model was told after its last turn,
+    followed by the turn; a turn without a label is joined with the next. Chats become their messages' texts with an
+    empty line in between, because this format has no chats.
     """
 
     part: str | None = None
@@ -181,6 +189,10 @@ class Prm(Kind):
         return scores[leaves[0]] if leaves else PartScore(0.0, "no_answer")
 
     def _labeled_steps(self, row: ScoreRow, score: PartScore) -> Iterator[tuple[str, bool]]:
+        turns = turns_of(row)
+        if turns:
+            yield from self._labeled_turns(turns, score)
+            return
         text, position, steps = row["text"], 0, score.step_scores()
         starts = sorted(step.start for step in steps)
         labels: dict[int, bool] = {}
@@ -193,6 +205,16 @@ class Prm(Kind):
             if step_text := text[position:end].strip():
                 yield step_text, labels[end]
                 position = end
+
+    def _labeled_turns(self, turns: Sequence[Turn], score: PartScore) -> Iterator[tuple[str, bool]]:
+        pieces: list[str] = []
+        for turn in turns:
+            pieces.append(turn.text)
+            values = [step.value for step in score.step_scores() if turn.start < step.end <= turn.end]
+            if values:
+                yield "\n".join(filter(None, pieces)), all(_at_least(value, self.min_step) for value in values)
+                pieces = []
+            pieces.append(told_after(turn))
 
 
 def _at_least(value: float, minimum: float) -> bool:
@@ -218,12 +240,14 @@ def _trainable(rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut) -> 
             left_out["truncated"] += 1
         elif not prompt:
             left_out["without a prompt"] += 1
-        elif any(replace_surrogates(part) != part for part in (row["id"], text, _prompt_text(prompt))):
+        elif any(replace_surrogates(part) != part for part in (row["id"], _content(row), _prompt_text(prompt))):
             left_out["not valid Unicode"] += 1
-        elif text in seen:
+        elif isinstance(prompt, str) and row.get("turns"):
+            left_out["episodes whose prompt is no chat"] += 1
+        elif _content(row) in seen:
             left_out["duplicates"] += 1
         else:
-            seen.add(text)
+            seen.add(_content(row))
             yield {**row, "prompt": prompt}
 
 
@@ -248,6 +272,14 @@ def _prompt_text(prompt: str | list[dict[str, str]]) -> str:
     return prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
 
 
-def _as_prompt(row: ScoreRow, text: str) -> str | list[dict[str, str]]:
-    """A completion in the form of its prompt, text or chat."""
-    return text if isinstance(row["prompt"], str) else [{"role": "assistant", "content": text}]
+def _as_prompt(row: ScoreRow) -> str | list[dict[str, Any]]:
+    """A completion in the form of its prompt, text or chat; the messages of an episode."""
+    if isinstance(row["prompt"], str):
+        return str(row["text"])
+    turns = turns_of(row)
+    return conversation(turns) if turns else [{"role": "assistant", "content": row["text"]}]
+
+
+def _content(row: ScoreRow) -> str:
+    """The text of a completion, with what the model was told between its turns."""
+    return "\n".join([row["text"], *map(told_after, turns_of(row))])

@@ -74,7 +74,18 @@ def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path, *, overwrite: b
     summary = ExportSummary()
     with new_rows(out, kind.suffixes, kind.columns, overwrite=overwrite) as write:
         for row in export(rows, kind, summary):
+            if out.suffix == ".parquet":
+                _refuse_calls(row)
             write(row)
         if not summary.written:
             raise RunError(f"nothing to export: {summary}")
     return summary
+
+
+def _refuse_calls(row: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for tool calls: Arrow gives all calls of a file the same arguments, and fills in nulls."""
+    chats = [value for value in row.values() if isinstance(value, list)]
+    if any(isinstance(item, dict) and item.keys() != {"role", "content"} for chat in chats for item in chat):
+        raise UsageError(
+            f"row {row['id']!r}: tool calls cannot be written as Parquet; give a name that ends in .jsonl with --out"
+        )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..parts import named_parts
+from grpo_env.core import StepScore
+
+from ..episodes import turns_of
+from ..parts import named_parts, total_score
 from ..rows import ScoreRow
 from . import captions
 from .caveats import reward_warnings
@@ -20,6 +24,8 @@ from .svg import svg
 
 MAX_LENGTH = 300  # characters shown of an explanation, an answer, an id
 MAX_PROMPT = 1500  # characters shown of a prompt
+MAX_TURNS = 24  # turns shown of an episode, half of them from its end
+MAX_SHOWN = 6000  # characters shown of all turns, and as many of what the model was told, roughly
 
 
 def render(report: Report) -> str:
@@ -62,8 +68,38 @@ def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> di
         "row": row,
         "parts": parts,
         "text": None if text is None else mark_text(text, steps, find_answer(text, answer), scale),
+        "turns": [] if text is None else _turns(row, steps, answer, scale),
         "prompt": prompt_text(row.get("prompt")),
     }
+
+
+def _turns(
+    row: ScoreRow, steps: Sequence[StepScore], answer: str | None, scale: tuple[float, float] | None
+) -> list[dict[str, Any]]:
+    """The turns of an episode for the template: marked text, what the model was told, and the sum of step scores."""
+    total, turns = total_score(row).step_scores(), turns_of(row)
+    shown = turns if len(turns) <= MAX_TURNS else (*turns[: MAX_TURNS // 2], *turns[-MAX_TURNS // 2 :])
+    share = 1 + MAX_SHOWN // max(1, len(shown))
+    blocks = []
+    for turn in shown:
+        own = [step for step in steps if turn.start <= step.start and step.end <= turn.end]
+        own = [replace(step, start=step.start - turn.start, end=step.end - turn.start) for step in own]
+        found = find_answer(turn.text, answer) if turn is shown[-1] else None
+        scores = [step.value for step in total if turn.start < step.end <= turn.end]
+        names = {call.id: call.name or "call" for call in turn.calls}
+        blocks.append(
+            {
+                "number": turns.index(turn) + 1,
+                "text": mark_text(turn.text, own, found, scale, head=share, tail=share // 2),
+                "score": sum(scores) if scores else None,
+                "results": [
+                    (names.get(result.id, "call"), result.problem.replace("_", " "), short(result.text, share))
+                    for result in turn.results
+                ],
+                "reply": None if turn.reply is None else short(turn.reply, share),
+            }
+        )
+    return blocks
 
 
 def prompt_text(prompt: Any) -> str:
