@@ -37,16 +37,15 @@ def token_advantages(
     greedy: Sequence[ScoredRollout] = (),
     values: StepValues | None = None,
 ) -> Tensor:
-    """(B, T) float32 advantages of all completion tokens, by the config's settings; 0 beyond a row's length.
+    """(B, T) float32 advantages of all sampled tokens, by the config's settings; 0 elsewhere.
 
     ``greedy`` has one row for each group, under ``advantage.baseline: greedy``; ``values`` are those of the steps,
     under ``step_values.rollouts``. Raises ``RunError``.
     """
     groups = scored_groups(policy, rollouts, config, greedy, values)
     advantages = advantage_function(config)(groups)
-    inside = torch.arange(int(groups.lengths.max())) < groups.lengths[:, None]
     rows = advantages[:, None] if advantages.ndim == 1 else advantages
-    return rows.where(inside & groups.scored[:, None], 0.0).float()
+    return rows.where(groups.sampled & groups.scored[:, None], 0.0).float()
 
 
 def advantage_function(config: TrainConfig) -> AdvantageFunction:
@@ -69,7 +68,10 @@ def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
 
 
 def _process(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
-    """(B, T) advantages of steps: differences of their values, or from their rewards."""
+    """(B, T) advantages of steps: differences of their values, or from their rewards by ``advantage.step_credit``.
+
+    Its default differs between episodes and texts.
+    """
     length = int(groups.lengths.max())
     if groups.step_baselines is not None:
         return value_advantages(
@@ -84,27 +86,36 @@ def _process(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
             scale=settings.scale,
             std=settings.std,
         )
-    return process_advantages(
-        groups.step_rewards,
-        _before_the_end_token(groups) if settings.step_credit == "return" else groups.step_tokens,
-        groups.step_mask,
-        groups.scored,
-        groups.group_size,
-        length,
-        credit=settings.step_credit,
-        scale=settings.scale,
-        std=settings.std,
-        baseline=settings.baseline,
-    )
+
+    def by(credit: StepCredit) -> Tensor:
+        return process_advantages(
+            groups.step_rewards,
+            _before_the_end_token(groups) if credit == "return" else groups.step_tokens,
+            groups.step_mask,
+            groups.scored,
+            groups.group_size,
+            length,
+            credit=credit,
+            scale=settings.scale,
+            std=settings.std,
+            baseline=settings.baseline,
+        )
+
+    if settings.step_credit is not None:
+        return by(settings.step_credit)
+    if groups.episode.all() or not groups.episode.any():
+        return by("return" if groups.episode.all() else "sum")
+    return by("return").where(groups.episode[:, None], by("sum"))
 
 
 def _before_the_end_token(groups: ScoredGroups) -> Tensor:
     """The tokens on which steps end, the last one of the text instead of the end token.
 
-    So the end token is a choice of its own, to stop, as the first token of another step is the choice to go on.
+    So the end token is a choice of its own, to stop, as the first token of another step is the choice to go on. The end
+    token of a turn is part of the turn, which is a whole step.
     """
     last = (groups.lengths - 1)[:, None]
-    ended = (groups.step_tokens == last) & ~groups.truncated[:, None] & (last > 0)
+    ended = (groups.step_tokens == last) & ~(groups.truncated | groups.episode)[:, None] & (last > 0)
     return groups.step_tokens - ended.to(groups.step_tokens.dtype)
 
 

@@ -20,13 +20,15 @@ from .rollout import ScoredRollout, rank_slice
 class MicroBatch:
     """Rows that go through the model together: R completions, padded on the right to T tokens.
 
-    ``old_logp`` is set by the first update, ``ref_logp`` by ``add_reference_logp``. ``sampler_logp`` is 0 where there
-    is no token.
+    ``old_logp`` is set by the first update, ``ref_logp`` by ``add_reference_logp``. Log-probabilities are 0 where no
+    token was sampled. Tokens between the turns of an episode were not sampled: the model reads them, and they are not
+    part of the loss.
     """
 
     prompts: list[list[int]]  # R prompts
     ids: Tensor  # (R, T) int64, completion tokens
     completion_mask: Tensor  # (R, T) bool, True where there is a token
+    sampled: Tensor  # (R, T) bool, True where a token was sampled
     advantages: Tensor  # (R, T) float32
     sampler_logp: Tensor  # (R, T) float32
     old_logp: Tensor | None = None  # (R, T) float32
@@ -34,7 +36,8 @@ class MicroBatch:
 
     def __post_init__(self) -> None:
         rows, dtypes = (len(self.prompts), *self.ids.shape[1:]), {"ids": torch.int64, "completion_mask": torch.bool}
-        for name in ("ids", "completion_mask", "advantages", "sampler_logp", "old_logp", "ref_logp"):
+        dtypes["sampled"] = torch.bool
+        for name in ("ids", "completion_mask", "sampled", "advantages", "sampler_logp", "old_logp", "ref_logp"):
             _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
 
     def halves(self) -> list[MicroBatch]:
@@ -58,7 +61,7 @@ class Batch:
     after memory ran out.
     """
 
-    lengths: Tensor  # (N,) int64, completion lengths of the rows that count, with or without a gradient
+    lengths: Tensor  # (N,) int64, sampled tokens of the rows that count, with or without a gradient
     completions: int  # rows with a score: the N, and those masked because they are truncated
     micro_batches: list[MicroBatch]
     uniform_groups: int  # groups whose advantages are all 0
@@ -98,10 +101,10 @@ def pack_batches(
     """
     counts = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
-        counts = scored & torch.tensor([row.rollout.finish == "stop" for row in rollouts])
+        counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None
     has_gradient = counts & ((advantages != 0).any(1) | always)
-    lengths = torch.tensor([len(row.rollout.ids) for row in rollouts])
+    lengths = torch.tensor([row.rollout.num_sampled for row in rollouts])
     size, count = config.group_size, config.optimizer.mini_batches
     rows = torch.arange(len(rollouts)).view(-1, size)
     uniform = (advantages == 0).view(len(rows), -1).all(1)
@@ -113,7 +116,7 @@ def pack_batches(
         parts = pack_rows(
             [[row for row in group if has_gradient[row]] for group in local.tolist()],
             [len(row.rollout.prompt_ids) for row in rollouts],
-            lengths.tolist(),
+            [len(row.rollout.ids) for row in rollouts],
             micro_batch_tokens,
             shared=policy.shares_prompts,
         )
@@ -159,7 +162,7 @@ def pack_rows(
 def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
     """The micro-batches, with empty ones appended, so that there are ``count``."""
     ids = torch.zeros(1, 1, dtype=torch.long, device=device)
-    empty = MicroBatch([[0]], ids, ids.bool(), ids.float(), ids.float())
+    empty = MicroBatch([[0]], ids, ids.bool(), ids.bool(), ids.float(), ids.float())
     return [*micro_batches, *[empty] * (count - len(micro_batches))]
 
 
@@ -169,10 +172,12 @@ def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.
     mask = torch.arange(longest) < lengths[:, None]
     tokens = torch.tensor([token for rollout in rollouts for token in rollout.ids])
     logps = torch.tensor([logp for rollout in rollouts for logp in rollout.logps])
+    sampled = torch.tensor([flag for rollout in rollouts for flag in rollout.sampled])
     return MicroBatch(
         prompts=[rollout.prompt_ids for rollout in rollouts],
         ids=torch.zeros(len(rollouts), longest, dtype=torch.long).masked_scatter(mask, tokens).to(device),
         completion_mask=mask.to(device),
+        sampled=torch.zeros_like(mask).masked_scatter(mask, sampled).to(device),
         advantages=advantages[:, :longest].to(device),
         sampler_logp=torch.zeros(len(rollouts), longest).masked_scatter(mask, logps).to(device),
     )

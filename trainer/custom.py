@@ -120,7 +120,7 @@ def _example_groups(part_names: Sequence[str], with_greedy: bool) -> ScoredGroup
 
     rewards = torch.tensor([1.0, 0.0, 0.5, 0.5], dtype=torch.float64)
     scored = torch.tensor([True, False, True, True])
-    steps = torch.zeros(4, 1, dtype=torch.float64)
+    steps, lengths = torch.zeros(4, 1, dtype=torch.float64), torch.tensor([3, 4, 2, 1])
     return ScoredGroups(
         group_size=2,
         rewards=rewards,
@@ -128,7 +128,9 @@ def _example_groups(part_names: Sequence[str], with_greedy: bool) -> ScoredGroup
         metric=rewards,
         metric_weights=scored.double(),
         truncated=torch.tensor([False, True, False, False]),
-        lengths=torch.tensor([3, 4, 2, 1]),
+        episode=torch.zeros(4, dtype=torch.bool),
+        sampled=torch.arange(4) < lengths[:, None],
+        lengths=lengths,
         part_names=tuple(part_names),
         part_values=rewards[:, None].repeat(1, len(part_names)),
         part_weights=scored[:, None].double().repeat(1, len(part_names)),

@@ -13,15 +13,17 @@ from rich.console import Console
 from grpo_env import scoring_process
 from grpo_env.confidence_intervals import Interval, bootstrap, pass_at_k, wilson
 from grpo_env.core import Example
+from grpo_env.environments import pool
 from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
 from .config import TrainConfig
+from .conversation import check_conversation
 from .engine.policy import Policy, load_policy
 from .engine.sampling.own import with_cuda_graphs
 from .progress import progress
 from .prompt_lengths import fitting_examples
-from .prompts import make_prompts
+from .prompts import make_prompts, task_examples
 from .rollout import ScoredRollout, sample_rollouts, score_rollouts
 from .sampling_policy import print_policy, sampling_config
 from .score_rows import write_scores
@@ -36,6 +38,7 @@ SETTINGS = (
     "sampling.max_prompt_tokens",
     "sampling.overlong_prompts",
     "sampling.temperature",
+    "sampling.environments",
     "engine.device",
     "engine.precision",
 )
@@ -76,13 +79,14 @@ def run_eval(
     config = sampling_config(task, "eval", SETTINGS, model, settings)
     if out is not None:
         check_new(out, overwrite=overwrite)
-    examples = task.examples("eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
+    examples = task_examples(task, "eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
     scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
     print_policy(policy, console)
+    check_conversation(policy, task)
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
     rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
-    with progress("eval", rows, console) as advance:
+    with progress("eval", rows, console) as advance, pool.ended_after():
         greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
         sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
     if out is not None and policy.accelerator.is_main_process:
@@ -130,6 +134,7 @@ def evaluate(
             make_prompts(task, [examples[index] for index in order[start : start + chunk]], step),
             group_size,
             max_new_tokens=config.sampling.max_new_tokens,
+            environments=config.sampling.environments,
             temperature=config.sampling.temperature if samples else 0.0,
             seed=f"{config.seed}/eval",
             advance=advance,
@@ -142,8 +147,9 @@ def evaluate(
 def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
 
-    Unscored completions are left out of each mean; ``unscored`` is the fraction without a reward. For several tasks,
-    ``TASK/accuracy`` and ``TASK/reward`` are the means of each task.
+    ``length`` counts sampled tokens, in an episode those of all turns. Unscored completions are left out of each mean;
+    ``unscored`` is the fraction without a reward. For several tasks, ``TASK/accuracy`` and ``TASK/reward`` are the
+    means of each task.
     """
     values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
     several_tasks = len({rollout.task for rollout in rollouts}) > 1
@@ -156,7 +162,7 @@ def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
             values.setdefault(name, []).append(value)
     return {
         **{name: fmean(scored) if (scored := _known(column)) else math.nan for name, column in values.items()},
-        "length": fmean(len(rollout.rollout.ids) for rollout in rollouts),
+        "length": fmean(rollout.rollout.num_sampled for rollout in rollouts),
         "truncated": fmean(rollout.rollout.finish == "length" for rollout in rollouts),
         "unscored": fmean(not rollout.score.scored for rollout in rollouts),
     }

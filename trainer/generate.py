@@ -105,6 +105,10 @@ def generate(
         UsageError: wrong settings, an unusable model or task, a file that exists.
         RunError: the engine cannot go on, or the file cannot be written.
     """
+    if task.spec.environment is not None:
+        raise UsageError(
+            f"{task.source}: environment: generate samples single texts; episodes: grpo_env eval --out FILE"
+        )
     if out.suffix != ".jsonl":
         raise UsageError(f"{out}: --out must end in .jsonl")
     request = request or Request()

@@ -20,11 +20,16 @@ CHUNK, CUDA_CHUNK = 2**23, 2**26
 def completion_logp(
     policy: Policy, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """(rows, T) log-probabilities of the completion tokens and entropies at their positions, 0 where no token is."""
+    """(rows, T) log-probabilities of the sampled tokens and entropies at their positions, 0 elsewhere."""
     shape = micro.completion_mask.shape
     logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
     head = head_of(policy)
+    has_told = bool((micro.sampled != micro.completion_mask).any())
     for states, index in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
+        if has_told:  # tokens between turns need no logits
+            chosen = micro.sampled[index]
+            positions = index[0].nonzero(as_tuple=True) if len(index) == 1 else index  # from a mask
+            states, index = states[chosen], tuple(axis[chosen] for axis in positions)
         values = token_logp(states, head, micro.ids[index], policy.vocab_size, temperature, entropy_gradient)
         logp, entropy = logp.index_put(index, values[0]), entropy.index_put(index, values[1])
     return logp, entropy

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from grpo_env.environments import pool
 from grpo_env.errors import GrpoEnvError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import Task
@@ -119,4 +120,5 @@ def learn(run: Run, start: int) -> Result:
         raise
     finally:
         sampler.close()
+        pool.close_idle()
         run.metrics.close()

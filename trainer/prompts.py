@@ -7,14 +7,17 @@ import random
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain, cycle, islice
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grpo_env.core import Example, Verifier
+from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError, nearest
 from grpo_env.scoring import select
+from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class PromptSampler:
         self.task, self.weight = task, weight
         self.rates: dict[str, float] = {}
         self._config = config
-        self.examples = task.examples("train", report=report)
+        self.examples = task_examples(task, "train", report=report)
         if config.curriculum.mode == "schedule" and config.curriculum.difficulty is not None:
             self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 
@@ -87,6 +90,16 @@ class PromptSampler:
 def weighted_parts(task: Task) -> list[str]:
     """The names of the parts of a task's reward that have a weight at the first step."""
     return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
+
+
+def task_examples(
+    task: Task, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
+) -> list[Example]:
+    """``Task.examples``, whose prompts tell the model of the tools of the task's environment, if it has one."""
+    examples = task.examples(split, limit, report)
+    if task.spec.environment is None or not (tools := EnvironmentClass.of_task(task).tools):
+        return examples
+    return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, "tools": list(tools)}) for e in examples]
 
 
 def check_task(task: Task, config: TrainConfig) -> None:

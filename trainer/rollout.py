@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -18,6 +18,7 @@ from grpo_env.taskfile.task import Task
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
+from .episodes import sample_episodes
 from .prompts import Prompt, make_prompts
 
 
@@ -63,13 +64,14 @@ class SampledGroups:
 
     prompts: Sequence[Prompt]
     groups: dict[int, Group] = field(default_factory=dict)
-    rollouts: list[Rollout] = field(default_factory=list)
+    rollouts: dict[int, Sequence[Rollout]] = field(default_factory=dict)
     scorer: BackgroundScorer = field(default_factory=BackgroundScorer)
     advance: Callable[[int], None] = lambda count: None
 
     def add(self, number: int, rollouts: Sequence[Rollout]) -> None:
         """Take a complete group, and start to score it, unless its verifier scores many groups at once."""
         self.advance(len(rollouts))
+        self.rollouts[number] = rollouts
         task, verifier, example = self.prompts[number]
         self.groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in rollouts])
         if not _scores_in_batches(verifier):
@@ -84,26 +86,42 @@ def sample_rollouts(
     max_new_tokens: int,
     temperature: float,
     seed: str,
+    environments: int = 64,
     advance: Callable[[int], None] = lambda count: None,
 ) -> SampledGroups:
     """Sample ``group_size`` completions of every prompt of this process; ``score_rollouts`` completes the result.
 
     Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
     among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
-    ``advance`` is called with the number of completions of each group that is complete.
+    Of tasks with an environment, completions are episodes, at most ``environments`` at once. ``advance`` is called with
+    the number of completions of each group that is complete.
     """
     shard = rank_slice(policy.accelerator, len(prompts))
-    sampled = SampledGroups(prompts[shard], advance=advance)
+    sampled, seeds = SampledGroups(prompts[shard], advance=advance), group_seeds(prompts, seed)[shard]
+    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "temperature": temperature}
+    plays = [prompt.task.spec.environment is not None for prompt in sampled.prompts]
+    episodes = [number for number, several_turns in enumerate(plays) if several_turns]
+    texts = [number for number, several_turns in enumerate(plays) if not several_turns]
     try:
-        sampled.rollouts = sample(
-            policy,
-            [policy.prompt_ids(prompt.example, prompt.task.format) for prompt in sampled.prompts],
-            group_size,
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            seeds=group_seeds(prompts, seed)[shard],
-            on_group=sampled.add,
-        )
+        if any(prompt.task.spec.environment is None for prompt in prompts):
+            sample(
+                policy,
+                [policy.prompt_ids(sampled.prompts[n].example, sampled.prompts[n].task.format) for n in texts],
+                group_size,
+                seeds=[seeds[n] for n in texts],
+                on_group=lambda index, rollouts: sampled.add(texts[index], rollouts),
+                **options,
+            )
+        if any(prompt.task.spec.environment is not None for prompt in prompts):
+            sample_episodes(
+                policy,
+                [sampled.prompts[n] for n in episodes],
+                group_size,
+                seeds=[seeds[n] for n in episodes],
+                at_once=environments,
+                on_group=lambda index, rollouts: sampled.add(episodes[index], rollouts),
+                **options,
+            )
     except BaseException:
         sampled.scorer.stop()
         raise
@@ -123,11 +141,10 @@ def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> 
             scores |= zip(waiting, score(verifier, [sampled.groups[n] for n in waiting]), strict=True)
     finally:
         sampled.scorer.stop()
-    rollouts = iter(sampled.rollouts)
     scored = [
-        ScoredRollout(example, next(rollouts), score, metric_value(score, task.metric), task.name, task.metric, version)
+        ScoredRollout(example, rollout, score, metric_value(score, task.metric), task.name, task.metric, version)
         for number, (task, _, example) in enumerate(sampled.prompts)
-        for score in scores[number]
+        for rollout, score in zip(sampled.rollouts[number], scores[number], strict=True)
     ]
     gathered: list[ScoredRollout] = gather_object(scored)
     return gathered
@@ -150,6 +167,7 @@ def greedy_rollouts(
         prompts,
         1,
         max_new_tokens=config.sampling.max_new_tokens,
+        environments=config.sampling.environments,
         temperature=0.0,
         seed=f"{config.seed}/{step}/greedy",
     )

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from grpo_env.errors import RunError
 
 from .config import AdvantageConfig, TrainConfig
-from .step_tokens import completion_ends, step_token
+from .step_tokens import step_tokens
 
 if TYPE_CHECKING:
     from .engine.policy import Policy
@@ -36,7 +37,10 @@ class ScoredGroups:
         metric: (B,) the task's metric.
         metric_weights: (B,) its weight in the reward, 0 if it is not itself a part of the reward.
         truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.
-        lengths: (B,) int64, completion lengths in tokens, the end token included.
+        episode: (B,) bool, True for episodes of an environment, whose steps end with turns.
+        sampled: (B, T) bool, True where a token was sampled; T tokens are those of the longest row. In an episode, the
+            tokens between two turns were not.
+        lengths: (B,) int64, row lengths in tokens, end tokens and those between turns included.
         part_names: names of the K weighted parts of the reward, of several tasks one after another.
         part_values: (B, K) their values.
         part_weights: (B, K) their weights, 0 in rows of other tasks.
@@ -56,6 +60,8 @@ class ScoredGroups:
     metric: Tensor
     metric_weights: Tensor
     truncated: Tensor
+    episode: Tensor
+    sampled: Tensor
     lengths: Tensor
     part_names: tuple[str, ...]
     part_values: Tensor
@@ -100,6 +106,10 @@ def scored_groups(
         metric=_float64(row.correct or 0.0 for row in rollouts) * factors,
         metric_weights=_float64(map(_metric_weight, rollouts)) * factors,
         truncated=truncated,
+        episode=torch.tensor([row.rollout.spans is not None for row in rollouts]),
+        sampled=pad_sequence(
+            [torch.tensor(row.rollout.sampled, dtype=torch.bool) for row in rollouts], batch_first=True
+        ),
         lengths=torch.tensor([len(row.rollout.ids) for row in rollouts]),
         part_names=names,
         part_values=parts * factors[:, None],
@@ -174,10 +184,10 @@ def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps:
     tokens = torch.zeros(len(rollouts), most, dtype=torch.long)
     mask = torch.zeros(len(rollouts), most, dtype=torch.bool)
     for index, (row, row_steps) in enumerate(zip(rollouts, steps, strict=True)):
-        ends = completion_ends(policy.decode, row.rollout) if row_steps else []
-        for column, step in enumerate(row_steps):
+        last_tokens = step_tokens(policy.decode, row.rollout, row_steps) if row_steps else []
+        for column, (step, token) in enumerate(zip(row_steps, last_tokens, strict=True)):
             rewards[index, column] = step.value
-            tokens[index, column] = step_token(ends, step.end)
+            tokens[index, column] = token
             mask[index, column] = True
     return rewards, tokens, mask
 

@@ -84,6 +84,7 @@ class StepSampler:
             prompts[: groups.missing],
             config.group_size,
             max_new_tokens=config.sampling.max_new_tokens,
+            environments=config.sampling.environments,
             temperature=config.sampling.temperature,
             seed=f"{config.seed}/{step}{groups.seed}",
         )

@@ -6,9 +6,12 @@ The text is never tokenized again: a different tokenization would assign credit 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from grpo_env.core import Finish, StepScore, Turn
 
 if TYPE_CHECKING:
     from .engine.sampling.sampler import Rollout
@@ -51,11 +54,45 @@ def _common_length(first: str, second: str) -> int:
     return next((index for index in range(length) if first[index] != second[index]), length)
 
 
+def step_tokens(decode: Decode, rollout: Rollout, steps: Sequence[StepScore]) -> list[int]:
+    """For each step, the index of the token of a rollout that gets its reward; see ``step_token``.
+
+    A step that ends with its turn belongs to the last sampled token of that turn. One of several turns, such as the
+    whole text, belongs to the turn in which it ends.
+    """
+    if rollout.episode is None or rollout.spans is None:
+        ends = completion_ends(decode, rollout) if steps else []
+        return [step_token(ends, step.end) for step in steps]
+    turns, tokens, ends_of = rollout.episode.turns, [], dict[int, list[int]]()
+    before: Counter[tuple[int, int]] = Counter()
+    for step in steps:
+        number = _turn_of(turns, step, before[step.start, step.end])
+        before[step.start, step.end] += 1
+        (start, end), turn = rollout.spans[number], turns[number]
+        if number not in ends_of:
+            ends_of[number] = _ends(decode, rollout.ids[start:end], turn.text, turn.finish)
+        tokens.append(start + step_token(ends_of[number], step.end - turn.start))
+    return tokens
+
+
+def _turn_of(turns: Sequence[Turn], step: StepScore, before: int) -> int:
+    """The turn in which a step ends. ``before`` steps had the same span: empty turns have one in common."""
+    exact = [number for number, turn in enumerate(turns) if (turn.start, turn.end) == (step.start, step.end)]
+    if exact:
+        return exact[before % len(exact)]
+    around = [number for number, turn in enumerate(turns) if turn.start <= step.end <= turn.end]
+    return around[0] if step.start >= turns[around[0]].start else around[-1]
+
+
 def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:
-    """``token_ends`` of a rollout's ids; its end token adds no characters."""
-    if rollout.finish == "stop":
-        return [*token_ends(decode, rollout.ids[:-1]), len(rollout.text)]
-    return token_ends(decode, rollout.ids)
+    """``token_ends`` of the ids of one text; its end token adds no characters."""
+    return _ends(decode, rollout.ids, rollout.text, rollout.finish)
+
+
+def _ends(decode: Decode, ids: Sequence[int], text: str, finish: Finish) -> list[int]:
+    if finish == "stop":
+        return [*token_ends(decode, ids[:-1]), len(text)]
+    return token_ends(decode, ids)
 
 
 def step_token(ends: Sequence[int], end: int) -> int:

@@ -146,12 +146,10 @@ def _continue(
     firsts = [rollouts[prefix.rows[0]] for prefix in mine]
     verifiers = {name: task.verifier.at(step) for name, task in by_name.items()}
     sampled = SampledGroups([Prompt(by_name[row.task], verifiers[row.task], row.example) for row in firsts])
-    joined: dict[int, list[Rollout]] = {}
 
     def add(number: int, continuations: list[Rollout]) -> None:
         whole, length = firsts[number].rollout, mine[number].length
-        joined[number] = [_joined(policy, whole, length, rest, longest) for rest in continuations]
-        sampled.add(number, joined[number])
+        sampled.add(number, [_joined(policy, whole, length, rest, longest) for rest in continuations])
 
     try:
         sample(
@@ -166,7 +164,6 @@ def _continue(
     except BaseException:
         sampled.scorer.stop()
         raise
-    sampled.rollouts = [rollout for number in range(len(mine)) for rollout in joined[number]]
     scored = score_rollouts(policy, sampled, step)
     for number, prefix in enumerate(prefixes):
         rewards = [reward_of(row, config.advantage) for row in scored[number * size : (number + 1) * size]]

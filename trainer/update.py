@@ -175,7 +175,7 @@ def micro_batch_loss(
         sums: statistics to add to.
     """
     assert micro.old_logp is not None
-    loss_config, mask = config.loss, micro.completion_mask
+    loss_config, mask = config.loss, micro.sampled
     inputs = LossInputs(logp, micro.old_logp, micro.sampler_logp, micro.ref_logp, micro.advantages, mask, entropy)
     per_token = loss_function(loss_config)(inputs)
     if loss_config.tis_cap is not None:
@@ -200,7 +200,7 @@ def micro_batch_loss(
             entropy=entropy.sum(),
             kl=kl.where(mask, 0.0).sum(),
             clipped=is_clipped.sum(),
-            logprob_gap=(micro.old_logp - micro.sampler_logp).abs().sum(),  # both are 0 where there is no token
+            logprob_gap=(micro.old_logp - micro.sampler_logp).abs().sum(),  # both are 0 where no token was sampled
             astray=(astray & mask).sum(),
             tokens=mask.sum(),
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,9 +21,6 @@ from .options import (
     ending_by_sigterm,
     split_overrides,
 )
-
-if TYPE_CHECKING:
-    from grpo_env.taskfile.task import Task
 
 DEFAULT_TASK = "arithmetic"
 
@@ -68,7 +64,6 @@ def train(
     if push is not None:
         settings["push"] = push
     mixture = load_mixture(task, keys)
-    _refuse_environments(mixture.tasks)
     _quiet_libraries()
     from grpo_env.trainer import loop
 
@@ -96,7 +91,6 @@ def evaluate(
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
-    _refuse_environments([loaded])
     result = run_eval(
         loaded, model, samples=samples, limit=limit, out=out, overwrite=overwrite, console=console, **settings
     )
@@ -129,7 +123,6 @@ def generate(
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
-    _refuse_environments([loaded])
     request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
     with ending_by_sigterm():
         sample_into(
@@ -162,12 +155,3 @@ def _quiet_libraries() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
-
-def _refuse_environments(tasks: Sequence[Task]) -> None:
-    for task in tasks:
-        if task.spec.environment is not None:
-            raise UsageError(
-                f"{task.source}: environment: grpo_env does not sample episodes of several turns yet; play them with "
-                "grpo_env.environments.episode, and score recorded ones with grpo_env score"
-            )

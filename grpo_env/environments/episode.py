@@ -110,10 +110,11 @@ class Episode:
                 last["content"] += added
         return messages
 
-    def advance(self, text: str, finish: Finish = "stop") -> list[ChatMessage]:
+    def advance(self, text: str, finish: Finish = "stop", raw: str | None = None) -> list[ChatMessage]:
         """Take a turn: run its calls or ask the partner. Returns the messages that follow it, if it is not the last.
 
-        A text that was cut off (``length``) ends the episode, and its calls are not run.
+        A text that was cut off (``length``) ends the episode, and its calls are not run. ``raw`` is the text with its
+        special tokens, where calls are looked for: in some templates such a token begins a call.
         """
         if self.ended:
             raise ValueError("the episode has ended")
@@ -122,13 +123,22 @@ class Episode:
         if finish == "length":
             self._end(turn, "length")
             return []
-        written = parse_calls(text, self.environment.reasoning, self.parser) if self.environment.tools else []
+        spelled = text if raw is None else raw
+        written = parse_calls(spelled, self.environment.reasoning, self.parser) if self.environment.tools else []
         try:
             return self._run_calls(turn, written) if written else self._ask_partner(turn)
         except EnvironmentFailedError as error:
             self.turns.append(turn)
             self._fail(error)
             return []
+
+    def cut_off(self) -> None:
+        """End it after a whole turn, because no token is left for another: ``finish`` is ``length``."""
+        self._end_with("length")
+
+    def fail(self, reason: str) -> None:
+        """End it for a reason that is not the model's, so that it is unscored."""
+        self._fail(EnvironmentFailedError(reason))
 
     def completion(
         self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None, prefill: str = ""

@@ -117,7 +117,7 @@ def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
         raise UsageError(
             f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
         ) from error
-    return text + _missing_prefill(text, format.prefill)
+    return text + missing_prefill(text, format.prefill)
 
 
 def unused_template_kwargs(tokenizer: Any, names: Iterable[str]) -> list[str]:
@@ -126,7 +126,7 @@ def unused_template_kwargs(tokenizer: Any, names: Iterable[str]) -> list[str]:
     return [name for name in names if not re.search(rf"\b{re.escape(name)}\b", template)]
 
 
-def _missing_prefill(text: str, prefill: str) -> str:
+def missing_prefill(text: str, prefill: str) -> str:
     """The part of the prefill that ``text`` does not end with. White space after the whole prefill may differ."""
     for size in range(len(prefill), 0, -1):
         if text.endswith(prefill[:size]) and not prefill[:size].isspace():

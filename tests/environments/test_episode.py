@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from grpo_env.cli.app import app
 from grpo_env.core import Completion, Example, Message, Turn, score_one
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
@@ -238,16 +236,6 @@ def test_other_bad_input(monkeypatch):
     monkeypatch.setenv("GRPO_ENV_SAFE", "1")
     with pytest.raises(UsageError, match="GRPO_ENV_SAFE=1 refuses"):
         EnvironmentClass.of_task(a_task())
-
-
-@pytest.mark.parametrize("command", ["train", "eval"])
-def test_training_refuses_an_environment_until_it_samples_several_turns(command, tmp_path):
-    data = a_task().spec.model_dump(mode="json", exclude_unset=True)
-    file = tmp_path / "till.yaml"
-    file.write_text(json.dumps(data))
-    done = CliRunner().invoke(app, [command, str(file)])
-    assert isinstance(done.exception, UsageError)
-    assert "environment: grpo_env does not sample episodes of several turns yet" in str(done.exception)
 
 
 def test_a_completion_without_turns_is_as_before():

@@ -74,8 +74,9 @@ def groups_of(rewards: list[float], size: int, scored: torch.Tensor | None = Non
     known = torch.ones_like(values, dtype=torch.bool) if scored is None else scored
     none = torch.zeros(len(values), 1, dtype=torch.float64)
     return ScoredGroups(
-        size, values, known, values, known.double(), ~known, torch.full_like(values, 2).long(), ("r",), values[:, None],
-        known[:, None].double(), none, none.long(), none.bool(),
+        size, values, known, values, known.double(), ~known, torch.zeros_like(known), torch.ones(len(values), 2).bool(),
+        torch.full_like(values, 2).long(), ("r",), values[:, None], known[:, None].double(), none, none.long(),
+        none.bool(),
     )  # fmt: skip
 
 

@@ -43,9 +43,10 @@ class AdvantageConfig(Settings):
     """Standard deviation over n - 1 (``sample``) or n (``population``)."""
     normalize: Literal["total", "parts"] = "total"
     """Normalize the total reward, or each part separately and then sum by weight (GDPO)."""
-    step_credit: StepCredit = "sum"
+    step_credit: StepCredit | None = None
     """How a token combines the normalized rewards of the steps that end on or after it: sum, mean or min; or the raw
-    rewards still to come, less those of the group's other completions at the same step (``return``)."""
+    rewards still to come, less those of the group's other completions at the same step (``return``). null: ``return``
+    for episodes of an environment, whose steps are turns, and ``sum`` for steps within one text."""
     process_weight: float = Field(default=1.0, ge=0)
     """Weight of the process advantages under ``supervision: both``."""
     truncated: Literal["keep", "zero", "mask"] = "keep"

@@ -13,7 +13,8 @@ class SamplingConfig(Settings):
     """How completions are sampled. There is no top-p or top-k: samples come from the policy itself."""
 
     max_new_tokens: int = Field(default=256, ge=1)
-    """Maximum completion length in tokens; longer completions are truncated."""
+    """Maximum completion length in tokens; longer completions are truncated. In an episode of several turns it bounds
+    the sampled tokens of all turns together."""
     max_prompt_tokens: int | None = Field(default=None, ge=1)
     """Maximum prompt length in tokens; null: what the model's positions leave beside ``max_new_tokens``."""
     overlong_prompts: Literal["error", "drop"] = "error"
@@ -26,6 +27,8 @@ class SamplingConfig(Settings):
     """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
     weight_transfer: Literal["nccl", "ipc", "path"] | None = None
     """How servers get new weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
+    environments: int = Field(default=64, ge=1)
+    """Tasks with an environment: the most episodes at once, each of which has a process for its environment."""
     off_policy_steps: int = Field(default=0, ge=0, le=1)
     """1: sample each step while the one before is learned from, so from weights one step older; needs ``url``."""
     gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +29,8 @@ from grpo_env.taskfile.yaml_file import read_yaml
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from grpo_env.core import Completion
 
     from ..rollout import ScoredRollout
 
@@ -72,19 +75,22 @@ class RunFiles:
     def record_samples(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> None:
         """Append completions to ``samples.jsonl`` with their score trees and advantages.
 
-        ``advantages`` (at least as many rows, T) are written as one number where all tokens of a row have the same.
+        ``advantages`` (at least as many rows, T) are those of the sampled tokens, written as one number where all of a
+        row have the same. An episode has its turns, and what its environment recorded.
         """
         rows = []
         for scored, row in zip(rollouts, advantages, strict=False):
-            values = row[: len(scored.rollout.ids)].tolist()
+            rollout = scored.rollout
+            values = list(compress(row.tolist(), rollout.sampled))
             rows.append(
                 {
                     "step": step,
                     "version": scored.version,
                     "task": scored.task,
                     "id": scored.example.id,
-                    "completion": scored.rollout.text,
-                    "finish": scored.rollout.finish,
+                    "completion": rollout.text,
+                    **_episode(rollout.episode),
+                    "finish": rollout.finish,
                     "advantage": values[0] if len(set(values)) == 1 else values,
                     "score": scored.score.to_dict(),
                 }
@@ -104,6 +110,12 @@ class RunFiles:
                 rows = [record.row for record in read_records(path) if record.row is not None]
                 with write_errors(path):
                     atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+
+
+def _episode(episode: Completion | None) -> dict[str, Any]:
+    if episode is None or episode.environment is None:
+        return {}
+    return {"turns": [turn.to_dict() for turn in episode.turns], "environment": episode.environment._asdict()}
 
 
 def read_config(run: Path) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def record_step(
     scoring and the end of the updates.
     """
     (start, scored, end), sampled = times, groups.sampled
-    tokens = sum(len(rollout.rollout.ids) for rollout in sampled)
+    tokens = sum(rollout.rollout.num_sampled for rollout in sampled)
     row = {
         "kind": "train",
         "step": step,

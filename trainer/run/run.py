@@ -24,12 +24,13 @@ from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
+from ..conversation import check_conversation
 from ..custom import try_functions
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..micro_batch_size import default_tokens
 from ..prompt_lengths import fitting_examples
-from ..prompts import PromptSampler, check_task, weighted_parts
+from ..prompts import PromptSampler, check_task, task_examples, weighted_parts
 from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
@@ -96,6 +97,7 @@ class Run:
             on_error.callback(policy.rollout_engine.close)
             for task in mixture.tasks:
                 check_task(task, config)
+                check_conversation(policy, task)
             console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
             report = partial(console.print, style="yellow")
             run = cls(
@@ -105,7 +107,7 @@ class Run:
                 policy.snapshot() if config.kl.coef > 0 else None,
                 optimizer,
                 [PromptSampler(task, weight, config, report) for task, weight in mixture.members],
-                [task.examples("eval", config.eval.examples, report) for task in mixture.tasks],
+                [task_examples(task, "eval", config.eval.examples, report) for task in mixture.tasks],
                 console,
             )
             run._warn_about_template_kwargs()

@@ -58,6 +58,8 @@ def decode_stepwise(
     started = count if at_once is None else min(count, at_once)
     uniforms = _uniforms(request).to(device) if request.temperature > 0 else None
     ends = torch.tensor(policy.end_ids, device=device)
+    lasts = torch.tensor([request.limit(number) - 1 for number in range(count)], device=device)
+    lasts = lasts.repeat_interleave(group_size)
     completions = _Completions(policy, request, on_group)
     decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens)
     # Of each row of the decoder: its completion, that one's length, and whether it goes on.
@@ -68,7 +70,7 @@ def decode_stepwise(
         uniform = None if uniforms is None else uniforms[lengths.clamp(max=last), rows]
         chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
         completions.write(rows, lengths, chosen, prob)
-        ending = alive & (torch.isin(chosen, ends) | (lengths == last))
+        ending = alive & (torch.isin(chosen, ends) | (lengths == lasts[rows]))
         alive &= ~ending
         lengths = (lengths + 1).where(alive, last + 1)
         ended += completions.end(rows[ending])

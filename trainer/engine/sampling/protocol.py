@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grpo_env.errors import RunError
@@ -21,7 +21,8 @@ class SamplingRequest:
     """What to sample: ``group_size`` completions of each prompt; at temperature 0 the most likely tokens.
 
     ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt. The same
-    request must give the same tokens, up to rounding.
+    request must give the same tokens, up to rounding. ``limits``, if given, has the maximum number of tokens for each
+    prompt, of which ``max_new_tokens`` is the largest.
     """
 
     prompts: Sequence[list[int]]
@@ -29,6 +30,17 @@ class SamplingRequest:
     max_new_tokens: int
     temperature: float
     seeds: Sequence[str]
+    limits: Sequence[int] | None = None
+
+    def limit(self, number: int) -> int:
+        """The maximum number of tokens of a completion of prompt ``number``."""
+        return self.max_new_tokens if self.limits is None else self.limits[number]
+
+    def part(self, numbers: Sequence[int]) -> SamplingRequest:
+        """The request for some of its prompts."""
+        limits = None if self.limits is None else [self.limits[number] for number in numbers]
+        prompts, seeds = [self.prompts[number] for number in numbers], [self.seeds[number] for number in numbers]
+        return replace(self, prompts=prompts, seeds=seeds, limits=limits)
 
 
 class EngineAwayError(RunError):
@@ -63,8 +75,8 @@ class RolloutEngine(ABC):
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """Sample everything that is requested; report each group as soon as its last completion has ended.
 
-        Tokens include the end token (``policy.end_ids``); what follows it is cut off by ``sample``. Log-probabilities
-        are nats at the request's temperature; at temperature 0 they mean nothing.
+        Tokens include the end token (``policy.end_ids``); ``sample`` cuts off what follows it or exceeds the limit.
+        Log-probabilities are nats at the request's temperature; at temperature 0 they mean nothing.
 
         Raises:
             DivergedError: the model's output is not finite.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from accelerate.utils.memory import clear_device_cache
@@ -56,9 +56,7 @@ class RowLimit:
             numbers = sorted(missing)[:at_once]
             if refills:
                 numbers = sorted(missing, key=lambda number: -len(request.prompts[number]))
-            if not self._fits(
-                _part(request, numbers), partial(_complete, missing, numbers, on_group), at_once, generate
-            ):
+            if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), at_once, generate):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
                 clear_device_cache(garbage_collection=True)
                 self.rows = at_once // 2 * size
@@ -78,12 +76,6 @@ class RowLimit:
                 ) from error
             return False
         return True
-
-
-def _part(request: SamplingRequest, numbers: list[int]) -> SamplingRequest:
-    """The request for some of its prompts."""
-    prompts = [request.prompts[number] for number in numbers]
-    return replace(request, prompts=prompts, seeds=[request.seeds[number] for number in numbers])
 
 
 def _complete(

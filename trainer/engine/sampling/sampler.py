@@ -19,6 +19,9 @@ class Rollout:
 
     ``logps`` are the float32 log-probabilities of ``ids`` at the sampling temperature. Their last bits depend on what
     was sampled at the same time, so they are left out of comparisons.
+
+    An episode of several turns has what verifiers see in ``episode``, and in ``spans`` the range ``[start, end)`` of
+    the sampled tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
     """
 
     prompt_ids: list[int]
@@ -26,9 +29,28 @@ class Rollout:
     text: str
     finish: Finish
     logps: list[float] = field(compare=False)
+    spans: tuple[tuple[int, int], ...] | None = None
+    episode: Completion | None = None
+
+    @property
+    def num_sampled(self) -> int:
+        """Number of tokens that were sampled: all of ``ids``, except in an episode."""
+        return len(self.ids) if self.spans is None else sum(end - start for start, end in self.spans)
+
+    @property
+    def sampled(self) -> list[bool]:
+        """For each of ``ids``, whether it was sampled."""
+        if self.spans is None:
+            return [True] * len(self.ids)
+        mask = [False] * len(self.ids)
+        for start, end in self.spans:
+            mask[start:end] = [True] * (end - start)
+        return mask
 
     def completion(self, prefill: str = "") -> Completion:
         """The completion as verifiers see it."""
+        if self.episode is not None:
+            return self.episode
         return Completion(self.text, self.finish, len(self.ids), prefill, tuple(self.ids))
 
 
@@ -40,32 +62,38 @@ def sample(
     max_new_tokens: int,
     temperature: float,
     seeds: Sequence[str] | None = None,
+    limits: Sequence[int] | None = None,
     on_group: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
 ) -> list[Rollout]:
     """Sample ``group_size`` completions of every prompt; the rows of a group are adjacent. Temperature 0 is greedy.
 
     Each group has its own one of ``seeds`` (default: its number). With the ``own`` engine a group's completions depend
     on nothing else: not on the other prompts, nor on when other rows end, and a resumed run needs no generator state.
-    ``on_group`` is called with a group's number and rollouts as soon as the last of them has ended.
+    ``on_group`` is called with a group's number and rollouts as soon as the last of them has ended. ``limits`` are
+    maximum numbers of tokens of single prompts, at most ``max_new_tokens``.
 
     Raises:
         UsageError: prompt and completion together exceed the model's positions.
         DivergedError: the model's output is not finite.
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
-    longest = max(map(len, prompts), default=0)
-    if policy.max_positions is not None and longest + max_new_tokens > policy.max_positions:
-        raise UsageError(
-            f"a prompt of {longest} tokens and sampling.max_new_tokens={max_new_tokens} exceed the "
-            f"{policy.max_positions} positions of {policy.name}"
-        )
     seeds = seeds if seeds is not None else [str(number) for number in range(len(prompts))]
-    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds)
+    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits)
+    for number, prompt in enumerate(prompts):
+        if policy.max_positions is not None and len(prompt) + request.limit(number) > policy.max_positions:
+            raise UsageError(
+                f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed the "
+                f"{policy.max_positions} positions of {policy.name}"
+            )
     ends, was_training = set(policy.end_ids), policy.model.training
     groups: dict[int, list[Rollout]] = {}
 
     def on_group_tokens(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
-        groups[number] = [_rollout(policy, prompts[number], *row, ends) for row in zip(rows, logps, strict=True)]
+        limit = request.limit(number)
+        groups[number] = [
+            _rollout(policy, prompts[number], tokens[:limit], row_logps, ends)
+            for tokens, row_logps in zip(rows, logps, strict=True)
+        ]
         on_group(number, groups[number])
 
     engine = policy.rollout_engine or OwnEngine()
@@ -84,4 +112,4 @@ def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], logps: li
     length = next((index + 1 for index, token in enumerate(tokens) if token in ends), None)
     ids = tokens[:length]
     text = policy.decode(ids if length is None else ids[:-1])
-    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop", logps[:length])
+    return Rollout(prompt_ids, ids, text, "length" if length is None else "stop", logps[: len(ids)])

@@ -41,7 +41,12 @@ def _generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens,
     copies = request.group_size if request.temperature else 1  # transformers makes no copies of a greedy row
     manager = _make_manager(policy, request, copies)
     # Requests are added before the start, or the first batch would depend on timing.
-    request_ids = manager.add_requests(list(request.prompts), request.max_new_tokens)
+    if request.limits is None:
+        request_ids = manager.add_requests(list(request.prompts), request.max_new_tokens)
+    else:
+        ends = {"eos_token_id": policy.end_ids or -1}
+        pairs = zip(request.prompts, request.limits, strict=True)
+        request_ids = [manager.add_request(prompt, max_new_tokens=limit, **ends) for prompt, limit in pairs]
     numbers = {request_id: number for number, request_id in enumerate(request_ids)}
     groups: list[list[tuple[str, list[int], list[float]]]] = [[] for _ in request.prompts]
     manager.start()

@@ -87,7 +87,7 @@ class VllmServer:
             "model": self.model,
             "prompt": request.prompts[number],
             "n": copies,
-            "max_tokens": request.max_new_tokens,
+            "max_tokens": request.limit(number),
             "temperature": request.temperature,
             "seed": group_seed(request.seeds[number]),
             "stop_token_ids": policy.end_ids,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_unsharded: set[int] = set()  # models inside of ``unsharded``, by ``id``
+
 
 def is_sharded(policy: Policy) -> bool:
     """Whether every process stores only a shard of the weights, or of the optimizer's state."""
@@ -34,14 +36,22 @@ def unsharded(policy: Policy) -> Iterator[None]:
     """Every process has all weights inside the block, so that it can compute without the others.
 
     Sampling needs this: each process takes as many steps as its own completions need. All processes must enter
-    together.
+    together. Inside of another such block it does nothing.
     """
-    if policy.deepspeed_engine is not None:
-        with deepspeed.unsharded(policy.deepspeed_engine):
+    if id(policy.model) in _unsharded:
+        yield
+        return
+    gathered = (
+        fsdp.unsharded(policy.model)
+        if policy.deepspeed_engine is None
+        else deepspeed.unsharded(policy.deepspeed_engine)
+    )
+    with gathered:
+        _unsharded.add(id(policy.model))
+        try:
             yield
-    else:
-        with fsdp.unsharded(policy.model):
-            yield
+        finally:
+            _unsharded.discard(id(policy.model))
 
 
 def full_model_state(policy: Policy, keep: bool = True) -> dict[str, Tensor] | None:

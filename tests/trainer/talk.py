@@ -1,0 +1,69 @@
+"""Environments of several turns. Each of their processes imports this file, so it imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Echo:
+    """A partner that answers ``turns`` times."""
+
+    def reset(self, turns: int = 2, **row: Any) -> str:
+        self.left = turns
+        return " Go."
+
+    def reply(self, text: str) -> str | None:
+        self.left -= 1
+        return f"{len(text)} letters" if self.left else None
+
+
+class Counter:
+    """Tools whose result and state can be known beforehand; some fail as told."""
+
+    def reset(self, fail: str = "", folder: str = "", **row: Any) -> None:
+        self.count, self._folder = 0, folder
+        if fail == "reset":
+            raise OSError("no room")
+
+    def add(self, number: int) -> int:
+        """Add to the count.
+
+        Args:
+            number: how much.
+        """
+        self.count += number
+        return self.count
+
+    def die(self) -> str:
+        """End the process."""
+        os._exit(3)
+
+    def leave(self) -> str:
+        """Leave a process behind."""
+        child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+        with (Path(self._folder) / "left").open("a") as file:
+            file.write(f"{child.pid}\n")
+        return "left"
+
+    def write(self, name: str) -> str:
+        """Create a file.
+
+        Args:
+            name: its name.
+        """
+        (Path(self._folder) / name).touch()
+        return "written"
+
+    def wait(self, name: str) -> str:
+        """Wait for a file.
+
+        Args:
+            name: its name.
+        """
+        while not (Path(self._folder) / name).exists():
+            time.sleep(0.01)
+        return "seen"
