@@ -10,6 +10,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
+from .options import Overwrite, console, write_new
 from .serve import read_token
 
 NEEDED = ("duckdb", "starlette", "uvicorn")
@@ -23,10 +24,26 @@ def view(
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token of the address. Default: a new token.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write one HTML file instead, which needs no server.")
+    ] = None,
+    query: Annotated[
+        str, typer.Option(help="With --out: address of a page, or what follows its question mark. Default: all rows.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=5000, help="With --out: maximum number of completions.")] = 200,
+    overwrite: Overwrite = False,
 ) -> None:
     """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
     if any(find_spec(name) is None for name in NEEDED):
         raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+    if out is not None:
+        from grpo_env.view.bundle import bundle
+
+        if out.exists() and not overwrite:  # checked before the work, and again when writing
+            raise UsageError(f"{out}: already exists; choose another name with --out, or add --overwrite")
+        write_new(out, bundle(paths, query, limit), overwrite=overwrite)
+        console.print(f"Wrote {out}", markup=False, soft_wrap=True)
+        return
     from grpo_env.view.server import view
 
     view(paths, port, read_token(token_file) if token_file else None)

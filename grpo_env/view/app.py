@@ -18,6 +18,8 @@ from grpo_env.errors import UsageError
 from grpo_env.serving.address import is_loopback
 
 from . import pages
+from .pairs import PairSelection
+from .run_page import run_page
 from .selection import Selection
 from .store import Store
 
@@ -43,6 +45,9 @@ def make_app(store: Store, token: str) -> ASGIApp:
             Route("/style.css", views.style),
             Route("/view.js", views.script),
             Route("/{number:int}/", views.rows),
+            Route("/{number:int}/run", views.run),
+            Route("/compare/{a:int}/{b:int}/", views.compare),
+            Route("/compare/{a:int}/{b:int}/row/{n:int}", views.pair),
             Route("/{number:int}/row/{n:int}", views.row),
             Route("/{number:int}/group/{g:int}", views.group),
         ],
@@ -83,6 +88,26 @@ class Views:
         found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
         return self._page("group.html", number, found)
 
+    def run(self, request: Request) -> Response:
+        """The curves of a run."""
+        number = self._number(request, "number")
+        if self._store.sources[number].run is None:
+            return _error(HTTPStatus.NOT_FOUND, "this file is no run")
+        return self._page("run.html", number, run_page(self._store, self._store.sources[number]))
+
+    def compare(self, request: Request) -> Response:
+        """The changes from one file to another."""
+        a, b = self._number(request, "a"), self._number(request, "b")
+        selection = PairSelection.parse(_single(request.query_params))
+        return self._page("compare.html", a, pages.compare_page(self._store, a, b, selection))
+
+    def pair(self, request: Request) -> Response:
+        """One completion in two files."""
+        a, b = self._number(request, "a"), self._number(request, "b")
+        selection = PairSelection.parse(_single(request.query_params))
+        context = pages.pair_page(self._store, a, b, selection, request.path_params["n"])
+        return self._page("pair.html", a, context)
+
     def style(self, request: Request) -> Response:
         """The style sheet."""
         return Response(pages.style(), media_type="text/css")
@@ -91,10 +116,14 @@ class Views:
         """The script."""
         return Response(pages.script(), media_type="text/javascript")
 
-    def _source(self, request: Request, without: tuple[str, ...] = ()) -> tuple[int, Selection]:
-        number = request.path_params["number"]
+    def _number(self, request: Request, key: str) -> int:
+        number = int(request.path_params[key])
         if number >= len(self._store.sources):
             raise UsageError(f"there is no file {number}; {len(self._store.sources)} are open")
+        return number
+
+    def _source(self, request: Request, without: tuple[str, ...] = ()) -> tuple[int, Selection]:
+        number = self._number(request, "number")
         return number, Selection.parse(_single(request.query_params, without), self._store.tables[number].parts)
 
     def _page(self, template: str, number: int, context: dict[str, Any] | None) -> Response:
@@ -171,7 +200,7 @@ def _whole(request: Request, key: str) -> int | None:
     return int(text) if text else None
 
 
-def _single(query: QueryParams, without: tuple[str, ...]) -> dict[str, str]:
+def _single(query: QueryParams, without: tuple[str, ...] = ()) -> dict[str, str]:
     """The fields of a query. Raises ``UsageError`` for one that is given twice."""
     fields: dict[str, str] = {}
     for key, value in query.multi_items():

@@ -70,7 +70,7 @@ class Selection:
                 number_column(value.removeprefix("-"), parts)
                 sort = value
             elif key == "page":
-                page = _page(value)
+                page = page_number(value)
             elif key in NAMES or (key in CHOICES and value in CHOICES[key]):
                 equal[key] = value
             elif key in CHOICES:
@@ -170,7 +170,8 @@ def _number(key: str, value: str) -> float:
     return number
 
 
-def _page(value: str) -> int:
+def page_number(value: str) -> int:
+    """The page of an address, from 1. Raises ``UsageError``."""
     if not (value.isascii() and value.isdigit() and 0 < int(value[:9]) == int(value)):
         raise UsageError(f"page={value[:40]}: expected a number from 1")
     return int(value)

@@ -27,6 +27,7 @@ from .sources import HEAD, Kind, Source, prepare, read_line, write_head
 
 MEMORY = "1GB"
 MAX_PARTS = 64  # parts that can be filtered and sorted by
+MAX_NAME = 100  # characters of the name of such a part
 MAX_PROBLEMS = 1000  # rows that DuckDB cannot read and Python tries
 MAX_SEARCHES = 8  # searches whose hits are kept
 
@@ -164,7 +165,7 @@ class Store:
     def _new_parts(self, tag: str, known: tuple[str, ...]) -> tuple[str, ...]:
         """The names of parts, at the top level, that rows have and ``known`` lacks, at most ``MAX_PARTS`` in all."""
         keys = self.query(f"SELECT DISTINCT unnest(keys) AS name FROM (SELECT DISTINCT keys FROM texts_{tag})")
-        new = sorted({row["name"] for row in keys} - set(known))
+        new = sorted(name for row in keys if (name := row["name"]) not in known and len(name) <= MAX_NAME)
         return tuple(new[: max(0, MAX_PARTS - len(known))])
 
 
@@ -199,7 +200,7 @@ def part_names(path: Path) -> tuple[str, ...]:
     for record in read_records(path):
         with suppress(UsageError, KeyError, TypeError):
             names |= dict.fromkeys(name for name, _ in named_parts(record.row or {}))
-    return tuple(names)[:MAX_PARTS]
+    return tuple(name for name in names if len(name) <= MAX_NAME)[:MAX_PARTS]
 
 
 def line_offsets(path: Path) -> array[int]:

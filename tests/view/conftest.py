@@ -56,7 +56,7 @@ def rows():
     return [score_row(p, c, *values) for p, group in enumerate(table) for c, values in enumerate(group)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def row():
     """Makes a row: ``row(prompt, completion, correct, tidy)`` and any key to change."""
     return score_row
@@ -85,7 +85,7 @@ def index(tmp_path_factory):
         store.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def browse():
     """Makes a client that has signed in."""
 

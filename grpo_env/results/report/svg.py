@@ -17,8 +17,11 @@ NAME = 120  # width of the names of horizontal bars
 BOTTOM, LEFT, TOP = 34, 40, 24
 
 
-def svg(chart: Chart) -> Markup:
-    """The drawing, with its title for screen readers."""
+Link = Callable[[float], str]
+
+
+def svg(chart: Chart, link: Link | None = None) -> Markup:
+    """The drawing, with its title for screen readers. ``link`` gives the address of points of a line at x, or none."""
     match chart:
         case Columns():
             height, marks = _columns(chart)
@@ -27,8 +30,10 @@ def svg(chart: Chart) -> Markup:
         case Stack():
             height, marks = _stack(chart)
         case Lines():
-            height, marks = _lines(chart)
-    head = Markup('<svg viewBox="0 0 {} {}" role="img"><title>{}</title>').format(WIDTH, height, visible(chart.title))
+            height, marks = _lines(chart, link)
+    head = Markup('<svg viewBox="0 0 {} {}" role="{}"><title>{}</title>').format(
+        WIDTH, height, "group" if link else "img", visible(chart.title)
+    )
     return head + _text(0, 11, chart.title, "title") + Markup("").join(marks) + Markup("</svg>")
 
 
@@ -82,7 +87,7 @@ def _stack(chart: Stack) -> tuple[int, list[Markup]]:
     return y - 8, marks
 
 
-def _lines(chart: Lines) -> tuple[int, list[Markup]]:
+def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
     height = 210
     top, base = TOP + LINE + 6, height - BOTTOM
     (x_low, x_high), (y_low, y_high) = bounds(chart)
@@ -107,7 +112,9 @@ def _lines(chart: Lines) -> tuple[int, list[Markup]]:
             band += [(across(x), up(y)) for x, y in reversed(list(zip(line.xs, line.lows, strict=True)))]
             marks.append(Markup('<polygon class="c{} band" points="{}"/>').format(index, _points(band)))
         marks.append(Markup('<polyline class="s{}" points="{}"/>').format(index, _points(points)))
-        marks += [_marker(x, y, index) for x, y in points]
+        for step, (x, y) in zip(line.xs, points, strict=True):
+            address = link(step) if link else ""
+            marks.append(_linked(_marker(x, y, index), address, f"{name}, {chart.x_label} {step:g}"))
         marks += [_marker(legend_x + 4, TOP + 4, index), _text(legend_x + 13, TOP + 8, _short(name, 22))]
         legend_x += 32 + 6.5 * min(22, len(name))
     return height, marks
@@ -126,6 +133,10 @@ def _marker(x: float, y: float, index: int) -> Markup:
     if index:
         return _rect(x - 3.2, y - 3.2, 6.4, 6.4, f"c{index}")
     return Markup('<circle class="c0" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y)
+
+
+def _linked(mark: Markup, address: str, label: str) -> Markup:
+    return Markup('<a href="{}" aria-label="{}">{}</a>').format(address, visible(label), mark) if address else mark
 
 
 def _points(points: list[tuple[float, float]]) -> str:

@@ -1,0 +1,76 @@
+"""A run's page: its curves, whose points lead to the samples of their step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grpo_env.files.reader import read_records
+from grpo_env.results.report.charts import Lines, Series
+from grpo_env.results.report.svg import svg
+
+from .sources import METRICS, Source
+from .store import Store
+
+MAX_POINTS = 60  # of a line
+# Charts: title, and by name of a line the kind of row and the metric.
+CHARTS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
+    ("reward", {"train": ("train", "reward"), "held out": ("eval", "reward")}),
+    ("accuracy", {"train": ("train", "accuracy"), "held out": ("eval", "accuracy")}),
+    ("groups of equal rewards", {"train": ("train", "uniform_groups")}),
+    ("length in tokens", {"train": ("train", "length"), "held out": ("eval", "length")}),
+    ("truncated", {"train": ("train", "truncated"), "held out": ("eval", "truncated")}),
+    ("unscored", {"train": ("train", "unscored")}),
+    ("entropy", {"train": ("train", "entropy")}),
+    ("KL to the reference", {"train": ("train", "kl")}),
+    ("gradient norm", {"train": ("train", "grad_norm")}),
+)
+PART = "parts/"
+
+
+def run_page(store: Store, source: Source) -> dict[str, Any]:
+    """The context of ``run.html``."""
+    table = store.tables[source.number]
+    steps = store.query(
+        "SELECT step, count(*) AS samples, avg(reward) AS reward, avg(verdict) AS verdict, "
+        "count(DISTINCT g) AS groups, "
+        f"count(DISTINCT g) FILTER (WHERE signal = 'mixed') AS mixed FROM rows_{table.tag} "
+        "WHERE step IS NOT NULL GROUP BY step ORDER BY step"
+    )
+    known = {row["step"] for row in steps}
+    link = lambda step: f"./?min.step={step:g}&max.step={step:g}" if step in known else ""  # noqa: E731
+    return {
+        "sources": store.sources,
+        "source": source,
+        "table": table,
+        "steps": steps,
+        "charts": [svg(chart, link) for chart in charts(read_metrics(source))],
+    }
+
+
+def read_metrics(source: Source) -> list[dict[str, Any]]:
+    """The rows of the run's metrics; none if it has not written any."""
+    path = source.run / METRICS if source.run else None
+    if path is None or not path.is_file() or not path.stat().st_size:
+        return []
+    return [record.row for record in read_records(path) if record.row is not None]
+
+
+def charts(metrics: Sequence[Mapping[str, Any]]) -> list[Lines]:
+    """The charts that have points, then one for each part."""
+    parts = dict.fromkeys(key for row in metrics for key in row if key.startswith(PART))
+    by_part = [(key.removeprefix(PART), {"train": ("train", key), "held out": ("eval", key)}) for key in parts]
+    drawn: list[Lines] = []
+    for title, lines in (*CHARTS, *by_part):
+        series = {name: _series(metrics, kind, metric) for name, (kind, metric) in lines.items()}
+        series = {name: line for name, line in series.items() if line.xs}
+        if series and all(chart.series != series for chart in drawn):  # accuracy is a part's mean, too
+            drawn.append(Lines(title, series, "step"))
+    return drawn
+
+
+def _series(metrics: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Series:
+    rows = [row for row in metrics if row.get("kind") == kind and isinstance(row.get(metric), (int, float))]
+    stride = max(1, -(-len(rows) // MAX_POINTS))
+    shown = rows[::stride]
+    return Series([float(row["step"]) for row in shown], [float(row[metric]) for row in shown])

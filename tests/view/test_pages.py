@@ -1,0 +1,392 @@
+"""Pages through the application: who is let in, hostile texts, what is marked, bad input, and the page of --out."""
+
+import gzip
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from grpo_env.cli.app import app as command
+from grpo_env.errors import UsageError
+from grpo_env.results.parts import PartScore
+from grpo_env.view import marks
+from grpo_env.view.app import make_app
+from grpo_env.view.bundle import bundle
+from grpo_env.view.sources import find_sources
+from grpo_env.view.store import line_offsets
+
+TOKEN = "open-sesame"
+HOSTILE = (
+    '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\x00</pre></style>"\'{{ 7*7 }}'
+    "javascript:alert(1)&quot; onfocus=alert(1) autofocus "
+)
+
+
+@pytest.fixture(scope="module")
+def hostile_file(row, tmp_path_factory):
+    """A group of two whose every text is hostile, and the same with other scores."""
+    rows = []
+    for completion in range(2):
+        step = {"start": 0, "end": 8, "value": 0.0, "explanation": HOSTILE}
+        turn = {"text": HOSTILE, "calls": [{"name": HOSTILE}], "results": [{"text": HOSTILE}], "reply": HOSTILE}
+        fields = {"id": HOSTILE, "group": HOSTILE, "task": HOSTILE, "text": HOSTILE * (1 + completion), "kind": HOSTILE}
+        made = row(0, completion, completion, **fields, answer=HOSTILE, finish_reason=HOSTILE, explanation=HOSTILE)
+        made |= {"prompt": [{"role": HOSTILE, "content": HOSTILE}], "steps": [step], "turns": [turn]}
+        made |= {"step_advantages": [1.0], "token_advantages": [0.5, -0.5, -0.5]}
+        made["parts"][HOSTILE] = {**made["parts"]["tidy"], "status": HOSTILE, "explanation": HOSTILE, "steps": [step]}
+        rows.append(made)
+    path = tmp_path_factory.mktemp("hostile") / "scores.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_file, row, index):
+    other = hostile_file.with_name("other.jsonl")
+    rows = [json.loads(line) for line in hostile_file.read_text().splitlines()]
+    rows[0] |= {"total": 7.0}
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return index(hostile_file, other)
+
+
+class Page(HTMLParser):
+    """Collects tags and attributes; fails if a tag is not closed."""
+
+    VOID = frozenset({"meta", "br", "link", "input"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes, self.open = [], [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open[:] = self.open[: len(self.open) - (tag not in self.VOID)]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+ADDRESSES = [
+    "/",
+    "/0/",
+    "/0/?q=alert&sort=-reward",
+    "/0/row/0?q=alert",
+    "/0/group/1",
+    "/compare/0/1/",
+    "/compare/0/1/row/0",
+    "/0/?q=%3Cscript%3Ealert(1)%3C/script%3E%22'",
+    "/0/?kind=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_hostile_texts_are_text(hostile, browse, address):
+    reply = browse(hostile).get(address)
+    assert reply.status_code == 200
+    page = Page(reply.text)
+    assert page.tags.count("script") == 1
+    assert not set(page.tags) & {"img", "iframe", "object", "style"}
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("style", "autofocus")]
+    assert [value for tag, name, value in page.attributes if name == "src"] == ["/view.js"]
+    assert not [
+        value for _, name, value in page.attributes if name in ("href", "action") and ":" in value.split("?")[0]
+    ]
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", reply.text)
+    assert "49" not in re.findall(r"&#34;.{0,9}", reply.text)
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_who_is_let_in(hostile):
+    app = make_app(hostile, TOKEN)
+    stranger = TestClient(app, base_url="http://127.0.0.1:8001")
+    for address in (*ADDRESSES, "/view.js", "/nothing"):
+        assert stranger.get(address).status_code == 401
+        assert "alert(1)</script>" not in stranger.get(address).text
+    assert stranger.get("/0/?token=wrong").status_code == 401
+    assert stranger.get("/0/", headers={"cookie": "grpo_env_view_8001=wrong"}).status_code == 401
+    assert stranger.get("/0/?q=a&token=" + TOKEN, follow_redirects=False).headers["location"] == "/0/?q=a"
+    assert (
+        stranger.get(f"http://127.0.0.1:8001//evil/?token={TOKEN}", follow_redirects=False).headers["location"]
+        == "/evil/"
+    )
+    assert stranger.get("/0/").status_code == 200
+    assert stranger.post("/0/").status_code == 405
+    rebound = TestClient(app, base_url="http://evil.example:8001", cookies={"grpo_env_view_8001": TOKEN})
+    assert rebound.get(f"/0/?token={TOKEN}").status_code == 403
+
+
+def test_sizes_are_bounded(row, write, index, browse):
+    long = "x" * 300_000
+    rows = [row(0, c, 1, text=long + str(c), answer=long, explanation=long, id=long) for c in range(2)]
+    for made in rows:
+        made["prompt"] = long
+        made["parts"] = {**made["parts"], **{f"{n}{long[: 50 + n]}": made["parts"]["tidy"] for n in range(80)}}
+    client = browse(index(write(rows)))
+    for address in ("/0/", "/0/row/0", "/0/group/1"):
+        assert len(client.get(address).text) < 200_000
+
+
+def test_addresses_that_are_wrong_get_one_line(hostile, browse):
+    client = browse(hostile)
+    for address, status in [
+        ("/0/?sort=x", 400),
+        ("/0/?page=7", 400),
+        ("/9/", 400),
+        ("/0/row/99", 404),
+        ("/0/group/99", 404),
+        ("/0/run", 404),
+        ("/compare/0/9/", 400),
+        ("/compare/0/1/?change=x", 400),
+        ("/0/?q=a&q=b", 400),
+        ("/0/group/1?base=x", 400),
+        ("/" + "x" * 9000 + "?" + "y" * 9000, 414),
+    ]:
+        reply = client.get(address)
+        assert reply.status_code == status, address
+        assert reply.text.count("<p>") == 2
+
+
+def test_empty_fields_of_the_form_leave_the_address(hostile, browse):
+    reply = browse(hostile).get("/0/?q=a&signal=&sort=-reward&min.reward=", follow_redirects=False)
+    assert reply.headers["location"] == "?q=a&sort=-reward"
+
+
+# Marks
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "explanation", "source"),
+    [
+        (r"\boxed{4}, so 4 of them", "4", "boxed: the same number", r"\boxed{4}"),
+        ("#### 18\nThe 18 is right", "18", "hashes: the same number", "#### 18"),
+        ("<answer>\n7\n</answer> 7", "7", "answer_tag: a different number", "<answer>\n7\n</answer>"),
+        ("A: 3\n3 apples", "3", "a_line: the same number", "A: 3"),
+        ("A: 31", "3", "a_line: the same number", None),
+        ("so 5", "5", "last_line: the same number", None),
+    ],
+)
+def test_the_answer_is_marked_at_its_source(text, answer, explanation, source):
+    place, span = marks.find_source(text, answer, explanation)
+    if source is None:
+        assert span is None
+        assert place is None or text[place[0] : place[1]] == answer
+    else:
+        assert text[span.start : span.end] == source
+        assert text[place[0] : place[1]] == answer
+        assert span.start <= place[0] < place[1] <= span.end
+
+
+def test_differences_are_the_words_that_the_other_lacks():
+    spans = marks.differences("She sells 13 eggs a day.", "She sells 9 eggs.")
+    assert ["She sells 13 eggs a day."[span.start : span.end] for span in spans] == ["13", "a day"]
+    assert marks.differences("same", "same") == []
+
+
+def test_a_search_is_marked_where_it_is():
+    html = marks.marked("An Apple, an apple", {"part": PartScore(1.0, "scored")}, None, q="apple")
+    assert html.count('class="hit"') == 2
+
+
+def test_equal_advantages_of_neighboring_tokens_are_one_bar():
+    bars = marks.token_strip([1.0, 1.0, -1.0, 0.0])
+    assert [(bar["first"], bar["last"], bar["level"]) for bar in bars] == [(1, 2, 4), (3, 3, 0), (4, 4, 2)]
+    assert sum(bar["width"] for bar in bars) == 1000
+
+
+# Files
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """The number of rows that are indexed first."""
+    for module in ("sources", "store"):
+        monkeypatch.setattr(f"grpo_env.view.{module}.HEAD", 4)
+    return 4
+
+
+def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write, index, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    plain = write(rows)
+    packed = tmp_path / "scores.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    table = tmp_path / "scores.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), table)
+    store = index(plain, packed, table)
+    assert len(rows) > few
+    contents = []
+    for found in store.tables:
+        assert (found.complete, found.rows, found.problem) == (True, len(rows), "")
+        last = store.row(found, len(rows) - 1)
+        assert (last["id"], last["completion"]) == (rows[-1]["id"], rows[-1]["completion"])
+        contents.append(store.query(f"SELECT * FROM rows_{found.tag} ORDER BY n"))
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_lines_that_are_no_score_rows_are_named_and_skipped(row, write, index):
+    surrogate = json.dumps(row(1, 0, 1, text="a\ud800b"))
+    lines = [
+        row(0, 0, 1),
+        "not json\n",
+        "\n  \n",
+        surrogate + "\n",
+        '{"id": 3}\n',
+        "[1]\n",
+        row(2, 0, 0),
+        '{"id": "cut',
+    ]
+    path = write(lines)
+    store = index(path)
+    (table,) = store.tables
+    assert table.unreadable == (2, 4, 5, 7)
+    assert [r["n"] for r in store.query(f"SELECT n FROM rows_{table.tag}")] == [0, 2, 5]
+    assert store.query(f"SELECT text FROM texts_{table.tag} WHERE n = 2")[0]["text"] == "a\ufffdb"
+    assert store.row(table, 5)["id"] == "q2"
+    assert len(line_offsets(path)) == 7
+
+
+def test_a_part_that_only_later_rows_have_can_be_filtered(few, row, write, index):
+    rows = [row(n, 0, 1) for n in range(few + 1)]
+    rows[-1]["parts"]["late/~part"] = rows[-1]["parts"]["tidy"]
+    store = index(write(rows))
+    (table,) = store.tables
+    assert "late/~part" in table.parts
+    column = f"p{table.parts.index('late/~part')}"
+    assert store.query(f"SELECT n FROM rows_{table.tag} WHERE {column} = 1") == [{"n": few}]
+
+
+def test_the_index_opens_no_other_file(rows, write, index, tmp_path):
+    other = tmp_path / "secret.txt"
+    other.write_text("secret")
+    store = index(write(rows))
+    for sql in ("SELECT * FROM read_text(?)", "SELECT * FROM read_csv(?)"):
+        with pytest.raises(Exception, match="disabled by configuration"):
+            store.query(sql, [str(other)])
+    with pytest.raises(Exception, match="locked"):
+        store.query("SET enable_external_access = true")
+
+
+@pytest.fixture
+def run_folder(tmp_path, row):
+    """A run of one step, as the trainer writes it."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("steps: 1\n")
+    (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
+    (folder / "metrics.jsonl").write_text('{"kind": "train", "step": 0, "reward": 0.5, "accuracy": 0.5}\n')
+    score = {"value": 1.0, "status": "scored", "name": "total", "answer": "4", "gold": "4", "kind": "number"}
+    part = {**score, "name": "accuracy", "weight": 1.0}
+    samples = [
+        {"step": 0, "version": 0, "task": "sums", "id": "train/1", "completion": "it is 4", "finish": "stop"}
+        | {"advantage": advantage, "score": {**score, "value": value, "parts": [{**part, "value": value}]}}
+        for value, advantage in ((1.0, 0.7), (0.0, [-0.7, -0.9]))
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    return folder
+
+
+def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
+    client = browse(index(run_folder))
+    page = client.get("/0/run").text
+    assert 'href="./?min.step=0&amp;max.step=0"' in page
+    listed = client.get("/0/?min.step=0&max.step=0&sort=-reward").text
+    assert "<b>2</b> of 2 completions" in listed
+    assert "mixed" in listed
+    assert "tokens 1 to 1: -0.7" in client.get("/0/row/1").text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.jsonl", None, "cannot be read"),
+        ("empty.jsonl", "", "not a score file"),
+        ("other.jsonl", '{"question": "?"}\n', "not a score file"),
+        ("cut.parquet", "PAR1", "not a valid Parquet file"),
+    ],
+)
+def test_what_is_no_score_file_is_refused_in_one_line(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UsageError, match=message) as error:
+        find_sources([path])
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_that_is_no_run_or_has_no_samples_is_refused(run_folder, tmp_path):
+    (run_folder / "samples.jsonl").write_text("")
+    with pytest.raises(UsageError, match="no samples yet"):
+        find_sources([run_folder])
+    with pytest.raises(UsageError, match="not a run folder"):
+        find_sources([tmp_path])
+
+
+# Two files
+
+
+def test_changed_verdicts_come_first(rows, write, index, browse):
+    changed = [json.loads(json.dumps(row)) for row in rows]
+    changed[4]["parts"]["accuracy"]["value"] = 1.0  # wrong to correct
+    changed[4]["total"] = 1.0
+    changed[1]["total"] = 9.0  # only the reward
+    store = index(write(rows, "a.jsonl"), write(list(reversed(changed)), "b.jsonl"))
+    page = browse(store).get("/compare/0/1/").text
+    assert "2 of 10 completions differ" in page
+    assert page.index("became correct</span>") < page.index("reward differs</span>")
+    assert "row/4?" in page
+    assert "in B" in browse(store).get("/compare/0/1/row/4").text
+    assert 'A wrong</th><td class="n">1</td>' in page
+
+
+# --out
+
+
+def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):
+    html = bundle([hostile_file], "http://127.0.0.1:8001/0/?sort=-reward&token=x", 10)
+    page = Page(html)
+    assert not set(page.tags) & {"script", "img", "iframe", "link", "form"}
+    assert not [value for _, name, value in page.attributes if name in ("src", "href") and not value.startswith("#")]
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert html.index('id="c1"') < html.index('id="c0"')
+
+
+def test_the_command_writes_a_bundle_and_overwrites_nothing(rows, write, tmp_path):
+    out = tmp_path / "page.html"
+    arguments = ["view", str(write(rows)), "--out", str(out), "--query", "signal=mixed"]
+    assert CliRunner().invoke(command, arguments).exit_code == 0
+    assert "2 of 2 completions" in out.read_text()
+    before = out.read_bytes()
+    assert isinstance(CliRunner().invoke(command, arguments).exception, UsageError)
+    assert out.read_bytes() == before
+
+
+def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
+    monkeypatch.setattr("grpo_env.cli.view.find_spec", lambda name: None)
+    result = CliRunner().invoke(command, ["view", str(write(rows))])
+    assert isinstance(result.exception, UsageError)
+    assert "pip install 'grpo_env[view]'" in str(result.exception)
+
+
+def test_a_port_in_use_is_one_line(rows, write):
+    from grpo_env.serving.address import listen
+
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(command, ["view", str(write(rows)), "--port", port])
+    assert isinstance(result.exception, UsageError)
+    assert f"port {port}" in str(result.exception)
