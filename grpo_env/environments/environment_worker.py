@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from grpo_env.environments.children import adopt_orphans, descendants, end, name_of
+from grpo_env.environments.values import cut, result_text, state_of
 from grpo_env.registry import load_function
 from grpo_env.worker_process import read_requests
 
-MAX_STATE = 100_000  # characters of JSON
 MAX_MESSAGE = 1_000  # characters of an exception
 
 
@@ -42,7 +42,7 @@ class Host:
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         value = getattr(self._object, name)(**arguments)
-        return self._cut(value if isinstance(value, str) else _json(value))
+        return result_text(value, self._max_chars)
 
     def reply(self, text: str) -> str | None:
         return self._text_or_none(self._object.reply(text), "reply")
@@ -64,19 +64,7 @@ class Host:
 
     def state(self) -> Any:
         """The object's public attributes that JSON can represent; ``None`` if they are too large together."""
-        values, size = {}, 0
-        for name, value in list(vars(self._object).items()) if hasattr(self._object, "__dict__") else ():
-            if name.startswith("_"):
-                continue
-            try:
-                text = json.dumps(value, allow_nan=False)
-            except (TypeError, ValueError, RecursionError):
-                continue
-            size += len(name) + len(text)
-            if size > MAX_STATE:
-                return None
-            values[name] = json.loads(text)
-        return values
+        return state_of(self._object)
 
     def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and self._opened is not None:
@@ -94,23 +82,11 @@ class Host:
     def _text_or_none(self, value: Any, method: str) -> str | None:
         if value is not None and not isinstance(value, str):
             raise NotTextError(f"{method} returned a {type(value).__name__}; it must return text or None")
-        return None if value is None else self._cut(value)
-
-    def _cut(self, text: str) -> str:
-        if len(text) > self._max_chars:
-            text = f"{text[: self._max_chars]}\n[cut: {len(text):,} characters]"
-        return text.encode("utf-8", "replace").decode()
+        return None if value is None else cut(value, self._max_chars)
 
 
 class NotTextError(Exception):
     """``reset`` or ``reply`` returned something that is not text: a mistake of the environment, whatever the text."""
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
 
 
 def main() -> None:

@@ -7,16 +7,24 @@ reward function logged it (``log_extra``) or the dataset came from ``grpo_env.in
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from .file_format import FileFormat, Row, converted, group_key, join_unless_gold, unpacked
 from .packed_example import COLUMN
 
+EPISODE = "grpo_env/episode"
+"""The column in which ``integrations.trl`` logs turns and states."""
+
 
 def _row(row: Row) -> dict[str, Any]:
     columns, id = unpacked(row, COLUMN)
     group = group_key(row["step"], row["prompt"])
+    if row.get(EPISODE):
+        recorded = json.loads(row[EPISODE])
+        text = recorded.pop("text")
+        return converted({**columns, **recorded}, [text], id=id, prompt=row["prompt"], group=group)
     return converted(columns, [_without_nulls(row["completion"])], id=id, prompt=row["prompt"], group=group)
 
 

@@ -11,13 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from grpo_env.core import Example, Message, Score
+from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import COLUMN, Unpacker, pack, prompt_to_send
+from grpo_env.formats.trl import EPISODE
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, find_task_file, load_task
 
 from .scoring import Pair, make_completion, score_pairs
+from .trl_environment import completion_of, environment_factory
+
+__all__ = ["RewardFunc", "environment_factory", "reward_funcs", "to_dataset"]
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
@@ -42,9 +46,16 @@ class BatchScorer:
             return self._last[2]
 
     def pairs(
-        self, prompts: Sequence[Any], completions: Sequence[Any], ids: Sequence[Any], columns: Mapping[str, Any]
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        ids: Sequence[Any],
+        columns: Mapping[str, Any],
+        environments: Sequence[Any] | None = None,
     ) -> list[Pair]:
         """Examples and completions. Raises ``UsageError`` for rows that lack a column of the task's templates."""
+        if self.task.spec.environment is not None and environments is None:
+            environments = [None] * len(completions)
         pairs: list[Pair] = []
         for index, (content, tokens) in enumerate(zip(completions, ids, strict=True)):
             where = f"task {self.task.name}, completion {index}"
@@ -53,7 +64,10 @@ class BatchScorer:
             else:
                 row = {"prompt": prompts[index], **{key: values[index] for key, values in columns.items()}}
                 example = pairs[-1][0] if pairs and pairs[-1][0].info == row else self._example(row, where)
-            pairs.append((example, make_completion(self.task, content, tokens)))
+            if environments is None:
+                pairs.append((example, make_completion(self.task, content, tokens)))
+            else:  # TRL's tokens are also those of the results
+                pairs.append((example, completion_of(self.task, environments[index], content)))
         return pairs
 
     def _example(self, row: Mapping[str, Any], where: str) -> Example:
@@ -92,7 +106,8 @@ class RewardFunc:
         step.
         """
         ids: Sequence[Any] = completion_ids or [None] * len(completions)
-        pairs = self._scorer.pairs(prompts, completions, ids, columns)
+        has_turns = self._scorer.task.spec.environment is not None
+        pairs = self._scorer.pairs(prompts, completions, ids, columns, environments if has_turns else None)
         scores = self._scorer(pairs, 0 if trainer_state is None else trainer_state.global_step)
         if self._part is not None:
             # TRL sums the values that are not None: 0 x a part's value would turn a missing reward into 0.
@@ -106,6 +121,8 @@ class RewardFunc:
     def _log_extra(self, log: LogExtra, pairs: Sequence[Pair], scores: Sequence[Score]) -> None:
         steps = [[[step.start, step.end, step.value] for step in score.steps] for score in scores]
         log(COLUMN, [pack(example) for example, _ in pairs])
+        if self._scorer.task.spec.environment is not None:
+            log(EPISODE, [_episode(completion) for _, completion in pairs])
         log(f"{self.__name__}/why", [str(score) for score in scores])
         log(f"{self.__name__}/steps", [json.dumps(completion_steps) for completion_steps in steps])
 
@@ -115,6 +132,12 @@ class RewardFunc:
         if values:
             log(f"{self.__name__}/metric/{name}", sum(values) / len(values))
         log(f"{self.__name__}/unscored", sum(not score.scored for score in scores) / max(1, len(scores)))
+
+
+def _episode(completion: Completion) -> str:
+    record = None if completion.environment is None else completion.environment._asdict()
+    turns = [turn.to_dict() for turn in completion.turns]
+    return json.dumps({"text": completion.text, "turns": turns, "environment": record})
 
 
 def reward_funcs(task: Task) -> list[RewardFunc]:

@@ -1,0 +1,141 @@
+"""TRL 1.16: a task's environment as ``environment_factory`` of ``GRPOTrainer``, which records the episodes it plays.
+
+TRL calls the tools itself, in the trainer's process and without deadlines, and passes conversations and environments to
+the reward functions. States and failures are only known to the environment, so it keeps a log of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple
+
+from grpo_env.core import CallProblem, Completion, EnvironmentRecord, Result, Turn
+from grpo_env.environments.episode import EnvironmentClass
+from grpo_env.environments.load import load_environment, tools_of
+from grpo_env.environments.tools import wrong_arguments
+from grpo_env.environments.values import cut, result_text, state_of
+from grpo_env.errors import UsageError
+from grpo_env.formats.packed_example import COLUMN, unpack
+from grpo_env.taskfile.task import Task
+
+from .scoring import make_completion
+
+MAX_MESSAGE = 1_000  # characters of an exception
+
+
+class _Logged(NamedTuple):
+    problem: CallProblem
+    state: Any
+
+
+def environment_factory(task: Task) -> type[Any]:
+    """The class for ``GRPOTrainer(environment_factory=...)``, with the tools of the task's environment.
+
+    Each ``reset`` makes a fresh object of the task's class and resets it to the example's row. The class has no
+    ``get_reward``, which TRL would add to the task's reward: use the verifier ``environment_reward``. Raises
+    ``UsageError`` if the task has no environment, or one that replies, which TRL cannot play.
+    """
+    environment = EnvironmentClass.of_task(task)
+    if environment.replies:
+        raise UsageError(f"{task.source}: environment: TRL has only tools, and this environment has a method reply")
+    user_class = load_environment(environment.use, environment.folder, task.source)
+    tools = {name: _tool(name, method) for name, method in tools_of(user_class).items()}
+    return type(
+        user_class.__name__, (RecordedEnvironment,), {"_class": user_class, "_environment": environment, **tools}
+    )
+
+
+class RecordedEnvironment:
+    """An environment with a log of its calls. TRL makes few objects, and resets each many times."""
+
+    _class: type[Any]
+    _environment: EnvironmentClass
+
+    def __init__(self) -> None:
+        self._object: Any = None
+        self._calls: list[_Logged] = []
+        self._record = EnvironmentRecord()
+        self._asked = False
+
+    def reset(self, **row: Any) -> str | None:
+        """Begin an episode; returns what the environment adds to the question."""
+        if COLUMN in row:
+            _, row = unpack(row[COLUMN], "environment_factory")
+        self._calls, self._record, self._asked = [], EnvironmentRecord(), False
+        try:
+            self._object = self._class()
+            added = self._object.reset(**row)
+            self._record = EnvironmentRecord(state_of(self._object))
+        except Exception as error:  # of the user's class: the episode goes on, and is unscored
+            self._record = EnvironmentRecord(failure=f"reset raised {_message(error)}")
+            return None
+        return None if added is None else cut(str(added), self._environment.max_result_chars)
+
+    def _call(self, name: str, method: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+        problem: CallProblem = "raised"
+        try:
+            if why := wrong_arguments(self._environment.tools, name, arguments):
+                problem = "wrong_arguments"
+                raise UsageError(why)  # TRL tells the model
+            text = result_text(method(self._object, **arguments), self._environment.max_result_chars)
+            problem = ""
+        finally:
+            self._calls.append(_Logged(problem, state_of(self._object)))
+        return text
+
+    def _completion(self, task: Task, chat: Any) -> Completion:
+        """The episode that a conversation recorded, with the states and problems of the log."""
+        self._ask_reward()
+        completion = make_completion(task, chat, tools=self._environment.tools)
+        turns = completion.turns or (_only_turn(completion),)
+        return replace(completion, turns=tuple(self._with_log(turns)), environment=self._record)
+
+    def _ask_reward(self) -> None:
+        if self._asked or self._record.failure or not self._environment.rewards:
+            return
+        self._asked = True
+        try:
+            self._record = self._record._replace(reward=float(self._object.get_reward()))
+        except Exception as error:  # of the user's class
+            self._record = self._record._replace(failure=f"get_reward raised {_message(error)}")
+
+    def _with_log(self, turns: Sequence[Turn]) -> list[Turn]:
+        """TRL runs the calls of known tools in order, so that the n-th of them is the n-th of the log."""
+        names = {tool["function"]["name"] for tool in self._environment.tools}
+        log, state, result = iter(self._calls), self._record.state, []
+        for turn in turns:
+            results: list[Result] = []
+            for call, told in zip(turn.calls, turn.results, strict=True):
+                logged = next(log, None) if call.name in names else None
+                state = logged.state if logged else state
+                results.append(told._replace(problem=logged.problem) if logged else told)
+            result.append(replace(turn, results=tuple(results), state=state))
+        return result
+
+
+def completion_of(task: Task, environment: Any, chat: Any) -> Completion:
+    """The episode of a rollout. Raises ``UsageError`` for an environment that ``environment_factory`` did not make."""
+    if not isinstance(environment, RecordedEnvironment):
+        raise UsageError(
+            f"task {task.name}: pass environment_factory=grpo_env.integrations.trl.environment_factory(task) to the "
+            "trainer: other environments do not record what the task's verifiers need"
+        )
+    return environment._completion(task, chat)
+
+
+def _tool(name: str, method: Callable[..., Any]) -> Callable[..., str]:
+    @wraps(method)
+    def tool(self: RecordedEnvironment, **arguments: Any) -> str:
+        return self._call(name, method, arguments)
+
+    return tool
+
+
+def _only_turn(completion: Completion) -> Turn:
+    return Turn(completion.text, finish=completion.finish, end=len(completion.text))
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_MESSAGE]
