@@ -38,6 +38,10 @@ def score(
     group: Annotated[
         str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
     ] = None,
+    join: Annotated[
+        str | None,
+        typer.Option(help="Find the example of a row by id (--id), by prompt, or by order. Default: by the format."),
+    ] = None,
     split: Split = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit prompts and completions.")] = False,
@@ -53,12 +57,15 @@ def score(
 
     Completions without their question are matched with the examples of --split.
     """
+    from grpo_env.formats.join import BY
     from grpo_env.scoring import Fields, Options, score_files
     from grpo_env.taskfile.task import load_task
 
     paths, overrides = split_files(files)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
-    options = Options(fields, text=not no_text, advantages=advantages, split=split)  # type: ignore[arg-type]
+    if join is not None and join not in BY:
+        raise UsageError(f"--join {join}: expected id, prompt or order")
+    options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
     loaded = load_task(task, task_keys(overrides))
     with ending_by_sigterm():
         summary = score_files(

@@ -14,7 +14,7 @@ from .training_samples import TRAINING_SAMPLES
 from .trl import TRL_COMPLETIONS
 from .verifiers import VERIFIERS_RESULTS, VERIFIERS_TRACES
 from .verl import VERL_DUMP, VERL_GENERATION
-from .vllm import VLLM_BATCH
+from .vllm import VLLM_BATCH, VLLM_GENERATE
 
 # The first match counts, so a more specific format comes before a more general one.
 FORMATS = (
@@ -29,6 +29,7 @@ FORMATS = (
     VERL_GENERATION,
     TRL_COMPLETIONS,
     OPENAI_CHAT,
+    VLLM_GENERATE,
 )
 
 

@@ -12,12 +12,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 
+from .join import By, find, index_by_id, index_by_prompt
 from .packed_example import is_packed, unpack
 
 Row = Mapping[str, Any]
@@ -45,9 +45,8 @@ class FileFormat:
     """Path to the gold answer in the converted row, if the file has it."""
     template_first: bool = False
     """The task's template is preferred to the gold answer of the file."""
-    joins: bool = False
-    """Rows have no question: it comes from the task's dataset, found by id, or by prompt with ``joins_by_prompt``."""
-    joins_by_prompt: bool = False
+    joins: By | None = None
+    """Rows have no question: it comes from the task's dataset, found by this."""
     filter: str | None = None
     """Only rows of this lm-eval filter are read: those of other filters repeat the same completions."""
     number_column: str | None = None
@@ -82,45 +81,14 @@ class FileFormat:
             raise UsageError(f"not a row of {self.name} ({type(error).__name__}: {error})") from error
 
     def index(self, examples: Iterable[Example]) -> dict[str, Example]:
-        """The task's examples by what rows are joined by. Prompts with several gold answers are left out."""
-        if not self.joins_by_prompt:
-            return {example.id: example for example in examples}
-        index: dict[str, Example] = {}
-        ambiguous = set()
-        for example in examples:
-            key = _prompt_key(example.prompt)
-            if index.setdefault(key, example).answer != example.answer:
-                ambiguous.add(key)
-        return {key: example for key, example in index.items() if key not in ambiguous}
+        """The task's examples by what rows are joined by, if that is their id or prompt."""
+        return index_by_prompt(examples) if self.joins == "prompt" else index_by_id(examples)
 
     def join(self, row: Row, index: Mapping[str, Example]) -> dict[str, Any]:
         """A converted row with its example's columns and, unless it has one, prompt. Raises ``UsageError``."""
-        id = row["id"] if not self.joins_by_prompt else _prompt_key(row["prompt"])
-        example = index.get(id) if isinstance(id, str) else None
-        if example is None:
-            key = "the prompt of this row" if self.joins_by_prompt else f"the id {id!r:.100}"
-            raise UsageError(f"no example of the task has {key}; {self._known_keys(index)}")
+        example = find(row, index, self.joins or "id")
         info = {key: value for key, value in example.info.items() if key not in _COMPLETION_COLUMNS}
         return {**info, "id": example.id, "prompt": example.prompt, **row}
-
-    def no_match_message(self, index: Mapping[str, Example]) -> str:
-        """What to report if none of the rows could be joined."""
-        key, advice = "id", "name the column with the ids, dataset.id='{{ column }}', or try the other split (--split)"
-        if self.joins_by_prompt:
-            key = "prompt"
-            advice = (
-                "log the gold answers with the completions (TRL: log_extra('answer', answers)), "
-                "or train on the task's own prompts"
-            )
-        return f"no example of the task has the {key} of any row; {self._known_keys(index)}; {advice}"
-
-    def _known_keys(self, index: Mapping[str, Example]) -> str:
-        examples = list(islice(index.values(), 2))
-        if not self.joins_by_prompt:
-            return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
-        if not examples:
-            return "none of its prompts has a single gold answer"
-        return f"its prompts look like {examples[0].prompt!r:.300}"
 
     def gold_answer(self, row: Row, template: GoldTemplate) -> Any:
         """The gold answer of a converted (and joined) row: the file's if it has one, else by the task's template.
@@ -138,10 +106,10 @@ class FileFormat:
 
 
 def join_unless_gold(file_format: FileFormat, rows: Sequence[Row], template: GoldTemplate | None) -> FileFormat:
-    """The format, joined with the task's examples by prompt if its rows have no gold answers."""
-    if template is None:
-        return file_format
-    return replace(file_format, joins=not any(_has_gold(file_format, row, template) for row in rows))
+    """The format, joined with the task's examples only if no row has the gold answer in a column of its own."""
+    if template is None or any(_has_gold(file_format, row, template) for row in rows):
+        return replace(file_format, joins=None)
+    return file_format
 
 
 def _has_gold(file_format: FileFormat, row: Row, template: GoldTemplate) -> bool:
@@ -180,15 +148,3 @@ def error_message(error: Any) -> str:
         keys = ("error_chain_str", "message", "error", "code", "type")
         error = next((error[key] for key in keys if error.get(key)), None)
     return str(error)[:500] if error else "no reason given"
-
-
-def _prompt_key(prompt: Any) -> str:
-    """A prompt, text or messages, as text: the same from a dataset and from a file that adds empty columns to it."""
-    if isinstance(prompt, str):
-        return prompt
-    if isinstance(prompt, (list, tuple)):
-        prompt = [
-            (message.get("role"), message.get("content")) if isinstance(message, Mapping) else message
-            for message in prompt
-        ]
-    return json.dumps(prompt, default=str)

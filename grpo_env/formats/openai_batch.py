@@ -38,4 +38,4 @@ def _response_body(row: Row) -> Mapping[str, Any]:
     return body
 
 
-OPENAI_BATCH = FileFormat("OpenAI batch output", columns=("custom_id", "response"), row_function=_row, joins=True)
+OPENAI_BATCH = FileFormat("OpenAI batch output", columns=("custom_id", "response"), row_function=_row, joins="id")

@@ -32,5 +32,5 @@ OPENAI_CHAT = FileFormat(
     row_function=_row,
     condition=_is_conversation,
     adapt=join_unless_gold,
-    joins_by_prompt=True,
+    joins="prompt",
 )

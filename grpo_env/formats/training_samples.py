@@ -16,5 +16,5 @@ TRAINING_SAMPLES = FileFormat(
     "grpo_env training samples",
     columns=("step", "task", "id", "completion", "score"),
     row_function=_row,
-    joins=True,
+    joins="id",
 )

@@ -40,5 +40,5 @@ TRL_COMPLETIONS = FileFormat(
     columns=("step", "prompt", "completion", "advantage"),
     row_function=_row,
     adapt=join_unless_gold,
-    joins_by_prompt=True,
+    joins="prompt",
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from grpo_env.files.compression import content_size, is_stdin
 from grpo_env.files.reader import Line, Record, parse, read_lines
 from grpo_env.formats.detect import detect_format
 from grpo_env.formats.file_format import FileFormat
+from grpo_env.formats.join import By, no_match_message
 from grpo_env.formats.native import NATIVE
 from grpo_env.formats.openai_chat import OPENAI_CHAT
 from grpo_env.taskfile.task import Task
@@ -34,10 +36,11 @@ HASHED_BYTES = 1 << 20  # at each end of a file, so that hashing takes milliseco
 class InputFile:
     """A file, a pipe or standard input (``-``), and the ``file_format`` of its first rows. Raises ``UsageError``.
 
-    ``is_empty`` if it has no rows.
+    ``join`` says how its rows are joined with the task's examples, whatever its format does. ``is_empty`` if it has no
+    rows.
     """
 
-    def __init__(self, path: Path, task: Task, fields: Fields) -> None:
+    def __init__(self, path: Path, task: Task, fields: Fields, join: By | None = None) -> None:
         self.path = path
         self._task, self._fields = task, fields
         self.seekable = not is_stdin(path) and path.is_file()
@@ -46,12 +49,13 @@ class InputFile:
         rows = read_lines(path)
         first = list(islice(rows, DETECTION_ROWS))
         self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once
-        self._first_rows = [row for row in (parse(line).row for line in first) if row is not None]
-        self.file_format: FileFormat = detect_format(
-            self._first_rows, partial(gold_answer_of, fields=fields, task=task)
-        )
+        self._first = [record for record in map(parse, first) if record.row is not None]
+        first_rows = [record.row for record in self._first if record.row is not None]
+        self.file_format: FileFormat = detect_format(first_rows, partial(gold_answer_of, fields=fields, task=task))
         if fields.completion and self.file_format is OPENAI_CHAT:  # messages are then the prompt
             self.file_format = NATIVE
+        if join is not None:
+            self.file_format = replace(self.file_format, joins=join)
         self.is_empty = not first
         self.has_lines = any(isinstance(row, Line) for row in first)
 
@@ -84,24 +88,35 @@ class InputFile:
             content.update(file.read(HASHED_BYTES))
         return {"bytes": status.st_size, "modified": status.st_mtime_ns, "content": content.hexdigest()[:16]}
 
-    def reader(self, examples: Iterable[Example], prompts: bool) -> RowReader:
+    def reader(self, examples: Sequence[Example], prompts: bool) -> RowReader:
         """A reader of its rows, joined with ``examples`` if the format needs it.
 
         Raises ``UsageError`` if none of the first rows can be joined, or has what the reader looks for.
         """
-        index = self.file_format.index(examples) if self.file_format.joins else {}
-        rows = [row for row in map(self._convert, self._first_rows) if row is not None]
-        if self.file_format.joins and rows:
-            rows = [joined for row in rows if (joined := self._joined(row, index)) is not None]
-            if not rows:
-                raise UsageError(f"{self.name}: {self.file_format.no_match_message(index)}")
+        joins = self.file_format.joins
+        index = self._by_line(examples) if joins == "order" else self.file_format.index(examples) if joins else {}
         reader = RowReader(self._task, self._fields, self.file_format, index, prompts, self._tools())
+        rows = self._converted(reader)
+        if joins and not rows and (alone := self._converted(replace(reader, file_format=self._unjoined))):
+            raise UsageError(f"{self.name}: {no_match_message(alone, index, joins)}")
         if rows:
             try:
                 check_columns(rows, self._columns(reader))
             except UsageError as error:
                 raise UsageError(f"{self.name}: {error}") from error
         return reader
+
+    def _by_line(self, examples: Sequence[Example]) -> dict[str, Example]:
+        """The examples by the lines of their rows. Raises ``UsageError`` unless there is one row for each."""
+        if not self.seekable:
+            raise UsageError(f"{self.name}: --join order needs a file, not a pipe")
+        lines = [row.line for row in self.rows()]
+        if len(lines) != len(examples):
+            raise UsageError(
+                f"{self.name}: has {len(lines):,} rows, and the split {len(examples):,} examples; --join order needs a "
+                "row for each, in the same order (dataset.limit.eval=N takes the first N examples, --split the other)"
+            )
+        return {str(line): example for line, example in zip(lines, examples, strict=True)}
 
     def _columns(self, reader: RowReader) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
         """What every row must have, by name."""
@@ -115,21 +130,23 @@ class InputFile:
 
     def _tools(self) -> Tools | None:
         """The tools of the task's environment, if the file has episodes and it can be loaded."""
-        if self._task.spec.environment is None or not any(map(_has_chats, self._first_rows)):
+        if self._task.spec.environment is None or not any(_has_chats(record.row or {}) for record in self._first):
             return None
         with suppress(UsageError):
             return EnvironmentClass.of_task(self._task).tools
         return None
 
-    def _convert(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
-        with suppress(UsageError):
-            return self.file_format.convert(row)
-        return None
+    @property
+    def _unjoined(self) -> FileFormat:
+        return replace(self.file_format, joins=None)
 
-    def _joined(self, row: Mapping[str, Any], index: Mapping[str, Example]) -> dict[str, Any] | None:
-        with suppress(UsageError):
-            return self.file_format.join(row, index)
-        return None
+    def _converted(self, reader: RowReader) -> list[dict[str, Any]]:
+        """The first rows that can be read."""
+        rows = []
+        for record in self._first:
+            with suppress(UsageError):
+                rows.append(reader.converted(record))
+        return [row for row in rows if row is not None]
 
 
 def _has_chats(row: Mapping[str, Any]) -> bool:

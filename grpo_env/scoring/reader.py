@@ -72,7 +72,7 @@ class RowReader:
         record = parse(line)
         number, id, key = record.line, str(record.line), None
         try:
-            row = self._converted(record)
+            row = self.converted(record)
             if row is None:
                 return None
             id = str(select(row, self.fields.id, self.task) if self.fields.id else row.get("id", id))
@@ -92,16 +92,24 @@ class RowReader:
 
     def key(self, line: Line | Record) -> str | None:
         """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""
-        row = self._converted(parse(line))
+        row = self.converted(parse(line))
         if row is None:
             raise UsageError("repeats another row")
         return group_of(row, self.fields, self.task) if len(completions_of(row, self.fields, self.task)) == 1 else None
 
-    def _converted(self, record: Record) -> dict[str, Any] | None:
+    def converted(self, record: Record) -> dict[str, Any] | None:
+        """A row as one of ours, joined with its example; ``None`` for a repeated one. Raises ``UsageError``."""
         if record.row is None:
             raise UsageError(record.problem)
         row = self.file_format.convert(record.row)
-        return self.file_format.join(row, self.index) if row is not None and self.file_format.joins else row
+        if row is None or self.file_format.joins is None:
+            return row
+        if self.file_format.joins == "order":
+            row["id"] = str(record.line)  # what the index has examples by
+            return self.file_format.join(row, self.index) | {"id": self.index[row["id"]].id}
+        if self.fields.id and self.file_format.joins == "id":
+            row["id"] = str(select(row, self.fields.id, self.task))
+        return self.file_format.join(row, self.index)
 
     def gold_answer(self, row: Mapping[str, Any]) -> str | None:
         """The gold answer of a converted row. Raises ``UsageError``."""

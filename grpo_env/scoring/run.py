@@ -19,6 +19,7 @@ from rich.console import Console
 from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
+from grpo_env.formats.join import By
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -51,6 +52,8 @@ class Options:
     """Write advantages."""
     split: Split = "eval"
     """The split of the task's dataset with the questions of completions that come without theirs."""
+    join: By | None = None
+    """How rows find their examples: by id, by prompt, or by order; none: as their format does, if it does."""
 
 
 def score_files(
@@ -78,7 +81,7 @@ def score_files(
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
     if out is not None and any(file.exists() and out.exists() and file.samefile(out) for file in files):
         raise UsageError(f"{out}: is an input; give another name with --out")
-    inputs = _open_inputs(task, files, options.fields, only_files=cluster is not None)
+    inputs = _open_inputs(task, files, options, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
     examples = task.examples(options.split) if any(file.file_format.joins for file in inputs) else []
@@ -117,11 +120,11 @@ def _cluster(engine: str) -> Cluster | None:
     return score_on_cluster
 
 
-def _open_inputs(task: Task, files: Sequence[Path], fields: Fields, *, only_files: bool) -> list[InputFile]:
+def _open_inputs(task: Task, files: Sequence[Path], options: Options, *, only_files: bool) -> list[InputFile]:
     for file in files:
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
-    inputs = [InputFile(file, task, fields) for file in files]
+    inputs = [InputFile(file, task, options.fields, options.join) for file in files]
     if all(file.is_empty for file in inputs):
         names = ", ".join(file.name for file in inputs)
         raise UsageError(f"{names}: no rows; expected one completion, or a group of them, a row")

@@ -16,6 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
 from grpo_env.formats.chat import read_reply
 from grpo_env.formats.detect import FORMATS, detect_format
+from grpo_env.formats.join import no_match_message
 from grpo_env.formats.native import NATIVE
 from grpo_env.formats.trl import TRL_COMPLETIONS
 from grpo_env.scoring.run import score_files
@@ -116,13 +117,13 @@ def test_trl_completions_without_gold_answers_are_joined_by_prompt(task):
     joined = [file_format.join(file_format.convert(row), index) for row in rows]
     assert [row["id"] for row in joined] == ["eval/0", "eval/1"]
     assert accuracies(task, file_format, joined) == [[1], [1]]
-    for prompt in ([*prompts[0], *assistant("18")], "Nine times two?", None, [None], [1]):
-        with pytest.raises(UsageError, match="no example of the task has the prompt of this row"):
+    for prompt in ([*prompts[0], *assistant("18")], "Nine times", None, [None], [1]):
+        with pytest.raises(UsageError, match=r"no example of the task has (the|no) prompt"):
             file_format.join({**rows[0], "prompt": prompt}, index)
-    assert "log_extra" in file_format.no_match_message(index)
+    assert "log_extra" in no_match_message(rows, index, "prompt")
     # The same question with another answer: neither can be the gold.
     unclear = file_format.index([*examples, task.example({**data[0], "answer": "#### 19"}, "eval/2", "row")])
-    assert [example.id for example in unclear.values()] == ["eval/1"]
+    assert {example.id for example in unclear.values()} == {"eval/1"}
 
 
 def test_a_trl_group_is_one_prompt_at_one_step():
@@ -206,7 +207,9 @@ def test_openai_batch_output(tmp_path, task):
     assert accuracies(task, file_format, joined) == [[1], [1, 0]]
     with pytest.raises(UsageError, match=r"the id 'eval/2'; its ids look like 'eval/0' and 'eval/1'"):
         file_format.join(converted[2], index)
-    assert "dataset.id='{{ column }}'" in file_format.no_match_message(index)
+    message = no_match_message(converted[2:], index, "id")
+    assert "(the first are 'eval/2'); its ids look like 'eval/0' and 'eval/1'" in message
+    assert "dataset.id='{{ column }}'" in message
 
 
 def test_vllm_batches_are_recognized_by_their_ids():
@@ -215,6 +218,43 @@ def test_vllm_batches_are_recognized_by_their_ids():
     assert detect_format([vllm]).joins
     assert texts(detect_format([vllm]).convert(vllm)) == [RIGHT]
     assert detect_format([vllm, batch_row("eval/1", choice(RIGHT))]).name == "OpenAI batch output"
+
+
+# The same chat as the templates of these families write it (their tokenizer_config.json).
+TEMPLATES = [
+    "<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n",
+    "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n{system}<|eot_id|><|start_header_id|>user"
+    "<|end_header_id|>\n\n{user}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+    "<bos><start_of_turn>user\n{system}\n\n{user}<end_of_turn>\n<start_of_turn>model\n",
+    "<s>[INST] {system}\n\n{user}[/INST]",
+    "<\uff5cbegin\u2581of\u2581sentence\uff5c>{system}<\uff5cUser\uff5c>{user}<\uff5cAssistant\uff5c><think>\n",
+    "{user}",
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_what_is_saved_of_vllms_generate_is_joined_by_its_prompts(template, task):
+    data = [{"question": f"{n} times two?\n\nAnswer, please.", "answer": f"#### {2 * n}"} for n in (9, 10)]
+    examples = [task.example(row, f"eval/{index}", "row") for index, row in enumerate(data)]
+    rows = []
+    for example in reversed(examples):
+        prompt = template.format(system=example.prompt[0].content, user=example.prompt[1].content)
+        # vars(RequestOutput) with its CompletionOutput as dictionaries, without logprobs (vLLM 0.33, outputs.py)
+        output = {"index": 0, "text": RIGHT, "token_ids": [5, 6], "cumulative_logprob": -1.0, "finish_reason": "stop"}
+        outputs = [output, {**output, "index": 1, "text": WRONG, "finish_reason": "length"}]
+        rows.append(
+            {"request_id": "7", "prompt": prompt, "prompt_token_ids": [1], "outputs": outputs, "finished": True}
+        )
+    file_format = detect_format(rows, partial(task.answer, where="row"))
+    assert file_format.name == "vLLM LLM.generate output"
+    index = file_format.index(examples)
+    joined = [file_format.join(file_format.convert(row), index) for row in rows]
+    assert [row["id"] for row in joined] == ["eval/1", "eval/0"]
+    assert accuracies(task, file_format, joined) == [[0, 0], [1, 0]]
+    assert joined[0]["finish_reason"] == ["stop", "length"]
+    assert joined[0]["num_tokens"] == [2, 2]
+    own_gold = [{**row, "answer": "#### 18"} for row in rows]
+    assert detect_format(own_gold, partial(task.answer, where="row")).joins is None
 
 
 @pytest.mark.parametrize(

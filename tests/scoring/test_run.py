@@ -151,6 +151,38 @@ def test_a_file_without_rows_is_an_error_unless_another_one_has_some(task, tmp_p
         score_files(task, [out], out, overwrite=True, console=quiet())
 
 
+def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
+    data = [{"uid": f"u{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(6)]
+    (tmp_path / "rows-eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
+    dataset = {**SUMS["dataset"], "path": "rows-{split}.jsonl", "id": "{{ uid }}"}
+    sums = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
+    texts = [f"<answer>{2 * n if n < 4 else 0}</answer>" for n in range(6)]
+    batch = [
+        {"custom_id": f"req-{row['uid']}", "response": {"status_code": 200, "body": {"choices": [{"text": text}]}}}
+        for row, text in zip(data, texts, strict=True)
+    ]
+    own = [{"prompt": row["question"], "completion": text} for row, text in zip(data, texts, strict=True)]
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+
+    def scored(rows, **options):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        score_files(sums, [file], out, Options(**options), overwrite=True, console=quiet())
+        return [(row["id"], row["parts"]["accuracy"]["value"]) for row in read_scores(out)]
+
+    expected = [(f"u{n}", float(n < 4)) for n in range(6)]
+    with pytest.raises(UsageError, match=r"are 'req-u0' and 'req-u1'.* look like 'u0' and 'u1'.*--id in the file"):
+        scored(batch)
+    by_id = Fields(id="{{ custom_id.split('-')[1] }}")
+    assert scored(reversed(batch), fields=by_id) == expected[::-1]
+    assert scored(batch, join="order") == expected
+    assert scored(own, join="order") == expected
+    assert scored(reversed(own), join="prompt") == expected[::-1]
+    with pytest.raises(UsageError, match="has 5 rows, and the split 6 examples"):
+        scored(own[1:], join="order")
+    with pytest.raises(UsageError, match=r"no prompt, and this row has none|the prompt of any row"):
+        scored([{"completion": "5"}], join="prompt")
+
+
 def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):
     first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
     with gzip.open(tmp_path / "b.csv.gz", "wt") as file:

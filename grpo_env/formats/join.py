@@ -1,0 +1,112 @@
+"""Finds the example of the task that a row without a question answers: by its id, its prompt or its place.
+
+An index has examples by keys: ids; prompts, as text, and the questions in them; or line numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal
+
+from grpo_env.core import Example
+from grpo_env.errors import UsageError
+
+By = Literal["id", "prompt", "order"]
+BY: tuple[By, ...] = ("id", "prompt", "order")
+Row = Mapping[str, Any]
+
+# What chat templates write around messages: ChatML, Llama, DeepSeek (with wide bars), Gemma and Mistral.
+_MARKS = re.compile(r"<[|\uff5c][^<>]{1,40}[|\uff5c]>|<(?:start|end)_of_turn>|\[/?INST\]|</?s>|<bos>")
+_MAX_SHOWN = 2
+_MAX_PARAGRAPHS = 100
+
+
+def index_by_id(examples: Iterable[Example]) -> dict[str, Example]:
+    """Examples by id."""
+    return {example.id: example for example in examples}
+
+
+def index_by_prompt(examples: Iterable[Example]) -> dict[str, Example]:
+    """Examples by prompt, and by the last message of its user. Keys with several gold answers are left out."""
+    index: dict[str, Example] = {}
+    ambiguous = set()
+    for example in examples:
+        for key in {prompt_key(example.prompt), *_question(example.prompt)}:
+            if index.setdefault(key, example).answer != example.answer:
+                ambiguous.add(key)
+    return {key: example for key, example in index.items() if key not in ambiguous}
+
+
+def find(row: Row, index: Mapping[str, Example], by: By) -> Example:
+    """The example of a row. Raises ``UsageError``."""
+    if by == "prompt":
+        keys = _prompt_keys(row.get("prompt"))
+        what = "the prompt of this row" if row.get("prompt") else "no prompt, and this row has none"
+    else:
+        key = row.get("id")
+        keys, what = iter([key] if isinstance(key, str) else []), f"the id {key!r:.100}"
+    example = next((index[key] for key in keys if key in index), None)
+    if example is None:
+        raise UsageError(f"no example of the task has {what}; {known_keys(index, by)}")
+    return example
+
+
+def no_match_message(rows: Iterable[Row], index: Mapping[str, Example], by: By) -> str:
+    """What to report if none of the first ``rows`` could be joined."""
+    if by == "prompt":
+        advice = (
+            "log the gold answers with the completions (TRL: log_extra('answer', answers)), train on the task's own "
+            "prompts, or join in another way (--join id, --join order)"
+        )
+        return f"no example of the task has the prompt of any row; {known_keys(index, by)}; {advice}"
+    ids = " and ".join(f"{row.get('id')!r:.60}" for row in islice(rows, _MAX_SHOWN))
+    advice = (
+        "name the columns with the same ids (--id in the file, dataset.id='{{ column }}' in the data), try the other "
+        "split (--split), or join by --join prompt or --join order"
+    )
+    return f"no example of the task has the id of any row (the first are {ids}); {known_keys(index, by)}; {advice}"
+
+
+def known_keys(index: Mapping[str, Example], by: By) -> str:
+    """What the keys of the task's examples look like."""
+    examples = list(islice(index.values(), _MAX_SHOWN))
+    if by != "prompt":
+        return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
+    if not examples:
+        return "none of its prompts has a single gold answer"
+    return f"its prompts look like {examples[0].prompt!r:.300}"
+
+
+def prompt_key(prompt: Any) -> str:
+    """A prompt, text or messages, as text: the same from a dataset and from a file that adds empty columns to it."""
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, (list, tuple)):
+        prompt = [
+            (message.get("role"), message.get("content")) if isinstance(message, Mapping) else message
+            for message in prompt
+        ]
+    return json.dumps(prompt, default=str)
+
+
+def _question(prompt: Any) -> list[str]:
+    """The last message of a chat, if it is the user's."""
+    if not isinstance(prompt, tuple) or not prompt or prompt[-1].role != "user":
+        return []
+    return [prompt[-1].content.strip()]
+
+
+def _prompt_keys(prompt: Any) -> Iterator[str]:
+    """The keys that a row's prompt may have: as it is, and the messages in a text that a chat template wrote."""
+    yield prompt_key(prompt)
+    if not isinstance(prompt, str):
+        return
+    yield prompt.strip()
+    for piece in reversed(_MARKS.split(prompt)):
+        yield piece.strip()
+        yield piece.removeprefix("user\n").strip()
+        for blank in islice(re.finditer("\n\n", piece), _MAX_PARAGRAPHS):  # below a system message in the user's turn
+            yield piece[blank.end() :].strip()
