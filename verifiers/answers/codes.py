@@ -122,6 +122,8 @@ _SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = re.compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
 COORDINATES = re.compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
+_NOUNS = "floor|day|chapter|section|lane|row|level|volume"
+_NUMBERED = re.compile(rf"({_NOUNS}) (\d{{1,3}})|(\d{{1,3}})(?:st|nd|rd|th) ({_NOUNS})", re.IGNORECASE)
 _INITIALLED = re.compile(r"(?:(T)(?:erminal )?|(Q)(?:uestion )?)(\d{1,3}[A-Z]?)", re.IGNORECASE)
 _PERIODS = re.compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
 _STREETS = {
@@ -442,6 +444,13 @@ def _over(text: str) -> str | None:
 def _without_hash(text: str) -> str | None:
     """``#INV-2024-0093`` and ``INV-2024-0093``, ``#ff0000`` and ``ff0000``."""
     return text.removeprefix("#") or None
+
+
+def numbered(text: str) -> str | None:
+    """``Floor 3``, ``3rd floor`` and ``the third floor``."""
+    ordinal = _ordinal(text)
+    match = _NUMBERED.fullmatch(ordinal or text)
+    return match and f"{match[1] or match[4]} {match[2] or match[3]}".lower()
 
 
 def _initialled(text: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from .amounts import AMOUNTS
 from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
-from .codes import signed
+from .codes import numbered, signed
 from .constructions import at_for, possession
 from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
@@ -212,5 +212,5 @@ def _quotes(text: str) -> str | None:
 
 _FORMS: tuple[Form, ...] = (
     _hours, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _edge, _row, _growth, _quotes, _moves, how_often, possession, at_for, *AMOUNTS,
+    _spoken_hour, _edge, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
 )  # fmt: skip

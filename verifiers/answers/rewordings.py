@@ -73,6 +73,7 @@ _LETTERS_JOINED = re.compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
 _SCORE = re.compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
 _SCORE_WITH_COLON = re.compile(r"(\d{1,3}) ?: ?(\d{1,3})\.?")
 _CAUSE = re.compile(r"because of |due to |owing to ", re.IGNORECASE)
+_BECAUSE = re.compile(r"because (?!of )", re.IGNORECASE)
 _REASON = re.compile(r"(?:because|since|as) (?!of )", re.IGNORECASE)
 _PURPOSE = re.compile(r"(?:in order )?to (?=[a-z])", re.IGNORECASE)
 _ONE = re.compile(
@@ -236,13 +237,13 @@ def _words(gold: str, answer: str) -> Iterator[str]:
     """``Portland, Oregon`` for ``Portland (Oregon)``, ``it rained`` for because it rained, left for the left one."""
     if place := _in_commas(gold, answer):
         yield place
-    for lead in (_CAUSE, _REASON, _PURPOSE):
-        of_gold, of_answer = lead.match(gold), lead.match(answer)
-        rest = answer[of_answer.end() :] if of_answer else answer
-        if of_gold and not (UNSURE.match(rest) or rest == gold):
-            yield gold[: of_gold.end()] + rest
-        elif of_answer and lead is not _PURPOSE:
-            yield rest
+    for lead, leads in ((_CAUSE, _CAUSE), (_BECAUSE, _REASON), (_PURPOSE, _PURPOSE)):
+        if of_gold := lead.match(gold):
+            of_answer = leads.match(answer)
+            rest = answer[of_answer.end() :] if of_answer else answer
+            yield from [] if UNSURE.match(rest) else [gold[: of_gold.end()] + rest]
+        elif lead is not _PURPOSE and (of_answer := lead.match(answer)):
+            yield answer[of_answer.end() :]
     if of_gold := _ONE.fullmatch(gold):
         yield f"the {answer.removeprefix('the ').rstrip('.')} one"
     if of_answer := _ONE.fullmatch(answer):

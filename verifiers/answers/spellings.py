@@ -18,6 +18,8 @@ _BEFORE_SUFFIX = re.compile(r",\s*(?=(?:jr|sr|inc|llc|ltd|corp|co)(?![^\W_]))", 
 _INITIALS = re.compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
 _HYPHEN = re.compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
+_RANGE = re.compile(r"(?<=\d)-(?=\d)")  # ages 5-12
+_OF_YEAR = re.compile(r"(?<!\w)(spring|summer|fall|autumn|winter) of (?=\d{4}(?!\d))", re.IGNORECASE)
 _COMPASS = re.compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
 _BRITISH = re.compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
 _DOUBLED = (
@@ -163,7 +165,8 @@ def spelled(text: str) -> str:
         text = _in_two_words(text)
     if "." in text:
         text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), _INITIALS.sub(r"\1.", text) + ".")
-    text = _HYPHEN.sub(" ", _COMPASS.sub(r"\1", text))
+    text = _HYPHEN.sub(" ", _RANGE.sub(" to ", _COMPASS.sub(r"\1", text)))
+    text = _OF_YEAR.sub(r"\1 ", text) if " of " in text else text
     if "re" in text or "mme" in text:
         text = _BRITISH.sub(lambda match: "er" if match.group().lower() == "re" else "", text)
     words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())
