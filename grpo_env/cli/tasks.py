@@ -59,12 +59,26 @@ def new(
     environment: Annotated[
         bool, typer.Option("--environment", help="A task of several turns, and a .py file with its tools beside it.")
     ] = False,
+    data: Annotated[Path | None, typer.Option(help="A table of questions and answers, to write the task for.")] = None,
+    question: Annotated[str | None, typer.Option(help="With --data: the column of the question.")] = None,
+    answer: Annotated[str | None, typer.Option(help="With --data: the column of the gold answer.")] = None,
 ) -> None:
-    """Write a commented task file to start from."""
+    """Write a commented task file to start from, or one for a table of questions and answers (--data)."""
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: the name of a task file must end in .yaml")
     if environment:
         _new_environment(file)
+        return
+    if data is not None:
+        from grpo_env.taskfile.draft import draft_task
+
+        if file.exists():
+            raise UsageError(f"{file}: already exists; it was not changed")
+        draft = draft_task(file, data, question, answer)
+        for note in draft.notes:
+            console.print(escape_controls(note), markup=False, soft_wrap=True)
+        write_new(file, draft.text)
+        console.print(f"Wrote {file}. Next: grpo_env check {file}")
         return
     template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
     write_new(file, template.replace("TASK_NAME", file.stem))

@@ -1,0 +1,142 @@
+"""A task file for a table of questions and answers: its columns, the kind of its answers, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from grpo_env.core import Completion, Example, score_one
+from grpo_env.errors import UsageError
+from grpo_env.files.column_names import ANSWER, QUESTION, guess
+from grpo_env.files.reader import read_records
+
+from .gold_kinds import counted, main_kind
+from .task import make_task, make_verifier
+from .yaml_file import parse_yaml
+
+MAX_ROWS = 100_000  # read to find out what a table holds
+SMALL = 100  # rows; of fewer, three in ten are held out
+ID = ("id", "uid", "uuid", "key", "sku", "index")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a task file, and notes about the data."""
+
+    text: str
+    notes: Sequence[str]
+
+
+def draft_task(file: Path, data: Path, question: str | None = None, answer: str | None = None) -> Draft:
+    """A task file, to be written as ``file``, for the rows of ``data``. Columns that are not given are guessed.
+
+    Raises ``UsageError`` if the data cannot be read, or a column is not found.
+    """
+    rows = [record.row for record in islice(read_records(data), MAX_ROWS) if record.row is not None]
+    if not rows:
+        raise UsageError(f"{data}: no rows; expected one question with its answer a row")
+    names = [name for name in rows[0] if all(name in row for row in rows)]
+    question = _column(question, "question", QUESTION, names, data)
+    answer = _column(answer, "answer", ANSWER, [name for name in names if name != question], data)
+    golds = [_text(row[answer]) for row in rows]
+    marked = all("####" in gold for gold in golds if gold)
+    template = _template(answer, ".split('####')[-1] | trim" if marked else "")
+    golds = [gold.rpartition("####")[2].strip() for gold in golds]
+    counts = _kinds(golds)
+    kind = "number" if main_kind(counts) == "number" else None
+    unusable = sum(not gold for gold in golds) + (sum(counts.values()) - counts["number"] if kind else 0)
+    notes = [
+        f"{len(rows):,} rows; columns {', '.join(names)}; question: {question}, answer: {answer}",
+        f"answers: {', '.join(counted(name, count) for name, count in counts.most_common())}",
+        *_notes(rows, question, golds),
+    ]
+    if unusable:
+        notes.append(f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)")
+    dataset = {
+        "path": os.path.relpath(data, file.parent),
+        "split": "{train: 0.7, eval: 0.3}" if len(rows) < SMALL else "{train: 0.9, eval: 0.1}",
+        "id": _id_template(names, rows),
+        "answer": f'"{template}"',
+        "bad_gold": "skip" if unusable else None,
+    }
+    text = _filled(file.stem, dataset, _template(question), kind)
+    return Draft(_with_both_splits(text, file), notes)
+
+
+def _column(given: str | None, what: str, words: Sequence[str], names: Sequence[str], data: Path) -> str:
+    found = given or guess(names, words)
+    if found is None or found not in names:
+        reason = f"no column {given!r}" if given else f"no column looks like the {what}"
+        raise UsageError(f"{data}: {reason}; name it with --{what}; columns of all rows: {', '.join(names)}")
+    return found
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _template(column: str, filters: str = "") -> str:
+    name = column if column.isidentifier() and column not in ("row", "format") else f"row['{column}']"
+    return f"{{{{ {name}{filters} }}}}"
+
+
+def _id_template(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str | None:
+    name = guess(names, ID)
+    if name is None or len({_text(row[name]) for row in rows} - {""}) < len(rows):
+        return None
+    return f'"{_template(name)}"'
+
+
+def _kinds(golds: Sequence[str]) -> Counter[str]:
+    """How many answers there are of each kind, as the verifier ``accuracy`` compares them."""
+    verifier = make_verifier("accuracy", {}, "accuracy")
+    scores = (score_one(verifier, Example("", answer=gold), Completion("")) for gold in golds if gold)
+    return Counter(score.kind for score in scores if score.kind is not None)
+
+
+def _notes(rows: Sequence[Mapping[str, Any]], question: str, golds: Sequence[str]) -> list[str]:
+    questions = [_text(row[question]) for row in rows]
+    lengths = sorted(map(len, questions))
+    notes = [f"questions: {lengths[0]:,} to {lengths[-1]:,} characters (median {median(lengths):,.0f})"]
+    answers: dict[str, set[str]] = {}
+    for text, gold in zip(questions, golds, strict=True):
+        answers.setdefault(text, set()).add(gold)
+    if repeated := len(rows) - len(answers):
+        conflicts = sum(len(of_one) > 1 for of_one in answers.values())
+        notes.append(f"repeated questions: {repeated:,}; questions with several answers: {conflicts:,}; fix the data")
+    return notes
+
+
+def _filled(name: str, dataset: Mapping[str, str | None], question: str, kind: str | None) -> str:
+    """The commented template with these values."""
+    template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8").replace("TASK_NAME", name)
+    head, _, rest = template.partition("dataset:\n")
+    _, _, rest = rest.partition("\n\n")
+    lines = "".join(f"  {key}: {value}\n" for key, value in dataset.items() if value is not None)
+    accuracy = "{weight: 1.0}" if kind is None else f"{{weight: 1.0, kind: {kind}}}"
+    rest = rest.replace('"{{ question }}"', f'"{question}"').replace("accuracy: {weight: 1.0}", f"accuracy: {accuracy}")
+    return f"{head}dataset:\n{lines}\n{rest}"
+
+
+def _with_both_splits(text: str, file: Path) -> str:
+    """The text, with halves instead of its fractions if these leave a split of a small table without rows."""
+    task = make_task(parse_yaml(text, str(file)), str(file), file.parent)
+    for split in ("train", "eval"):
+        try:
+            task.examples(split)  # type: ignore[arg-type]
+        except UsageError as error:
+            if "0.7" not in text:
+                raise
+            halves = text.replace("{train: 0.7, eval: 0.3}", "{train: 0.5, eval: 0.5}")
+            try:
+                return _with_both_splits(halves, file)
+            except UsageError:
+                raise error from None
+    return text

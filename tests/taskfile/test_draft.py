@@ -1,0 +1,79 @@
+"""``tasks new --data``: the task that it writes reads the table and passes ``check``."""
+
+import csv
+import json
+
+import pytest
+
+from grpo_env.check import check
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.draft import draft_task
+from grpo_env.taskfile.task import load_task
+
+SHOP = [
+    ["sku", "question", "result"],
+    *[[f"A{n}", f"What do {n} pens of {n + 2} dollars cost?", f"${n * (n + 2):,}"] for n in range(1, 40)],
+    ["B1", "What does a scarf cost?", "#REF!"],
+]
+GSM8K = [{"problem": f"Twice {n}?", "solution": f"2*{n}={2 * n}\n#### {2 * n}"} for n in range(30)]
+WORDS = [{"Text of it": f"Capital {n}?", "gold answer": f"City {'abcdefghijklmnopqrst'[n] * 3}"} for n in range(20)]
+FOUR = [{"question": f"{n}+1?", "answer": n + 1, "id": "same"} for n in range(4)]
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        if path.suffix == ".csv":
+            csv.writer(file).writerows(rows)
+        else:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "answers", "id"),
+    [
+        ("shop.csv", SHOP, {row[0]: row[2] for row in SHOP[1:-1]}, True),
+        ("sums.jsonl", GSM8K, [str(2 * n) for n in range(30)], False),
+        ("words.jsonl", WORDS, [row["gold answer"] for row in WORDS], False),
+        ("four.jsonl", FOUR, ["1", "2", "3", "4"], False),
+    ],
+)
+def test_the_task_passes_check_and_has_all_rows(tmp_path, name, rows, answers, id):
+    (tmp_path / "data").mkdir()
+    data, file = write(tmp_path / "data" / name, rows), tmp_path / "own.yaml"
+    file.write_text(draft_task(file, data).text)
+    task = load_task(file)
+    examples = [*task.examples("train"), *task.examples("eval")]
+    assert sorted(example.answer for example in examples) == sorted(answers.values() if id else answers)
+    if id:
+        assert {example.id: example.answer for example in examples} == answers
+    result = check(task)
+    assert result.ok, str(result)
+    assert "0 without full credit" in str(result)
+
+
+def test_notes_say_what_is_wrong_with_the_data(tmp_path):
+    rows = [*FOUR, {**FOUR[0], "answer": "7"}, {**FOUR[1], "answer": ""}]
+    notes = "\n".join(draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows)).notes)
+    for line in (
+        "6 rows; ",
+        "answers: 5 numbers",
+        "usable answer: 1;",
+        "repeated questions: 2; ",
+        "several answers: 2",
+    ):
+        assert line in notes
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "problem"),
+    [
+        ([{"a": "1", "b": "2"}], {}, "no column looks like the question; name it with --question; .*: a, b"),
+        ([{"question": "1", "b": "2"}], {}, "no column looks like the answer; name it with --answer"),
+        (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: answer, id"),
+        ([], {}, "no rows"),
+    ],
+)
+def test_columns_that_are_not_found(tmp_path, rows, given, problem):
+    with pytest.raises(UsageError, match=problem):
+        draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows), **given)
