@@ -4,7 +4,7 @@ PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations test-vllm pictures dist clean
+.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -70,6 +70,16 @@ test-integrations: .venv-integrations/ready
 test-vllm: .venv-vllm/ready
 	.venv-vllm/bin/python -m pytest tests/vllm -W default
 
+# The viewer in headless Chromium. Needs chromium, chromedriver (Debian: chromium-driver) and npm.
+test-view: .venv-view/ready
+	.venv-view/bin/python -m pytest tests/view/browser
+
+.venv-view/ready: pyproject.toml constraints.txt tests/view/browser/requirements.txt
+	$(PYTHON) -m venv .venv-view
+	.venv-view/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[view]' pytest -r tests/view/browser/requirements.txt
+	npm install --silent --no-save --prefix .venv-view axe-core@4.14.1
+	touch $@
+
 .venv-vllm/ready: pyproject.toml tests/vllm/requirements.txt
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -r tests/vllm/requirements.txt
@@ -109,4 +119,4 @@ dist: $(VENV)/ready
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-vllm .venv-fuzz build dist *.egg-info
+	rm -rf $(VENV) .venv-integrations .venv-vllm .venv-fuzz .venv-view build dist *.egg-info

@@ -1,0 +1,216 @@
+"""The viewer in headless Chromium: clicks, searches, keys, shared addresses, widths, and axe-core on every page.
+
+Needs Chromium, its driver, Node and the packages of requirements.txt: ``make test-view``.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium", reason="make test-view")
+
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from grpo_env.view.bundle import bundle
+
+AXE = Path(os.environ.get("AXE", ".venv-view/node_modules/axe-core/axe.min.js"))
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"' so it is 4."
+PAGES = [
+    "/",
+    "/0/",
+    "/0/?q=zebra&min.part.tidy=0&sort=-reward",
+    "/0/row/0",
+    "/0/group/1",
+    "/compare/0/1/",
+    "/compare/0/1/row/1",
+    "/2/",
+    "/2/run",
+    "/0/?sort=nothing",
+]
+
+
+@pytest.fixture(scope="module")
+def paths(row, rows, tmp_path_factory):
+    """Two scorings of 130 completions and a run."""
+    folder = tmp_path_factory.mktemp("files")
+    copies = [(f"{copy}/", made) for copy in range(13) for made in rows]
+    many = [{**made, "id": copy + made["id"], "group": copy + made["group"]} for copy, made in copies]
+    many[0] |= {"text": HOSTILE, "explanation": HOSTILE, "prompt": [{"role": "user", "content": HOSTILE}]}
+    many[0] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}], "step_advantages": [1.0]}
+    many[0] |= {"token_advantages": [0.5, -0.5], "turns": [{"text": HOSTILE, "calls": [{"name": "search"}]}]}
+    many[0]["parts"]["tidy"] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}]}
+    many[77]["text"] = "a zebra " * 30 + "so it is 4."
+    other = json.loads(json.dumps(many))
+    other[1]["parts"]["accuracy"]["value"], other[1]["total"] = 1.0, 3.0
+    files = [folder / "a.jsonl", folder / "b.jsonl"]
+    for path, content in zip(files, (many, other), strict=True):
+        path.write_text("".join(json.dumps(made) + "\n" for made in content))
+    return [*files, write_run(folder / "run")]
+
+
+def write_run(folder):
+    folder.mkdir()
+    (folder / "config.yaml").write_text("steps: 2\n")
+    (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
+    metrics = [{"kind": "train", "step": step, "reward": step / 4, "accuracy": step / 2} for step in range(3)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metrics))
+    score = {"value": 1.0, "status": "scored", "name": "total", "answer": "4", "gold": "4", "kind": "number"}
+    tree = {**score, "parts": [{**score, "name": "accuracy"}]}
+    sample = {"version": 0, "task": "sums", "id": "train/1", "completion": "it is 4", "finish": "stop", "score": tree}
+    samples = [{**sample, "step": step, "advantage": 0.5} for step in range(3) for _ in range(2)]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(paths):
+    """The address that the command prints."""
+    command = [sys.executable, "-m", "grpo_env", "view", *map(str, paths), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        yield server.stdout.readline().split()[-1]
+        server.terminate()
+        assert server.wait(10) == 0
+
+
+def start(folder, *flags):
+    options = ChromeOptions()
+    for flag in (*FLAGS, f"--user-data-dir={folder}", *flags):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return Chrome(options, ChromeService(shutil.which("chromedriver")))
+
+
+@pytest.fixture(scope="module")
+def signed_in(address, tmp_path_factory):
+    driver = start(tmp_path_factory.mktemp("profile"), "--window-size=1300,900")
+    driver.set_script_timeout(120)  # axe-core on a busy machine
+    driver.get(address)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def browser(signed_in, address):
+    """A browser on the list of the first file, and the base of addresses."""
+    signed_in.base = address.split("/?")[0]
+    signed_in.get(f"{signed_in.base}/0/")
+    return signed_in
+
+
+def text(browser, selector):
+    return browser.find_element(By.CSS_SELECTOR, selector).text
+
+
+def press(browser, key):
+    before = browser.current_url
+    browser.switch_to.active_element.send_keys(key)
+    return before
+
+
+def wait(browser, condition):
+    WebDriverWait(browser, 10).until(condition)
+
+
+def test_a_search_and_a_filter_are_in_the_address_and_the_page(browser):
+    field = browser.find_element(By.NAME, "q")
+    field.send_keys("zebra", Keys.ENTER)
+    wait(browser, lambda it: it.current_url.endswith("/0/?q=zebra"))
+    assert text(browser, ".count b") == "1"
+    browser.find_element(By.CSS_SELECTOR, "a.chip").click()
+    wait(browser, lambda it: it.current_url.endswith("/0/?"))
+    browser.find_element(By.CSS_SELECTOR, "select[name=signal] option[value='']")
+    browser.find_element(By.XPATH, "//select[@name='signal']/option[text()='mixed']").click()
+    wait(browser, lambda it: it.current_url.endswith("/0/?signal=mixed"))
+    assert text(browser, ".count b") == "26"
+
+
+def test_a_shared_address_shows_the_same_to_another_browser_with_the_token(browser, address, tmp_path):
+    browser.get(f"{browser.base}/0/?signal=mixed&sort=-reward&page=1")
+    shown = text(browser, "table.rows")
+    other = start(tmp_path, "--window-size=1300,900")
+    try:
+        other.get(f"{browser.base}/0/?signal=mixed&sort=-reward")
+        assert "needs a token" in other.page_source
+        other.find_element(By.CSS_SELECTOR, "input[name=token]").send_keys(address.split("=")[1], Keys.ENTER)
+        wait(other, lambda it: it.find_elements(By.CSS_SELECTOR, "table.rows"))
+        assert "token" not in other.current_url
+        assert text(other, "table.rows") == shown
+    finally:
+        other.quit()
+
+
+def test_keys_move_through_list_completions_and_groups(browser):
+    press(browser, "j")
+    press(browser, "j")
+    assert browser.switch_to.active_element.text == "0/q0 · 1"
+    press(browser, Keys.ENTER)
+    wait(browser, lambda it: "/row/1?" in it.current_url)
+    press(browser, "j")
+    wait(browser, lambda it: "/row/2?" in it.current_url)
+    press(browser, "k")
+    wait(browser, lambda it: "/row/1?" in it.current_url)
+    press(browser, "g")
+    wait(browser, lambda it: "/group/1?base=1" in it.current_url)
+    press(browser, "u")
+    wait(browser, lambda it: it.current_url.endswith("/0/?"))
+    press(browser, "n")
+    wait(browser, lambda it: it.current_url.endswith("page=2"))
+    press(browser, "/")
+    assert browser.switch_to.active_element.get_attribute("name") == "q"
+
+
+def test_a_point_of_a_curve_leads_to_its_samples(browser):
+    browser.get(f"{browser.base}/2/run")
+    browser.find_element(By.CSS_SELECTOR, "svg a[aria-label='train, step 1']").click()
+    wait(browser, lambda it: "min.step=1" in it.current_url)
+    assert text(browser, ".count b") == "2"
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1300])
+def test_axe_finds_nothing_and_nothing_runs_or_overflows(browser, page, scheme, width):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+    )
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.get_log("browser")
+    browser.get(browser.base + page)
+    check(browser)
+    expected = page == "/0/?sort=nothing"  # the browser logs its status 400
+    assert len(browser.get_log("browser")) == expected
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def check(browser):
+    assert browser.title != "pwned"
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    browser.execute_script("for (const folded of document.querySelectorAll('details')) folded.open = true")
+    browser.execute_script(AXE.read_text())
+    result = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    assert result["passes"]
+    assert [(issue["id"], [node["html"][:200] for node in issue["nodes"][:3]]) for issue in result["violations"]] == []
+
+
+def test_a_bundle_needs_no_server(browser, paths, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(bundle([paths[0]], "sort=-reward", 20))
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+    check(browser)
+    assert len(browser.find_elements(By.TAG_NAME, "section")) == 20
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.get_log("browser") == []
