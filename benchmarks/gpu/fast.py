@@ -59,6 +59,7 @@ class Variant(NamedTuple):
 PADDED = {"run.setup.with_varlen_attention": lambda policy: policy}
 VARIANTS = {
     "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
+    "compiled": Variant({"engine.compile": True}),
     "transformers' layers": Variant(patches={"engine.fast.layers.FAMILIES": ()}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
     "padded attention in 4 parts": Variant(patches=PADDED),

@@ -42,6 +42,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "bfloat16": {"engine.precision": "bf16"},
     "prompts not shared": {"engine.share_prompts": False},
     "gradient checkpointing": {"engine.gradient_checkpointing": True},
+    "compiled": {"engine.precision": "bf16", "engine.compile": True},
     "KL penalty, two updates": {"kl.coef": 0.04, "optimizer.updates_per_step": 2},
     "process supervision": {"supervision": "both"},
     "adamw_bf16": {"optimizer.name": "adamw_bf16", "engine.precision": "bf16"},
@@ -92,6 +93,7 @@ def cuda_tests(setup: Setup) -> dict[str, Any]:
     """The tests of the engine. On CUDA, those that are skipped elsewhere must run."""
     chosen = ["-k", "recorded"] if setup.tiny else []
     files = ["tests/trainer/engine/test_forward.py", "tests/trainer/engine/test_varlen.py"]
+    files += ["tests/trainer/engine/test_compile.py"]
     files += ["tests/trainer/engine/sampling/test_sampler.py"]
     command = [sys.executable, "-P", "-m", "pytest", "-rs", "-W", "default", "-p", "no:cacheprovider", *chosen, *files]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

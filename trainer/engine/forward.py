@@ -114,12 +114,13 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
 
 def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Tensor) -> Tensor:
     """States of ``tokens`` (N,) where ``predicts`` (N,) is True."""
-    if policy.has_separate_head and is_supported(policy.model) and not policy.model.is_activation_checkpointing:
+    if _has_own_layers(policy):
 
         def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
             return layout.attend(module, query, key, value, window=window, scaling=module.scaling, softcap=None)
 
-        return hidden_states(policy.model, tokens, layout.positions, attention_fn)[predicts]
+        compiled = policy.uses_compile
+        return hidden_states(policy.model, tokens, layout.positions, attention_fn, compiled=compiled)[predicts]
     return _model_states(
         policy,
         predicts[None],
@@ -129,6 +130,10 @@ def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Ten
         use_cache=False,
         layout=layout,
     )
+
+
+def _has_own_layers(policy: Policy) -> bool:
+    return policy.has_separate_head and is_supported(policy.model) and not policy.model.is_activation_checkpointing
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
@@ -151,14 +156,31 @@ def with_varlen_attention(policy: Policy) -> Policy:
     """
     if policy.device.type != "cuda" or not policy.shares_prompts:
         return policy
-    if policy.autocast is None:
-        why: str | None = "it computes in 16 bits, not in fp32"
-    else:
-        varlen = replace(policy, uses_varlen=True)
-        why = mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, varlen), 0.1)
-    if why is not None:
-        return replace(policy, refusals={**policy.refusals, "uses_varlen": why})
-    return varlen
+    needs = None if policy.autocast is not None else "it computes in 16 bits, not in fp32"
+    return _with_path(policy, "uses_varlen", needs)
+
+
+def with_compiled_layers(policy: Policy) -> Policy:
+    """The policy with ``fast.layers`` compiled in the loss (``engine.compile``), if that gives the gradient of three
+    short rows.
+    """
+    needs = (
+        None
+        if policy.shares_prompts and _has_own_layers(policy)
+        else (
+            "only the layers of trainer/engine/fast/layers.py are, with engine.share_prompts and without gradient "
+            "checkpointing, FSDP2 and ZeRO-3"
+        )
+    )
+    return _with_path(policy, "uses_compile", needs)
+
+
+def _with_path(policy: Policy, name: str, missing: str | None) -> Policy:
+    """The policy with the path that attribute ``name`` turns on, if nothing is missing and the gradient is the same."""
+    fast = replace(policy, **{name: True})
+    tolerance = 1e-3 if policy.autocast is None else 0.1
+    why = missing or mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, fast), tolerance)
+    return fast if why is None else replace(policy, refusals={**policy.refusals, name: why})
 
 
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:

@@ -40,6 +40,7 @@ class Policy:
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
         uses_varlen: attention of packed rows is variable-length flash attention (see ``fast.varlen``).
+        uses_compile: in the loss, what surrounds attention is compiled (see ``fast.layers``).
         uses_cuda_graphs: decoding steps are CUDA graphs (see ``cuda_graph``).
         refusals: why a fast path was tried and is not taken, by the attribute above.
         rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
@@ -54,6 +55,7 @@ class Policy:
     shares_prompts: bool = False
     has_separate_head: bool = False
     uses_varlen: bool = False
+    uses_compile: bool = False
     uses_cuda_graphs: bool = False
     refusals: Mapping[str, str] = field(default_factory=dict)
     rollout_engine: RolloutEngine | None = None

@@ -68,6 +68,8 @@ def _print_fallbacks(run: Run) -> None:
         run.console.print(
             f"loss       attention with padding and masks, without variable-length flash attention ({why})"
         )
+    if why := policy.refusals.get("uses_compile"):
+        run.console.print(f"loss       not compiled ({why})")
     if not is_supported(policy.model):
         run.console.print("layers     those of transformers: there are no faster ones for this model")
     elif why := policy.refusals.get("uses_cuda_graphs"):

@@ -10,7 +10,7 @@ import torch
 from grpo_env.errors import UsageError
 
 from ..config import TrainConfig
-from ..engine.forward import with_fast_paths, with_varlen_attention
+from ..engine.forward import with_compiled_layers, with_fast_paths, with_varlen_attention
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
@@ -53,4 +53,5 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
     optimizer = make_optimizer(policy, config.optimizer, config.seed)
-    return with_deepspeed(policy, optimizer, config), optimizer
+    policy = with_deepspeed(policy, optimizer, config)
+    return with_compiled_layers(policy) if config.engine.compile else policy, optimizer

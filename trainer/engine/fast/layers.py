@@ -7,6 +7,7 @@ see each other. Linear layers are the model's own modules, so adapters apply.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -35,32 +36,56 @@ def is_supported(model: Any) -> bool:
     )
 
 
-def hidden_states(model: Any, tokens: Tensor, positions: Tensor, attention_fn: AttentionFn) -> Tensor:
-    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), equal to those of the model itself."""
+def hidden_states(
+    model: Any, tokens: Tensor, positions: Tensor, attention_fn: AttentionFn, *, compiled: bool = False
+) -> Tensor:
+    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), equal to those of the model itself.
+
+    ``compiled``: what comes before and after attention is compiled by ``torch.compile``, once for all layers and N.
+    """
     decoder, config = model.get_decoder(), model.config
+    before, after = (compile_part(part) if compiled else part for part in (before_attention, after_attention))
     states = decoder.embed_tokens(tokens)
     cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size), both halves the same
-    half = sin.shape[-1] // 2
-    sin = sin[..., :half]
+    sin = sin[..., : sin.shape[-1] // 2]
     window = config.sliding_window if config.model_type == "mistral" else None
     eps = torch.full((), config.rms_norm_eps, device=states.device)
     for layer in decoder.layers:
-        attention, mlp = layer.self_attn, layer.mlp
-        normed = rms_norm(states, layer.input_layernorm.weight, eps)
-        query, key, value = (
-            projection(normed).view(len(tokens), -1, 2 * half)
-            for projection in (attention.q_proj, attention.k_proj, attention.v_proj)
-        )
-        if config.model_type == "qwen3":
-            query = rms_norm(query, attention.q_norm.weight, eps)
-            key = rms_norm(key, attention.k_norm.weight, eps)
-        rotated = rotary(torch.cat([query, key], 1), cos, sin)
-        query, key = torch.split(rotated, [query.shape[1], key.shape[1]], 1)
-        attended = attention_fn(attention, query, key, value, getattr(attention, "sliding_window", window))
-        states = states + attention.o_proj(attended.flatten(1))
-        normed = rms_norm(states, layer.post_attention_layernorm.weight, eps)
-        states = states + mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
+        query, key, value = before(layer, states, cos, sin, eps)
+        attended = attention_fn(layer.self_attn, query, key, value, getattr(layer.self_attn, "sliding_window", window))
+        states = after(layer, states, attended, eps)
     return rms_norm(states, decoder.norm.weight, eps)
+
+
+def before_attention(layer: Any, states: Tensor, cos: Tensor, sin: Tensor, eps: Tensor) -> tuple[Tensor, ...]:
+    """Queries (N, heads, size), and keys and values (N, KV heads, size), of states (N, D)."""
+    attention = layer.self_attn
+    normed = rms_norm(states, layer.input_layernorm.weight, eps)
+    query, key, value = (
+        projection(normed).view(len(states), -1, cos.shape[-1])
+        for projection in (attention.q_proj, attention.k_proj, attention.v_proj)
+    )
+    if hasattr(attention, "q_norm"):  # Qwen3
+        query = rms_norm(query, attention.q_norm.weight, eps)
+        key = rms_norm(key, attention.k_norm.weight, eps)
+    rotated = rotary(torch.cat([query, key], 1), cos, sin)
+    query, key = torch.split(rotated, [query.shape[1], key.shape[1]], 1)
+    return query, key, value
+
+
+def after_attention(layer: Any, states: Tensor, attended: Tensor, eps: Tensor) -> Tensor:
+    """The layer's output (N, D), of its input (N, D) and what attention gives (N, heads, size)."""
+    mlp = layer.mlp
+    states = states + layer.self_attn.o_proj(attended.flatten(1))
+    normed = rms_norm(states, layer.post_attention_layernorm.weight, eps)
+    output: Tensor = states + mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
+    return output
+
+
+@cache
+def compile_part(part: Callable[..., Any]) -> Callable[..., Any]:
+    """``part`` compiled for any N."""
+    return torch.compile(part, dynamic=True)
 
 
 # Each of the three functions below skips ``Function.apply`` where no gradient is needed: on the small tensors of a
