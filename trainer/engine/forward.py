@@ -157,7 +157,7 @@ def with_varlen_attention(policy: Policy) -> Policy:
     if policy.device.type != "cuda" or not policy.shares_prompts:
         return policy
     needs = None if policy.autocast is not None else "it computes in 16 bits, not in fp32"
-    return _with_path(policy, "uses_varlen", needs)
+    return _with_path(policy, replace(policy, uses_varlen=True), "uses_varlen", needs)
 
 
 def with_compiled_layers(policy: Policy) -> Policy:
@@ -172,12 +172,11 @@ def with_compiled_layers(policy: Policy) -> Policy:
             "checkpointing, FSDP2 and ZeRO-3"
         )
     )
-    return _with_path(policy, "uses_compile", needs)
+    return _with_path(policy, replace(policy, uses_compile=True), "uses_compile", needs)
 
 
-def _with_path(policy: Policy, name: str, missing: str | None) -> Policy:
-    """The policy with the path that attribute ``name`` turns on, if nothing is missing and the gradient is the same."""
-    fast = replace(policy, **{name: True})
+def _with_path(policy: Policy, fast: Policy, name: str, missing: str | None) -> Policy:
+    """``fast`` if nothing is missing and it gives the gradient of ``policy``, else that with a refusal of ``name``."""
     tolerance = 1e-3 if policy.autocast is None else 0.1
     why = missing or mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, fast), tolerance)
     return fast if why is None else replace(policy, refusals={**policy.refusals, name: why})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ from .attention import NAME
 
 # Their layers differ in biases, in norms of queries and keys, and in sliding windows only.
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
+
+Parameters = ParamSpec("Parameters")
+Output = TypeVar("Output")
 
 # From a layer's attention module, queries, keys and values (N, heads, size) and the sliding window to (N, heads, size).
 AttentionFn = Callable[[Any, Tensor, Tensor, Tensor, int | None], Tensor]
@@ -44,7 +47,9 @@ def hidden_states(
     ``compiled``: what comes before and after attention is compiled by ``torch.compile``, once for all layers and N.
     """
     decoder, config = model.get_decoder(), model.config
-    before, after = (compile_part(part) if compiled else part for part in (before_attention, after_attention))
+    before, after = before_attention, after_attention
+    if compiled:
+        before, after = compile_part(before), compile_part(after)
     states = decoder.embed_tokens(tokens)
     cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size), both halves the same
     sin = sin[..., : sin.shape[-1] // 2]
@@ -83,7 +88,7 @@ def after_attention(layer: Any, states: Tensor, attended: Tensor, eps: Tensor) -
 
 
 @cache
-def compile_part(part: Callable[..., Any]) -> Callable[..., Any]:
+def compile_part(part: Callable[Parameters, Output]) -> Callable[Parameters, Output]:
     """``part`` compiled for any N."""
     return torch.compile(part, dynamic=True)
 
