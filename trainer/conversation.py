@@ -58,6 +58,30 @@ class Conversation:
             problem = "it ends a turn without an end token of the model"
         raise UsageError(f"the chat template of {self.policy.name} cannot continue after a turn: {problem}")
 
+    def rewritten(self, told: ChatMessage, variables: Mapping[str, Any]) -> str | None:
+        """How the template changes a turn with reasoning when others follow it: the first token that differs.
+
+        ``None`` if what the model reads before its third turn begins with what it has read and said before.
+        """
+        tokenizer, tag = self.policy.tokenizer, self.format.reasoning or "think"
+        messages: list[ChatMessage] = [_QUESTION]
+        said = ""
+        for number in (1, 2, 3):
+            text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **variables))
+            if not text.startswith(said):
+                before, now = (tokenizer(part, add_special_tokens=False)["input_ids"] for part in (said, text))
+                at = next((n for n, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(now))
+                tokens = [repr(tokenizer.decode(ids[at : at + 1])) for ids in (before, now)]
+                return f"before turn {number}, token {at} is {tokens[1]} and was {tokens[0]}"
+            content = f"<{tag}>\nthought {number}\n</{tag}>\n\nsaid {number}"
+            said = text + missing_prefill(text, content)
+            messages.append({"role": "assistant", "content": content})
+            if told["role"] == "tool":
+                call = {"name": told["name"], "arguments": {}}
+                messages[-1]["tool_calls"] = [{"id": told["tool_call_id"], "type": "function", "function": call}]
+            messages.append(told)
+        return None
+
     def _after_mark(self, messages: Sequence[ChatMessage], variables: Mapping[str, Any], *, more: bool) -> str | None:
         """What the template writes after the made-up turn's mark, and after that the prefill of the next turn."""
         text = str(
@@ -97,6 +121,38 @@ def _made_up_turns(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def check_conversation(policy: Policy, task: Task) -> None:
-    """Raises ``UsageError`` if the policy's chat template cannot hold the episodes of a task, if it has any."""
-    if task.spec.environment is not None:
-        check_template(policy.tokenizer.chat_template, EnvironmentClass.of_task(task), policy.name)
+    """Raises ``UsageError`` if the policy's chat template cannot hold the episodes of a task, if it has any.
+
+    A template that rewrites the turns of the past shows the model another conversation than the one it has had, so the
+    user must choose ``environment.history``.
+    """
+    spec = task.spec.environment
+    if spec is None:
+        return
+    environment = EnvironmentClass.of_task(task)
+    check_template(policy.tokenizer.chat_template, environment, policy.name)
+    conversation = Conversation(policy, task.format)
+    variables = {**task.spec.prompt.chat_template_kwargs}
+    if environment.tools:
+        variables["tools"] = list(environment.tools)
+    try:
+        answers = [_TOLD_BY_TOOL] * bool(environment.tools) + [_TOLD_BY_USER] * environment.replies
+        rewritten = next(filter(None, (conversation.rewritten(told, variables) for told in answers)), None)
+    except Exception as error:  # a template is a program
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"the chat template of {policy.name} cannot write turns with tools: {reason}") from error
+    if rewritten is None or spec.history == "append":
+        return
+    raise UsageError(
+        f"{task.source}: the chat template of {policy.name} rewrites the turns of the past: {rewritten}. "
+        + (
+            "environment.history=fork is not available in training yet; use append, which goes on with the turns as "
+            "they were sampled, or another template"
+            if spec.history == "fork"
+            else "Set environment.history=append to go on with the turns as they were sampled, or use another template"
+        )
+    )
+
+
+_TOLD_BY_TOOL = {"role": "tool", "name": "tool", "tool_call_id": "call00001", "content": "told"}
+_TOLD_BY_USER = {"role": "user", "content": "told"}

@@ -21,6 +21,7 @@ from .config import TrainConfig
 from .conversation import check_conversation
 from .engine.policy import Policy, load_policy
 from .engine.sampling.own import with_cuda_graphs
+from .episode_metrics import episode_metrics
 from .progress import progress
 from .prompt_lengths import fitting_examples
 from .prompts import make_prompts, task_examples
@@ -149,7 +150,7 @@ def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
 
     ``length`` counts sampled tokens, in an episode those of all turns. Unscored completions are left out of each mean;
     ``unscored`` is the fraction without a reward. For several tasks, ``TASK/accuracy`` and ``TASK/reward`` are the
-    means of each task.
+    means of each task. Episodes have ``episode_metrics`` as well.
     """
     values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
     several_tasks = len({rollout.task for rollout in rollouts}) > 1
@@ -165,6 +166,7 @@ def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
         "length": fmean(rollout.rollout.num_sampled for rollout in rollouts),
         "truncated": fmean(rollout.rollout.finish == "length" for rollout in rollouts),
         "unscored": fmean(not rollout.score.scored for rollout in rollouts),
+        **episode_metrics([rollout.rollout for rollout in rollouts]),
     }
 
 

@@ -121,9 +121,10 @@ class EnvironmentSpec(Section):
     """Seconds by the clock for one call of the environment; one that takes longer is ended with its process."""
     max_result_chars: int = Field(4000, ge=1, le=1_000_000)
     """Longer results of tools, and replies, are cut to so many characters."""
-    history: Literal["append", "fork"] = "append"
-    """What training does where the model's chat template rewrites earlier turns: ``append`` continues with the tokens
-    as they were sampled, ``fork`` trains on the rewritten conversation as a row of its own."""
+    history: Literal["append", "fork"] | None = None
+    """What training does where the model's chat template rewrites earlier turns (drops their reasoning, say): null
+    stops before the run, ``append`` continues with the tokens as they were sampled, ``fork`` trains on the rewritten
+    conversation as a row of its own, which is not available yet."""
 
 
 class LinearSpec(Section):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +22,12 @@ from grpo_env.taskfile.task import make_task as make_task_from
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.conversation import check_conversation
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
+from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes import sample_episodes
 from grpo_env.trainer.evaluate import summarize
 from grpo_env.trainer.loop import resume, train
@@ -30,6 +35,7 @@ from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 
+from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine
 from .shortcuts import loss_of, roll_out
 
@@ -46,7 +52,7 @@ def _no_process_is_left():
 def talker(policy: Policy) -> Policy:
     """The tiny model with a chat template; a third of its tokens end a turn."""
     policy.tokenizer.chat_template = TEMPLATE
-    vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
+    policy.model.generation_config.eos_token_id = list(range(0, len(policy.tokenizer), 3))
     return policy
 
 
@@ -86,7 +92,8 @@ def scripted(policy: Policy, *rows: list[str]) -> Policy:
 
 def test_what_is_trained_is_what_was_sampled_and_nothing_else(talker: Policy) -> None:
     engine = RecordingEngine()
-    rollouts = play(replace(talker, rollout_engine=engine), a_task(), examples(3, turns=3), size=4)
+    policy = replace(talker, rollout_engine=engine)
+    rollouts = play(policy, a_task(), examples(3, turns=3), size=4, max_new_tokens=9)
     assert len({len(row.spans) for row in rollouts}) > 1  # some use up their tokens before the third turn
     sampled = [ids[start:end] for row in rollouts for ids in [row.ids] for start, end in row.spans]
     assert sorted(sampled) == sorted(tokens for _, tokens, _ in engine.turns)
@@ -94,7 +101,7 @@ def test_what_is_trained_is_what_was_sampled_and_nothing_else(talker: Policy) ->
     by_prompt = {(tuple(prompt), tuple(tokens)): logps for prompt, tokens, logps in engine.turns}
     for row in rollouts:
         assert len(row.ids) == len(row.logps) == len(row.sampled)
-        assert sum(row.sampled) == row.num_sampled <= 30
+        assert sum(row.sampled) == row.num_sampled <= 9
         assert row.episode.token_ids == tuple(token for token, flag in zip(row.ids, row.sampled, strict=True) if flag)
         assert [logp for logp, flag in zip(row.logps, row.sampled, strict=True) if not flag] == [0.0] * (
             len(row.ids) - row.num_sampled
@@ -142,6 +149,21 @@ def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy) -> N
     assert play(talker, task, rows, size=3, at_once=1) == together
     assert play(talker, task, rows[1:2], size=3) == together[3:6]
     assert play(talker, task, rows, size=3, seeds=["a", "b", "c"]) != together
+
+
+@pytest.mark.parametrize("kind", ["transformers", "vllm"])
+def test_other_engines_play_the_same_episodes(talker: Policy, model_folder: Path, kind: str) -> None:
+    rows = examples(3, turns=3)
+    expected = play(talker, a_task(), rows, size=1, temperature=0.0)
+    assert max(len(row.spans) for row in expected) > 1
+    with ExitStack() as stack:
+        engine: RolloutEngine = TransformersEngine()
+        if kind == "vllm":
+            server = stack.enter_context(closing(FakeVllm(model_folder)))
+            engine = VllmServers([server.url], None)
+        stack.enter_context(closing(engine))
+        engine.start(talker)
+        assert play(replace(talker, rollout_engine=engine), a_task(), rows, size=1, temperature=0.0) == expected
 
 
 def test_the_tokens_of_all_turns_and_the_positions_are_bounded(policy: Policy) -> None:
@@ -275,11 +297,29 @@ def test_processes_that_an_environment_leaves_behind_end_with_the_run(policy: Po
     assert not running
 
 
+FORGETS = (
+    "{% for message in messages %}{{ message.role }}: {% if message.role == 'user' or loop.index > loop.length - 2 %}"
+    "{{ message.content }}{% else %}{{ message.content.split('</think>')[-1].strip() }}{% endif %}<end>\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant: {% endif %}"
+)
+"""Drops the reasoning of all turns but the last."""
+
+
+def test_a_template_that_forgets_may_be_continued_if_the_user_says_so(policy: Policy) -> None:
+    policy.tokenizer.chat_template = FORGETS
+    check_conversation(policy, a_task(history="append"))
+    with pytest.raises(UsageError, match="history=fork is not available in training yet; use append"):
+        check_conversation(policy, a_task(history="fork"))
+    policy.tokenizer.chat_template = TEMPLATE
+    for history in ("append", "fork", None):
+        check_conversation(policy, a_task(history=history))
+        check_conversation(policy, a_task("Counter", history=history))
+
+
 @pytest.fixture
 def talk_file(talker: Policy, tmp_path: Path) -> Path:
     """A task on disk, with a model that ends a third of its turns early."""
     model = tmp_path / "model"
-    talker.model.generation_config.eos_token_id = talker.end_ids
     talker.model.save_pretrained(model)
     talker.tokenizer.save_pretrained(model)
     (tmp_path / "rows.jsonl").write_text("".join(f'{{"turns": {number % 3 + 1}}}\n' for number in range(8)))
@@ -342,6 +382,8 @@ def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path
     [
         (None, "Echo", "has no chat template, which an environment of several turns needs"),
         ("{{ messages }}", "Counter", "does not mention tools"),
+        ("{{ tools }}{{ 1 / 0 }}", "Counter", "cannot write turns with tools: ZeroDivisionError"),
+        (FORGETS, "Echo", "rewrites the turns of the past: before turn 3, token 20 is 's' and was '<'.*history=append"),
     ],
 )
 def test_a_model_that_cannot_hold_a_conversation_is_an_error(

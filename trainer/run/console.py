@@ -30,6 +30,11 @@ METRICS = (
     ("length", "length, tokens", ".1f"),
     ("truncated", "truncated", ".1%"),
     ("unscored", "unscored", ".1%"),
+    ("turns", "turns", ".2f"),
+    ("calls", "tool calls", ".2f"),
+    ("call_problems", "calls with a problem", ".1%"),
+    ("out_of_turns", "out of turns", ".1%"),
+    ("environments_failed", "failed environments", ",.0f"),
     ("uniform_groups", "uniform groups", ".1%"),
     ("kl", "KL to the start", ".4f"),
     ("entropy", "entropy, nats", ".3f"),
@@ -41,6 +46,7 @@ METRICS = (
     ("value_tokens", "tokens for values", ",.0f"),
     ("value_seconds", "seconds for values", ".2f"),
 )
+EPISODE_PROBLEMS = ("calls", "call_problems", "out_of_turns", "environments_failed")
 
 
 class RunConsole:
@@ -222,5 +228,5 @@ def task_accuracies(row: Row) -> list[str]:
 
 def _is_shown(row: Row, name: str) -> bool:
     """Whether a row has a metric; some are hidden at 0, such as the KL without a KL penalty."""
-    optional = name in ("kl", "unscored", "clip_fraction", "truncated", "astray")
+    optional = name in ("kl", "unscored", "clip_fraction", "truncated", "astray", *EPISODE_PROBLEMS)
     return row.get(name) is not None and (row[name] != 0 or not optional)
