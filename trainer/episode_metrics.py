@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from grpo_env.core import CallProblem
-
 from .engine.sampling.sampler import Rollout
 
-PROBLEMS: tuple[CallProblem, ...] = ("unreadable", "unknown_tool", "wrong_arguments", "raised", "late")
+PROBLEMS = ("unreadable", "unknown_tool", "wrong_arguments", "raised", "late")
 
 
 def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
@@ -25,11 +23,11 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     if not rows:
         return {}
     results = [result for _, episode in rows for turn in episode.turns for result in turn.results]
-    problems = Counter(result.problem for result in results if result.problem)
+    problems = Counter[str](result.problem for result in results)
     return {
         "turns": fmean(len(episode.turns) for _, episode in rows),
         "calls": len(results) / len(rows),
-        "call_problems": problems.total() / max(1, len(results)),
+        "call_problems": sum(problems[problem] for problem in PROBLEMS) / max(1, len(results)),
         **{f"calls/{problem}": problems[problem] for problem in PROBLEMS},
         "out_of_turns": fmean(episode.finish == "turns" for _, episode in rows),
         "environments_failed": sum(bool(e.environment and e.environment.failure) for _, e in rows),
