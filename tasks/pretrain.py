@@ -11,7 +11,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,22 +45,35 @@ IGNORED = -100  # cross_entropy's ignore_index
 
 Row = dict[str, Any]
 Teacher = Callable[[Row, random.Random], str]
+Batch = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Phase:
-    """One phase of supervised training."""
+class Schedule:
+    """How long supervised training lasts, and how fast it is."""
 
     name: str
-    teacher: Teacher
     steps: int
-    rows: int  # per batch
     learning_rate: float
+
+
+@dataclass(frozen=True)
+class Phase(Schedule):
+    """One phase of supervised training on solutions."""
+
+    teacher: Teacher
+    rows: int  # per batch
     operations: tuple[int, int] = (1, 3)  # of a problem: minimum and maximum
 
 
-def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of at most ``VOCABULARY`` tokens in which every digit, newline and tag is one token."""
+def build_tokenizer(
+    texts: Sequence[str],
+    roles: Sequence[str] = ROLES,
+    tags: Sequence[str] = TAGS,
+    chat_template: str = CHAT_TEMPLATE,
+    vocabulary: int = VOCABULARY,
+) -> PreTrainedTokenizerFast:
+    """A byte-level BPE of at most ``vocabulary`` tokens in which every digit, newline and tag is one token."""
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -70,20 +83,20 @@ def build_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
         ]
     )
     core.decoder = ByteLevel()
-    special = [PAD, END, *ROLES]
+    special = [PAD, END, *roles]
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY - len(TAGS),
+        vocab_size=vocabulary - len(tags),
         special_tokens=special,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     core.train_from_iterator(texts, trainer)
     # Not special: decoding with skip_special_tokens would remove them from the text that verifiers see.
-    core.add_tokens([AddedToken(tag, normalized=False) for tag in TAGS])
+    core.add_tokens([AddedToken(tag, normalized=False) for tag in tags])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token=PAD, eos_token=END, padding_side="left", model_max_length=CONTEXT
     )
-    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.chat_template = chat_template
     return tokenizer
 
 
@@ -137,8 +150,8 @@ def digitwise(left: int, sign: str, right: int) -> int:
     return tens * 10 + ones % 10
 
 
-CLEAN = Phase("clean", clean_teacher, steps=1500, rows=48, learning_rate=2e-3)
-CARELESS = Phase("careless", careless_teacher, steps=123, rows=48, learning_rate=6e-4)
+CLEAN = Phase("clean", 1500, 2e-3, clean_teacher, rows=48)
+CARELESS = Phase("careless", 123, 6e-4, careless_teacher, rows=48)
 
 
 def prompts(tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row]) -> list[str]:
@@ -147,35 +160,41 @@ def prompts(tokenizer: PreTrainedTokenizerFast, rows: Sequence[Row]) -> list[str
     return list(tokenizer.apply_chat_template(chats, tokenize=False, add_generation_prompt=True))
 
 
-def batches(tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield ``(ids, labels)``, both (rows, longest), padded on the right; only completions are learnt."""
+def batches(tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> Iterator[Batch]:
+    """Yield batches of problems, as ``padded`` makes them; only completions are learnt."""
     rows = list(problems("train", phase.steps * phase.rows, seed, phase.operations))
     rng = random.Random(f"{seed}/{phase.name}")
     for start in range(0, len(rows), phase.rows):
         chunk = rows[start : start + phase.rows]
         asked = tokenizer(prompts(tokenizer, chunk))["input_ids"]
         told = tokenizer([phase.teacher(row, rng) + END for row in chunk])["input_ids"]
-        longest = max(len(a) + len(b) for a, b in zip(asked, told, strict=True))
-        ids = torch.full((len(chunk), longest), tokenizer.pad_token_id)
-        labels = torch.full((len(chunk), longest), IGNORED)
-        for index, (question, answer) in enumerate(zip(asked, told, strict=True)):
-            end = len(question) + len(answer)
-            ids[index, :end] = torch.tensor(question + answer)
-            labels[index, len(question) : end] = torch.tensor(answer)
-        yield ids, labels
+        labelled = [(a + b, [IGNORED] * len(a) + b) for a, b in zip(asked, told, strict=True)]
+        yield padded(labelled, tokenizer.pad_token_id)
 
 
-def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Phase, seed: int) -> None:
-    """Train ``model`` in place: AdamW, a short warm-up, then cosine to zero."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
-    warmup = max(phase.steps // 20, 1)
+def padded(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> Batch:
+    """The ids and labels of rows as two tensors, (rows, longest), padded on the right; a label may be ``IGNORED``."""
+    longest = max(len(ids) for ids, _ in rows)
+    all_ids = torch.full((len(rows), longest), pad)
+    all_labels = torch.full((len(rows), longest), IGNORED)
+    for index, (ids, labels) in enumerate(rows):
+        all_ids[index, : len(ids)] = torch.tensor(ids)
+        all_labels[index, : len(ids)] = torch.tensor(labels)
+    return all_ids, all_labels
+
+
+def teach(model: LlamaForCausalLM, schedule: Schedule, data: Iterable[Batch]) -> None:
+    """Train ``model`` in place, a step for each batch: AdamW, a short warm-up, then cosine to zero."""
+    rate, steps = schedule.learning_rate, schedule.steps
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    warmup = max(steps // 20, 1)
     start = time.perf_counter()
     model.train()
-    for step, (ids, labels) in enumerate(batches(tokenizer, phase, seed)):
-        done = (step - warmup) / max(phase.steps - warmup, 1)
+    for step, (ids, labels) in enumerate(data):
+        done = (step - warmup) / max(steps - warmup, 1)
         scale = (step + 1) / warmup if step < warmup else 0.5 * (1 + math.cos(math.pi * done))
         for group in optimizer.param_groups:
-            group["lr"] = phase.learning_rate * scale
+            group["lr"] = rate * scale
         # Padding is on the right, so causal attention already excludes it: no mask.
         logits = model(input_ids=ids[:, :-1]).logits
         loss = functional.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
@@ -183,9 +202,9 @@ def teach(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, phase: Ph
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        if (step + 1) % 50 == 0 or step + 1 == phase.steps:
+        if (step + 1) % 50 == 0 or step + 1 == steps:
             seconds = time.perf_counter() - start
-            print(f"{phase.name} {step + 1}/{phase.steps}  loss {loss.item():.4f}  {seconds:.0f} s", flush=True)
+            print(f"{schedule.name} {step + 1}/{steps}  loss {loss.item():.4f}  {seconds:.0f} s", flush=True)
 
 
 def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
@@ -206,7 +225,7 @@ def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CLEAN, CARELESS
     tokenizer = build_tokenizer([row["question"] + "\n" + solution(row) for row in problems("train", 5000, seed)])
     model = build_model(tokenizer)
     for phase in phases:
-        teach(model, tokenizer, phase, seed)
+        teach(model, phase, batches(tokenizer, phase, seed))
         save(model, tokenizer, folder)
         result = run_eval("arithmetic", str(folder), samples=4, limit=held_out, engine={"device": "cpu"})
         for how in ("greedy", "sampled"):

@@ -48,7 +48,7 @@ class LookedUp(Verifier):
 
 
 def problems(
-    split: str, size: int, seed: int, items: Sequence[int] = (2, 3), prices: Sequence[int] = (2, 30)
+    split: str, size: int, seed: int, items: Sequence[int] = (2, 3), prices: Sequence[int] = (2, 20)
 ) -> Iterator[dict[str, Any]]:
     """Yield ``size`` rows ``{question, basket, prices, total}``, fixed by ``seed`` and ``split``, no two alike.
 

@@ -17,7 +17,7 @@ from grpo_env import registry
 from grpo_env.core import Completion, Example, Message
 from grpo_env.docgen.cases import failed_cases
 from grpo_env.tasks.arithmetic import problems
-from grpo_env.trainer.engine.policy import BUNDLED
+from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.verifiers.models import ProcessRewardModel
 from grpo_env.verifiers.pretrained import Pretrained
 

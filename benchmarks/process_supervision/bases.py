@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from grpo_env.tasks.pretrain import CARELESS, CLEAN, Phase, Row, careless_teacher, save, teach
-from grpo_env.trainer.engine.policy import BUNDLED
+from grpo_env.tasks.pretrain import CARELESS, CLEAN, Phase, Row, batches, careless_teacher, save, teach
+from grpo_env.trainer.engine.bundled import BUNDLED
 
 LONG = (3, 6)  # operations per problem
 PADDED_FRACTION = 0.25  # of the padding teacher's solutions
@@ -49,7 +49,7 @@ def starting_model(name: str, folder: Path) -> str:
         tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
         model = AutoModelForCausalLM.from_pretrained(BUNDLED, dtype=torch.float32)
         for phase in PHASES[name]:
-            teach(model, tokenizer, phase, seed=0)
+            teach(model, phase, batches(tokenizer, phase, seed=0))
         save(model, tokenizer, path)
         (path / "done").touch()
     return str(path)

@@ -113,9 +113,9 @@ def load_tokenizer(model: str) -> tuple[Any, int | None]:
     """The model's tokenizer and its number of positions (``None``: unlimited); no weights are loaded."""
     from transformers import AutoConfig, AutoTokenizer
 
-    from grpo_env.trainer.engine.bundled import BUNDLED
+    from grpo_env.trainer.engine.bundled import MODELS
 
-    source = str(BUNDLED) if model == "bundled" else model
+    source = str(MODELS.get(model, model))
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             source,

@@ -24,7 +24,7 @@ from grpo_env.tasks.pretrain import (
     pretrain,
     solution,
 )
-from grpo_env.trainer.engine.policy import BUNDLED
+from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.evaluate import run_eval
 
 

@@ -36,7 +36,7 @@ def parrot(folder: Path, reply: str) -> None:
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    from grpo_env.trainer.engine.policy import BUNDLED
+    from grpo_env.trainer.engine.bundled import BUNDLED
 
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
     tokenizer.add_tokens([reply])

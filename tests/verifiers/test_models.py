@@ -27,7 +27,7 @@ from transformers import (
 from grpo_env.core import Completion, Example, Format, Group, Message, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.trainer.engine.policy import BUNDLED
+from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.verifiers.models import ProcessRewardModel, RewardModel
 from grpo_env.verifiers.pretrained import load
 

@@ -1,7 +1,11 @@
-"""Where the bundled model is; importing this loads neither torch nor transformers."""
+"""Where the bundled models are; importing this loads neither torch nor transformers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-BUNDLED = Path(__file__).parent.parent / "bundled"
+_TRAINER = Path(__file__).parent.parent
+
+BUNDLED = _TRAINER / "bundled"
+MODELS = {"bundled": BUNDLED, "bundled-tools": _TRAINER / "bundled_tools"}
+"""Folders by the names that settings have for them: the model of ``arithmetic``, that of ``till`` and ``search``."""

@@ -23,7 +23,7 @@ from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.taskfile import prompt as prompts
 
-from .bundled import BUNDLED
+from .bundled import MODELS
 from .fast.attention import install_attention
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Policy:
     """A causal language model with its tokenizer, on its device.
 
     Attributes:
-        name: what the user called the model: ``bundled``, a folder or a hub id.
+        name: what the user called the model: a name of a bundled one, a folder or a hub id.
         autocast: the dtype to compute in; ``None`` for that of the weights.
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
@@ -162,7 +162,7 @@ def count_weights(weights: Iterable[Tensor]) -> int:
 def load_policy(
     name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
 ) -> Policy:
-    """Load a policy from ``bundled``, a folder, or a hub id.
+    """Load a policy from ``bundled``, ``bundled-tools``, a folder, or a hub id.
 
     Weights are float32 whatever the file holds, so that small updates are not rounded away. Dropout stays off (eval
     mode), or the importance ratio of the first update would not be 1.
@@ -205,7 +205,7 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
     Raises ``UsageError``.
     """
     transformers_logging.disable_progress_bar()
-    source = BUNDLED if name == "bundled" else Path(name)
+    source = MODELS.get(str(name)) or Path(name)
     if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
     source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file

@@ -12,6 +12,7 @@ from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.task import Task
 
 from ..config import FIELDS, TrainConfig, flatten
+from ..engine.bundled import MODELS
 from .folder import CURVES
 
 # Settings of a machine or of this run, which say nothing about the model.
@@ -73,12 +74,12 @@ def _metadata(tasks: Sequence[Task], config: TrainConfig, is_adapter: bool) -> d
 
 
 def _is_hub_id(model: str) -> bool:
-    return model != "bundled" and not Path(model).is_absolute() and not Path(model).is_dir()
+    return model not in MODELS and not Path(model).is_absolute() and not Path(model).is_dir()
 
 
 def _base_model(config: TrainConfig) -> str:
-    if config.model == "bundled":
-        return "the bundled model of grpo_env"
+    if config.model in MODELS:
+        return "the bundled model of grpo_env" + (" for tools" if config.model != "bundled" else "")
     return config.model if _is_hub_id(config.model) else Path(config.model).name
 
 
