@@ -41,12 +41,12 @@ CHAT_TEMPLATE = (
 VOCABULARY = 512  # tokens at most
 ROWS = {"till": 16, "search": 32}  # per batch; about the same number of tokens
 
-STOPS = 0.5  # probability that the careless script answers although prices are missing, before each look-up but one
-BREAKS_CALL = 0.15  # fraction of its calls
+STOPS = 0.3  # probability that the careless script answers although prices are missing, before each look-up but one
+BREAKS_CALL = 0.1  # fraction of its calls
 GIVES_UP = 0.5  # probability that it does not repeat a call that was wrong
-FORGETS = 0.3  # probability that it forgets a carry
-IGNORES = 0.6  # fraction of guesses that do not regard what was told
-HEDGES = 0.1  # fraction of guesses that are not just a number
+FORGETS = 0.2  # probability that it forgets a carry
+IGNORES = 0.3  # fraction of guesses that do not regard what was told
+HEDGES = 0.05  # fraction of guesses that are not just a number
 
 Script = Callable[[Mapping[str, Any], random.Random], Agent]
 
@@ -166,7 +166,7 @@ def total(prices: Sequence[int], add: Callable[[int, int], int]) -> str:
 
 
 CAREFUL = Phase("careful", 1200, 2e-3, {"till": careful_till, "search": careful_search})
-CARELESS = Phase("careless", 160, 6e-4, {"till": careless_till, "search": careless_search})
+CARELESS = Phase("careless", 60, 6e-4, {"till": careless_till, "search": careless_search})
 
 
 class Played(NamedTuple):
@@ -189,7 +189,7 @@ def episodes(name: str, script: Script, seed: int) -> Iterator[Played]:
                 yield Played(prompt, list(environment.tools), turns)
 
 
-def texts(seed: int, size: int = 100) -> Iterator[str]:
+def texts(seed: int, size: int) -> Iterator[str]:
     """All that is said in episodes, for the tokenizer: ``size`` by each script."""
     for script in (careful_till, careless_till, careful_search, careless_search):
         for played in islice(episodes(script.__name__.partition("_")[2], script, seed), size):
@@ -237,18 +237,20 @@ def start_from(source: Path, model: LlamaForCausalLM, tokenizer: PreTrainedToken
     model.load_state_dict({**weights, **tied})
 
 
-def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CAREFUL, CARELESS)) -> None:
-    """Make the model of ``seed`` in ``folder``: train and save, phase by phase.
+def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CAREFUL, CARELESS), spoken: int = 500) -> None:
+    """Make the model of ``seed`` in ``folder``: train and save, phase by phase, each from what the last one saved.
 
-    The same seed and number of threads give the same weights. Prints its progress.
+    ``spoken`` is how many episodes of each script the tokenizer is trained on. The same seed and number of threads
+    give the same weights. Prints its progress.
     """
     torch.manual_seed(seed)
-    tokenizer = build_tokenizer(list(texts(seed)), ROLES, (*TAGS, *CALL_TAGS), CHAT_TEMPLATE, VOCABULARY)
+    tokenizer = build_tokenizer(list(texts(seed, spoken)), ROLES, (*TAGS, *CALL_TAGS), CHAT_TEMPLATE, VOCABULARY)
     model = build_model(tokenizer)
     start_from(BUNDLED, model, tokenizer)
     for phase in phases:
         teach(model, phase, batches(tokenizer, phase, seed))
         save(model, tokenizer, folder)
+        model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

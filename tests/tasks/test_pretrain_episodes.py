@@ -158,7 +158,7 @@ class TestData:
     def test_the_same_seed_makes_the_same_folder(self, tmp_path, capsys):
         phases = [replace(script.CARELESS, steps=2)]
         for name, seed in (("one", 5), ("two", 5), ("other", 6)):
-            script.pretrain(tmp_path / name, seed, phases)
+            script.pretrain(tmp_path / name, seed, phases, spoken=10)
         files = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "other")}
         assert files["one"] == files["two"] != files["other"]
         assert "careless 2/2  loss" in capsys.readouterr().out
