@@ -155,13 +155,14 @@ class TestData:
         played = next(script.episodes("search", script.careful_search, 0))
         assert Message(**played.prompt[-1]) == load_task("search").examples("train", 1)[0].prompt[-1]
 
-    def test_the_same_seed_makes_the_same_folder(self, tmp_path, capsys):
-        phases = [replace(script.CARELESS, steps=2)]
-        for name, seed in (("one", 5), ("two", 5), ("other", 6)):
-            script.pretrain(tmp_path / name, seed, phases, spoken=10)
-        files = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "other")}
-        assert files["one"] == files["two"] != files["other"]
-        assert "careless 2/2  loss" in capsys.readouterr().out
+    def test_the_same_seed_makes_the_same_folder(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setitem(script.ROWS, "search", 2)
+        phases = [replace(script.CARELESS, steps=1, scripts={"search": script.careless_search})]
+        for name in ("one", "two"):
+            script.pretrain(tmp_path / name, 5, phases, spoken=5)
+        one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+        assert one == two
+        assert "careless 1/1  loss" in capsys.readouterr().out
 
     def test_it_starts_from_the_model_that_can_add(self, tokenizer):
         model = LlamaForCausalLM(AutoModelForCausalLM.from_pretrained(FOLDER).config)
