@@ -140,6 +140,11 @@ class Episode:
         """End it for a reason that is not the model's, so that it is unscored."""
         self._fail(EnvironmentFailedError(reason))
 
+    def stop(self, finish: Finish = "turns") -> None:
+        """End the episode as it is, because whoever samples grants it no other turn."""
+        if not self.ended:
+            self._end_with(finish)
+
     def completion(
         self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None, prefill: str = ""
     ) -> Completion:

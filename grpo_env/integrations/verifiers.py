@@ -1,4 +1,5 @@
-"""verifiers 0.4.0: a task as an environment. ``Tasks`` is its taskset, ``Chat`` a harness that makes one request.
+"""verifiers 0.4.0: a task as an environment. ``Tasks`` is its taskset, ``Chat`` a harness that makes one request, or
+plays the turns of an environment.
 
 ``vf-eval`` finds a taskset by the name of a module without dots:
 
@@ -12,16 +13,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import httpx
 import verifiers.v1 as vf
 from verifiers.v1.dialects.chat import message_to_wire
 
 from grpo_env.core import Completion, Example
+from grpo_env.environments.episode import EnvironmentClass, Episode
 from grpo_env.formats.packed_example import Unpacker, pack
+from grpo_env.formats.verifiers import EPISODE
+from grpo_env.scoring.columns import episode_of
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
@@ -49,6 +54,8 @@ class Row(vf.TaskData):
     answer: str | None = None
     example: str = ""
     """The example, packed."""
+    environment_of: str = ""
+    """The task file whose environment the harness plays."""
 
 
 class Problem(vf.Task[Row]):
@@ -67,8 +74,9 @@ class Problem(vf.Task[Row]):
     async def total(self, trace: vf.Trace) -> float:
         """The task's reward. Raises ``UsageError`` if there is none."""
         where = f"task {self.data.id}"
-        pair = self._unpack(self.data.example, where), _completion(self._task, trace)
-        (score,) = await asyncio.to_thread(score_pairs, self._task, [pair])
+        example = self._unpack(self.data.example, where)
+        completion = await asyncio.to_thread(_completion, self._task, trace)
+        (score,) = await asyncio.to_thread(score_pairs, self._task, [(example, completion)])
         trace.info["grpo_env"] = score.to_dict()
         parts = [part for part in score.walk() if part is not score]
         trace.record_metrics({part.name: part.value for part in parts if part.value is not None})
@@ -91,11 +99,16 @@ class Tasks(vf.Taskset[Problem, TasksConfig]):
 
     def _problems(self, task: Task, unpack: Unpacker) -> Iterator[Problem]:
         for example in task.examples(self.config.split, self.config.limit):
-            yield Problem(_row(example), self.config.task).with_task(task, unpack)
+            row = _row(example, self.config.file if task.spec.environment else "")
+            yield Problem(row, self.config.task).with_task(task, unpack)
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """Makes one request to the model from this process. verifiers' own harnesses run agents in ``uv`` environments."""
+    """Makes one request to the model from this process. verifiers' own harnesses run agents in ``uv`` environments.
+
+    For a task with an environment it makes one for each turn, and calls the environment's tools in a process of its
+    own; ``info.grpo_env_episode`` of the trace has the turns with their states.
+    """
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -111,25 +124,87 @@ class Chat(vf.Harness[vf.HarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """One request to the endpoint that records the rollout."""
+        """The requests to the endpoint that records the rollout."""
+        if environment_of := getattr(data, "environment_of", ""):
+            example = getattr(data, "example", "")
+            return await _play(environment_of, example, trace, _Endpoint(endpoint, secret, ctx.model))
         prompt = data.prompt
         chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
-        body = {"model": ctx.model, "messages": list(chat)}
-        async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
-            url, headers = f"{endpoint}/chat/completions", {"Authorization": f"Bearer {secret}"}
-            reply = await client.post(url, json=body, headers=headers)
+        reply = await _Endpoint(endpoint, secret, ctx.model).ask(list(chat))
         return vf.ProgramResult(0 if reply.is_success else 1, "", reply.text if reply.is_error else "")
 
 
-def _row(example: Example) -> Row:
+class _Endpoint(NamedTuple):
+    url: str
+    secret: str
+    model: str
+
+    async def ask(self, messages: list[Any], tools: Sequence[Any] = ()) -> httpx.Response:
+        body = {"model": self.model, "messages": messages, **({"tools": list(tools)} if tools else {})}
+        async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
+            headers = {"Authorization": f"Bearer {self.secret}"}
+            return await client.post(f"{self.url}/chat/completions", json=body, headers=headers)
+
+
+async def _play(file: str, packed: str, trace: vf.Trace, endpoint: _Endpoint) -> vf.ProgramResult:
+    """Play the environment of a task: a request for each turn, and the results of its calls before the next."""
+    task = _load(file)
+    environment = await asyncio.to_thread(EnvironmentClass.of_task, task)
+    failed = ""
+    with environment.process() as process:
+        episode = Episode(environment, process, Unpacker(task)(packed, file))
+        messages: list[Any] = await asyncio.to_thread(episode.begin)
+        while not episode.ended:
+            reply = await endpoint.ask(messages, environment.tools)
+            if reply.is_error:  # such as a limit of turns or tokens
+                failed = reply.text
+                await asyncio.to_thread(episode.stop)
+                break
+            choice = reply.json()["choices"][0]
+            messages += await asyncio.to_thread(_advance, episode, choice, task)
+        completion = episode.completion()
+    record = completion.environment._asdict() if completion.environment else None
+    turns = [turn.to_dict() for turn in completion.turns]
+    recorded = {"text": completion.text, "turns": turns, "environment": record, "finish_reason": completion.finish}
+    trace.info[EPISODE] = recorded
+    return vf.ProgramResult(1 if failed else 0, "", failed)
+
+
+def _advance(episode: Episode, choice: Mapping[str, Any], task: Task) -> list[Any]:
+    """The messages of a turn and what follows it, with the ids that the server gave to the calls."""
+    message = choice["message"]
+    completion = make_completion(task, [message], finish=choice.get("finish_reason"))
+    calls = message.get("tool_calls") or []
+    episode.parser = (lambda text: message) if calls else None
+    told = episode.advance(completion.text, completion.finish if completion.finish == "length" else "stop")
+    ids = iter(call["id"] for call in calls)
+    return [
+        message,
+        *({**other, **({"tool_call_id": next(ids)} if calls else {})} for other in told[: len(calls) or 1]),
+    ]
+
+
+@cache
+def _load(file: str) -> Task:
+    return load_task(file)
+
+
+def _row(example: Example, environment_of: str) -> Row:
     prompt: Any = example.prompt
     if not isinstance(prompt, str):
         prompt = [{"role": role, "content": content} for role, content in prompt]
-    return Row(id=example.id, prompt=prompt, answer=example.answer, example=pack(example))
+    return Row(
+        id=example.id, prompt=prompt, answer=example.answer, example=pack(example), environment_of=environment_of
+    )
 
 
 def _completion(task: Task, trace: vf.Trace) -> Completion:
-    """The last reply as the model wrote it (``last_reply`` strips it), with the server's token count."""
+    """The last reply as the model wrote it (``last_reply`` strips it), or the episode; with the tokens' count."""
+    if recorded := trace.info.get(EPISODE):
+        turns, record = episode_of(recorded, recorded["text"])
+        usages = [call.usage for call in trace.calls if not call.error]
+        tokens = sum(usage.completion_tokens for usage in usages if usage) if usages and all(usages) else None
+        return Completion(recorded["text"], recorded["finish_reason"], tokens, turns=turns, environment=record)
     messages = trace.assistant_messages
     if not messages:
         return make_completion(task, "")

@@ -139,7 +139,8 @@ class RowReader:
         completions, reasonings = zip(*pairs, strict=True)
         if len(completions) == 1 and "turns" in row and not completions[0].turns:
             turns, record = episode_of(row, completions[0].text)
-            finish = "turns" if turns and row.get("finish_reason") == "turns" else completions[0].finish
+            out_of_turns = turns and per_completion(row, "finish_reason", 1) == ["turns"]
+            finish = "turns" if out_of_turns else completions[0].finish
             completions = (replace(completions[0], finish=finish, turns=turns, environment=record),)
         return completions, reasonings
 
