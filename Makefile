@@ -62,8 +62,9 @@ soak: $(VENV)/ready
 	$(BIN)/python benchmarks/soak.py
 
 # The adapters, called by the packages they are for.
-test-integrations: .venv-integrations/ready
+test-integrations: .venv-integrations/ready .venv-openenv/ready
 	.venv-integrations/bin/python -m pytest tests/integrations
+	.venv-openenv/bin/python -m pytest tests/integrations/test_openenv.py -W default
 
 # Rollouts by vLLM, on a CPU. Its packages for pictures and sound do not fit its torch, and are not needed; its bound of
 # transformers is below ours.
@@ -94,6 +95,12 @@ test-view: .venv-view/ready
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/integrations/requirements-alone.txt
 	touch $@
 
+# OpenEnv wants an older mcp than verifiers.
+.venv-openenv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-openenv
+	.venv-openenv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[openenv]' pytest hypothesis
+	touch $@
+
 # Needs data, Chromium and TRL. tests/docs/pictures.py explains how to set them up and how to draw single pictures.
 pictures: $(VENV)/ready
 	$(BIN)/python tests/docs/pictures.py
@@ -119,4 +126,4 @@ dist: $(VENV)/ready
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-vllm .venv-fuzz .venv-view build dist *.egg-info
+	rm -rf $(VENV) .venv-integrations .venv-openenv .venv-vllm .venv-fuzz .venv-view build dist *.egg-info
