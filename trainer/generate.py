@@ -12,7 +12,6 @@ from typing import Any
 
 from rich.console import Console
 
-from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
@@ -22,14 +21,14 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .config import TrainConfig, flatten
+from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
 from .progress import progress
 from .prompt_lengths import fitting_examples
 from .prompts import make_prompts
 from .rollout import group_seeds
-from .sampling_policy import sampling_config, sampling_policy
+from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
 # The settings of training that apply to sampling from a model.
 SETTINGS = (
@@ -204,18 +203,13 @@ def _check_gold_answers(task: Task, examples: Sequence[Example]) -> None:
 
 def _identity(task: Task, config: TrainConfig, request: Request, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
-    settings = flatten(config.model_dump())
-    source = Path(config.model)
-    files = sorted(source.iterdir()) if source.is_dir() else []
     data = repr([(example.id, example.prompt, example.answer) for example in examples])
     return {
-        "grpo_env": __version__,
+        **sampling_identity(config, SETTINGS),
         "task": task.name,
         "format": asdict(task.format),
         "examples": hashlib.sha256(data.encode("utf-8", "backslashreplace")).hexdigest()[:16],
         "request": asdict(request),
-        "settings": {name: settings[name] for name in SETTINGS},
-        "model files": {path.name: [path.stat().st_size, path.stat().st_mtime_ns] for path in files},
     }
 
 

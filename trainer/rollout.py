@@ -137,8 +137,7 @@ def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> 
         scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in sampled.prompts}.values():
             waiting = [n for n, p in enumerate(sampled.prompts) if p.verifier is verifier and n not in scores]
-            score = score_groups if _stays_in_process(verifier) else scoring_process.score_in_process
-            scores |= zip(waiting, score(verifier, [sampled.groups[n] for n in waiting]), strict=True)
+            scores |= zip(waiting, scores_of(verifier, [sampled.groups[n] for n in waiting]), strict=True)
     finally:
         sampled.scorer.stop()
     scored = [
@@ -193,6 +192,12 @@ def _scores_in_batches(verifier: Verifier) -> bool:
     batch, which must not depend on the order in which groups are complete.
     """
     return any(isinstance(part, BatchVerifier) for part in verifier.walk())
+
+
+def scores_of(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
+    """The scores of groups, from the worker process unless the verifier's model is loaded here."""
+    score = score_groups if _stays_in_process(verifier) else scoring_process.score_in_process
+    return score(verifier, groups)
 
 
 def _stays_in_process(verifier: Verifier) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from grpo_env import __version__
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
@@ -29,6 +31,17 @@ def sampling_config(
         if name not in known:
             raise UsageError(f"{command}: {name} has no effect here; settings that do: {', '.join(known)}")
     return config
+
+
+def sampling_identity(config: TrainConfig, known: Sequence[str]) -> dict[str, Any]:
+    """What samples depend on besides the prompts: the settings ``known``, and the files of a model's folder."""
+    settings, source = flatten(config.model_dump()), Path(config.model)
+    files = sorted(source.iterdir()) if source.is_dir() else []
+    return {
+        "grpo_env": __version__,
+        "settings": {name: settings[name] for name in known},
+        "model files": {path.name: [path.stat().st_size, path.stat().st_mtime_ns] for path in files},
+    }
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import NamedTuple
@@ -95,7 +95,7 @@ def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: Step
     """Indices of the tokens that end the steps of a completion, without those after which no token is left."""
     ends = completion_ends(policy.decode, rollout)
     found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments, settings.separator)
-    return sorted({step.token for step in found if step.token < len(rollout.ids) - 1})
+    return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
 
 
 def _shared_prefixes(
@@ -140,44 +140,81 @@ def _continue(
     step: int,
 ) -> int:
     """Continue each prefix ``step_values.rollouts`` times and set ``rewards``; returns the number of new tokens."""
-    longest, size = config.sampling.max_new_tokens, config.step_values.rollouts
-    shard = rank_slice(policy.accelerator, len(prefixes))
-    mine = prefixes[shard]
-    firsts = [rollouts[prefix.rows[0]] for prefix in mine]
     verifiers = {name: task.verifier.at(step) for name, task in by_name.items()}
-    sampled = SampledGroups([Prompt(by_name[row.task], verifiers[row.task], row.example) for row in firsts])
+    starts = []
+    for number, prefix in enumerate(prefixes):
+        row = rollouts[prefix.rows[0]]
+        prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
+        starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
+    continued = continuations(
+        policy,
+        starts,
+        config.step_values.rollouts,
+        max_tokens=config.sampling.max_new_tokens,
+        temperature=config.sampling.temperature,
+        version=step,
+    )
+    for prefix, rows in zip(prefixes, continued, strict=True):
+        rewards = [reward_of(row, config.advantage) for row in rows]
+        prefix.rewards = [reward for reward in rewards if reward is not None]
+    pairs = zip(prefixes, continued, strict=True)
+    return sum(len(row.rollout.ids) - prefix.length for prefix, rows in pairs for row in rows)
 
-    def add(number: int, continuations: list[Rollout]) -> None:
-        whole, length = firsts[number].rollout, mine[number].length
-        sampled.add(number, [_joined(policy, whole, length, rest, longest) for rest in continuations])
+
+class Start(NamedTuple):
+    """The prompt and the first ``length`` tokens of a completion of it, to go on from, and the seed for that."""
+
+    prompt: Prompt
+    rollout: Rollout
+    length: int
+    seed: str
+
+
+def continuations(
+    policy: Policy,
+    starts: Sequence[Start],
+    count: int,
+    *,
+    max_tokens: int,
+    temperature: float,
+    version: int = 0,
+    advance: Callable[[int], None] = lambda count: None,
+) -> list[list[ScoredRollout]]:
+    """``count`` continuations of each of ``starts``, scored as whole completions of at most ``max_tokens`` tokens.
+
+    Processes divide the starts among them. ``advance`` as in ``sample_rollouts``.
+    """
+    mine = starts[rank_slice(policy.accelerator, len(starts))]
+    sampled = SampledGroups([start.prompt for start in mine], advance=advance)
+    limits = [max_tokens - start.length for start in mine]
+
+    def add(number: int, rests: list[Rollout]) -> None:
+        start = mine[number]
+        sampled.add(number, [_joined(policy, start.rollout, start.length, rest) for rest in rests])
 
     try:
         sample(
             policy,
-            [row.rollout.prompt_ids + row.rollout.ids[: p.length] for row, p in zip(firsts, mine, strict=True)],
-            size,
-            max_new_tokens=max((longest - prefix.length for prefix in mine), default=1),
-            temperature=config.sampling.temperature,
-            seeds=[f"{config.seed}/{step}/values/{number}" for number in range(len(prefixes))][shard],
+            [start.rollout.prompt_ids + start.rollout.ids[: start.length] for start in mine],
+            count,
+            max_new_tokens=max(limits, default=1),
+            limits=limits,
+            temperature=temperature,
+            seeds=[start.seed for start in mine],
             on_group=add,
         )
     except BaseException:
         sampled.scorer.stop()
         raise
-    scored = score_rollouts(policy, sampled, step)
-    for number, prefix in enumerate(prefixes):
-        rewards = [reward_of(row, config.advantage) for row in scored[number * size : (number + 1) * size]]
-        prefix.rewards = [reward for reward in rewards if reward is not None]
-    lengths = [prefix.length for prefix in prefixes for _ in range(size)]
-    return sum(len(row.rollout.ids) - length for row, length in zip(scored, lengths, strict=True))
+    scored = score_rollouts(policy, sampled, version)
+    return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 
-def _joined(policy: Policy, whole: Rollout, length: int, rest: Rollout, longest: int) -> Rollout:
-    """The first ``length`` tokens of a completion with a continuation, of at most ``longest`` tokens together."""
-    ids = (whole.ids[:length] + rest.ids)[:longest]
-    finish = rest.finish if len(ids) == length + len(rest.ids) else "length"
-    text = policy.decode(ids[:-1] if finish == "stop" else ids)
-    return replace(whole, ids=ids, text=text, finish=finish, logps=[])
+def _joined(policy: Policy, whole: Rollout, length: int, rest: Rollout) -> Rollout:
+    """The first ``length`` tokens of a completion with a continuation."""
+    ids = whole.ids[:length] + rest.ids
+    text = policy.decode(ids[:-1] if rest.finish == "stop" else ids)
+    return replace(whole, ids=ids, text=text, finish=rest.finish, logps=[])
 
 
 def _valued_steps(

@@ -20,11 +20,14 @@ _LOOK_AHEAD = 32  # characters: "Step 123:" is the longest that shows a step bef
 
 
 class StepEnd(NamedTuple):
-    """Characters ``[start, end)`` of a step in the completion's text, and the index of the token that ends it."""
+    """Characters ``[start, end)`` of a step in the completion's text, and the index of the token that ends it.
+
+    ``None`` for a step that only the end of the text ends.
+    """
 
     start: int
     end: int
-    token: int
+    token: int | None
 
 
 def reasoning(format: Format, completion: Completion) -> tuple[str, int, int, int]:
@@ -40,11 +43,10 @@ def reasoning(format: Format, completion: Completion) -> tuple[str, int, int, in
 def step_ends(
     format: Format, completion: Completion, ends: Sequence[int], by: Segmenter, separator: str = ""
 ) -> list[StepEnd]:
-    """The first ``MAX_STEPS`` steps that a text shows to have ended, each with the first token after which it does.
+    """The first ``MAX_STEPS`` steps of a text, each with the first token after which the text shows that it has ended.
 
     That is the token with the line break, not the one before it: after ``3+4=7`` the model may still write another
-    digit. So whether a step ends on a token depends on nothing after the token. A last step that only the end of the
-    text ends is left out.
+    digit. So whether a step ends on a token depends on nothing after the token.
 
     Args:
         ends: number of characters of ``completion.text`` that are complete after each of its tokens.
@@ -53,16 +55,18 @@ def step_ends(
     block = first_block(text, format.reasoning) if format.reasoning else None
     closed_at = len(text) + 1 if block is None or block.closed_at is None else block.closed_at
     steps = list(islice(spans(text, start, end, by, separator), MAX_STEPS + 1))
-    found, before = [], start
+    found: list[StepEnd] = []
+    before = start
     for (first, last), (following, _) in pairwise([*steps, (end, end)]):
         latest = closed_at if following == end else following + _LOOK_AHEAD
+        ended_by = None
         for token in range(bisect_left(ends, last - offset), len(ends)):
             shown = ends[token] + offset
             if shown >= closed_at or _shows(text, before, shown, first, last, by, separator):
-                found.append(StepEnd(max(first - offset, 0), last - offset, token))
+                ended_by = token
+            if ended_by is not None or shown > latest:
                 break
-            if shown > latest:
-                break
+        found.append(StepEnd(max(first - offset, 0), last - offset, ended_by))
         before = first
     return found[:MAX_STEPS]
 

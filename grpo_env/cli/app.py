@@ -16,6 +16,7 @@ from .play import play
 from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
+from .step_labels import label_steps
 from .tasks import audit, check, tasks_app
 from .training import evaluate, generate, list_settings, train
 from .verifiers import verifiers_app
@@ -47,6 +48,7 @@ app.command()(watch)
 app.command()(plot)
 app.command()(train)
 app.command("eval")(evaluate)
+app.command("label-steps")(label_steps)
 app.command("settings")(list_settings)
 
 

@@ -45,7 +45,7 @@ def train(
     if resume is not None:
         if task != DEFAULT_TASK or overrides or model or config or run_dir or push:
             raise UsageError("--resume takes no other options: the run continues with its own settings")
-        _quiet_libraries()
+        quiet_libraries()
         from grpo_env.trainer import loop
 
         loop.resume(resume)
@@ -64,7 +64,7 @@ def train(
     if push is not None:
         settings["push"] = push
     mixture = load_mixture(task, keys)
-    _quiet_libraries()
+    quiet_libraries()
     from grpo_env.trainer import loop
 
     loop.train(mixture, run_dir=run_dir, **settings)
@@ -83,7 +83,7 @@ def evaluate(
     verifiers: VerifierFiles = None,
 ) -> None:
     """Evaluate a model on a task's eval split: greedy accuracy and unbiased pass@k, as JSON."""
-    _quiet_libraries()
+    quiet_libraries()
     import json
 
     from grpo_env.taskfile.task import load_task
@@ -116,7 +116,7 @@ def generate(
     verifiers: VerifierFiles = None,
 ) -> None:
     """Sample completions of a task's prompts from a model, for `grpo_env score`. An interrupted run resumes."""
-    _quiet_libraries()
+    quiet_libraries()
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.generate import Request
     from grpo_env.trainer.generate import generate as sample_into
@@ -150,7 +150,8 @@ def list_settings(
     Console().print(settings())
 
 
-def _quiet_libraries() -> None:
+def quiet_libraries() -> None:
+    """Before the model libraries are imported."""
     # Progress bars and warnings of the model libraries would garble the live table; errors are still shown.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")

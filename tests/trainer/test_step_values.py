@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from grpo_env import load_task
 from grpo_env.core import Score
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import Task
 from grpo_env.trainer import step_values as module
 from grpo_env.trainer.advantages import value_advantages
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.step_values import StepValues, _Prefix, _valued_steps, step_values
 
+from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 from .shortcuts import roll_out, with_settings
-
-# The chain: the probability of each next token after a token. The reward is the number of a's.
-END, A, B, BREAK = range(4)
-CHAIN = torch.tensor(
-    [[1.0, 0.0, 0.0, 0.0], [0.2, 0.1, 0.4, 0.3], [0.2, 0.1, 0.4, 0.3], [0.05, 0.7, 0.2, 0.05]], dtype=torch.float64
-)
-LONGEST = 12
 
 
 def true_value(ids: list[int]) -> float:
@@ -51,53 +39,10 @@ def true_boundaries(ids: list[int]) -> list[int]:
     return [i for i in range(1, len(ids) - 1) if ids[i] == BREAK and ids[i - 1] in (A, B)]
 
 
-class Chain(NamedTuple):
-    policy: Policy
-    task: Task
-
-
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
-    """A Llama whose layers add nothing, so that its next token depends on the last one alone."""
-    folder = tmp_path_factory.mktemp("chain")
-    core = Tokenizer(models.WordLevel({"<end>": END, "a": A, "b": B, "\n": BREAK}, unk_token="<end>"))
-    core.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
-    core.decoder = decoders.Fuse()
-    PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<end>").save_pretrained(folder)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=4,
-            hidden_size=4,
-            intermediate_size=4,
-            num_hidden_layers=1,
-            num_attention_heads=1,
-            max_position_embeddings=64,
-            bos_token_id=None,
-            eos_token_id=END,
-            pad_token_id=None,
-        )
-    )
-    layer = model.model.layers[0]
-    with torch.no_grad():
-        layer.self_attn.o_proj.weight.zero_()
-        layer.mlp.down_proj.weight.zero_()
-        model.model.embed_tokens.weight.copy_(torch.eye(4))
-        # The norm before the head makes the one-hot state twice as long: sqrt(4).
-        model.lm_head.weight.copy_(CHAIN.clamp(min=1e-9).log().T / 2)
-    model.save_pretrained(folder)
-    rows = [{"question": "a", "number": number} for number in range(40)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    spec = {
-        "version": 1,
-        "task": "chain",
-        "dataset": {"path": "rows.jsonl", "split": {"train": 0.9, "eval": 0.1}},
-        "format": {"reasoning": None, "answer": None},
-        "prompt": {"text": "{{ question }}"},
-        "verifiers": {"test_count_a": {"weight": 1.0}},
-        "metric": "test_count_a",
-    }
-    (folder / "chain.yaml").write_text(json.dumps(spec))
-    return Chain(load_policy(str(folder), device="cpu"), load_task(folder / "chain.yaml"))
+    """The reward is the number of a's."""
+    return make_chain(tmp_path_factory.mktemp("chain"), "test_count_a")
 
 
 CONFIG = TrainConfig(

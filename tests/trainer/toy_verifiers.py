@@ -108,3 +108,12 @@ class CountA(Verifier):
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         return Score(float(completion.text.count("a")))
+
+
+@verifier("test_ends_with_a")
+@dataclass(frozen=True)
+class EndsWithA(Verifier):
+    """1 for a text whose last letter is a."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float(completion.text.rstrip("\n").endswith("a")))

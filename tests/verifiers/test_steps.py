@@ -17,7 +17,9 @@ def shown(text: str, by: str = "line", separator: str = "", format: Format = PLA
     """What was written when each step was seen to have ended, with one token per character."""
     ends = range(1, len(text) + 1)
     completion = Completion(text, prefill=prefill)
-    return [text[: step.token + 1] for step in step_ends(format, completion, ends, by, separator)]
+    steps = step_ends(format, completion, ends, by, separator)  # type: ignore[arg-type]
+    assert all(step.token is not None for step in steps[:-1])
+    return [text[: step.token + 1] for step in steps if step.token is not None]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_steps_are_those_of_the_reasoning_block_whose_end_ends_the_last() -> Non
 
 def test_tokens_of_several_characters() -> None:
     text, ends = "1+1=2\n2+2=4\n3", [4, 7, 11, 13]  # "1+1=", "2\n2", "+2=4", "\n3"
-    assert [step.token for step in step_ends(PLAIN, Completion(text), ends, "line")] == [1, 3]
+    assert [step.token for step in step_ends(PLAIN, Completion(text), ends, "line")] == [1, 3, None]
 
 
 def test_many_steps_are_bounded() -> None:

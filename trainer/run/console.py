@@ -192,6 +192,17 @@ def evaluation_line(row: Row) -> str:
     return f"{line}; greedy by task: {', '.join(tasks)}" if tasks else line
 
 
+def step_values_line(rows: Sequence[Row]) -> str:
+    """What the step values of a run cost, from its training rows."""
+    values, tokens, seconds = (sum(row[name] for row in rows) for name in ("values", "value_tokens", "value_seconds"))
+    ratio = tokens / max(1, sum(row["tokens"] for row in rows))
+    whole = sum(row["sample_seconds"] + row["update_seconds"] for row in rows)
+    return (
+        f"{values:,} values from {tokens:,} tokens, {ratio:.2f} for each token of the completions, in {seconds:.1f} of "
+        f"{whole:.1f} s of training"
+    )
+
+
 def trend(values: Sequence[float], width: int = TREND_WIDTH) -> str:
     """Bars between the smallest and the largest value; if not all fit, each is the mean of several values."""
     bins = [values[at * len(values) // width : (at + 1) * len(values) // width] for at in range(width)]

@@ -8,6 +8,7 @@ from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, Ru
 
 from ..engine.sharding.weights import is_sharded
 from ..rollout import ScoredRollout
+from .console import step_values_line
 from .curves import plot_curves
 from .folder import CURVES, MODEL, SAMPLES, uninterrupted
 from .hub import push_model
@@ -39,6 +40,8 @@ def finish(run: Run) -> Result:
     is_adapter = hasattr(run.policy.model, "peft_config")
     run.folder.save_model(run.policy, model_card(run.mixture.tasks, run.config, rows, is_adapter=is_adapter))
     evaluations = [row for row in rows if row["kind"] == "eval"]
+    if valued := [row for row in rows if row["kind"] == "train" and "values" in row]:
+        run.console.print(f"values     {step_values_line(valued)}")
     path = run.folder.path
     run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
     run.console.print(f"next       grpo_env eval {run.mixture.tasks[0].command_line_name} --model {path / MODEL}")

@@ -1,0 +1,70 @@
+"""``grpo_env label-steps``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import (
+    Model,
+    Overrides,
+    Overwrite,
+    Split,
+    TaskName,
+    VerifierFiles,
+    console,
+    ending_by_sigterm,
+    split_overrides,
+)
+from .training import quiet_libraries
+
+
+def label_steps(
+    task: TaskName,
+    completions: Annotated[Path, typer.Argument(help="File of completions, as for `grpo_env score`.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSONL file for the labels.")],
+    overrides: Overrides = None,
+    model: Model = None,
+    rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
+    segments: Annotated[
+        str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")
+    ] = "line",
+    separator: Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")] = "",
+    split: Split = "eval",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
+    overwrite: Overwrite = False,
+    verifiers: VerifierFiles = None,
+) -> None:
+    """Label the steps of completions by how often a model reaches the correct answer from their ends (Math-Shepherd).
+
+    Writes score rows with the labels, for `grpo_env export prm --part rollouts` and `grpo_env report`. An interrupted
+    run resumes.
+    """
+    quiet_libraries()
+    from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.label_steps import label_steps as label
+
+    keys, settings = split_overrides(overrides)
+    steps = {"step_values.segments": segments, "step_values.separator": separator}
+    with ending_by_sigterm():
+        label(
+            load_task(task, keys),
+            completions,
+            out,
+            rollouts=rollouts,
+            segments=TrainConfig.from_mapping(steps, "label-steps").step_values,
+            split=split,  # type: ignore[arg-type]
+            model=model,
+            limit=limit,
+            restart=restart,
+            overwrite=overwrite,
+            console=console,
+            **settings,
+        )
+    console.print(
+        f"Wrote {out}. Next: grpo_env export prm {out} --part rollouts --out prm.jsonl", markup=False, soft_wrap=True
+    )

@@ -1,0 +1,146 @@
+"""Labels of steps by rollouts: against the true chances of a Markov chain, resumed, and read by what needs them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from grpo_env.core import Completion, Example
+from grpo_env.errors import UsageError
+from grpo_env.results.export import export_file
+from grpo_env.results.export.training import Prm
+from grpo_env.results.report import make_report
+from grpo_env.results.rows import read_scores
+from grpo_env.trainer import label_steps as module
+from grpo_env.trainer.label_steps import label_steps
+from grpo_env.verifiers.process import LabelledSteps
+
+from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
+
+TOKENS = {"a": A, "b": B, "\n": BREAK}
+TEXTS = ["a\nb\nba", "b\naa\n", "ab", "a\nb\nab\na", "b\n\nb\nb", "a\na\na\nb", "bb\na\nb\na", "ab\nba\nb"]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
+    """A completion is correct if its last letter is a."""
+    return make_chain(tmp_path_factory.mktemp("chain"), "test_ends_with_a")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rows = [{"id": str(n), "prompt": "a", "completions": [text, text[::-1]]} for n, text in enumerate(TEXTS)]
+    path = tmp_path / "completions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+    settings = {"model": chain.policy.name, "sampling.max_new_tokens": LONGEST, "engine.device": "cpu"}
+    label_steps(chain.task, file, out, console=Console(quiet=True), **{**settings, **options})
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+@cache
+def chance(remaining: int, token: int, letter: int) -> float:
+    """That a text ends with an a, whose last token and last letter are these, by recursion over the next token."""
+    if token == END or not remaining:
+        return float(letter == A)
+    following = [(after, letter if after in (END, BREAK) else after) for after in (END, A, B, BREAK)]
+    return sum(float(CHAIN[token, after]) * chance(remaining - 1, after, last) for after, last in following)
+
+
+def test_labels_are_the_chances_of_a_correct_answer(chain: Chain, file: Path, tmp_path: Path) -> None:
+    rows = labeled(chain, file, tmp_path / "steps.jsonl", rollouts=40)
+    assert [row["text"] for row in rows] == [t for text in TEXTS for t in (text, text[::-1])]
+    covered, errors = [], []
+    for row in rows:
+        lines = [line for line in row["text"].split("\n") if line]
+        assert len(row["labels"]) == len(lines)
+        steps = row["parts"]["rollouts"]["steps"]
+        assert [row["text"][step["start"] : step["end"]] for step in steps] == lines
+        for step, soft, hard, (low, high) in zip(
+            steps, row["labels"], row["hard_labels"], row["label_intervals"], strict=True
+        ):
+            assert step["value"] == soft
+            assert hard == float(soft > 0)
+            prefix = row["text"][: step["end"] + 1]  # with the line break
+            if len(prefix) < len(row["text"]):
+                truth = chance(LONGEST - len(prefix), BREAK, TOKENS[prefix[-2]])
+                covered.append(low <= truth <= high)
+                errors.append(soft - truth)
+            else:  # the last line has the verdict of the completion
+                assert soft == low == high == row["parts"]["test_ends_with_a"]["value"]
+    assert len(covered) > 20
+    assert sum(covered) / len(covered) > 0.85
+    assert abs(sum(errors) / len(errors)) < 3 * 0.5 / (40 * len(errors)) ** 0.5
+
+
+def test_completions_that_begin_alike_share_their_continuations(chain: Chain, tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+    path.write_text(json.dumps({"id": "x", "prompt": "a", "completions": ["a\nb\na", "a\nb\nb"]}) + "\n")
+    first, second = labeled(chain, path, tmp_path / "steps.jsonl", rollouts=8)
+    assert first["labels"][:2] == second["labels"][:2]
+    assert (first["labels"][2], second["labels"][2]) == (1, 0)
+
+
+def test_an_interrupted_run_resumes_with_the_same_labels(
+    chain: Chain, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: Any) -> Any:
+        calls.append(len(calls))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(module, "ROWS", 2)
+    whole, calls, original = labeled(chain, file, tmp_path / "whole.jsonl", rollouts=2), [], module._labeled
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_labeled", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2)
+    with pytest.raises(UsageError, match="rollouts was 2, is 3"):
+        labeled(chain, file, tmp_path / "steps.jsonl", rollouts=3)
+    again = labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2)
+    assert [{**row, "seconds": 0} for row in again] == [{**row, "seconds": 0} for row in whole]
+
+
+def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "steps.jsonl"
+    rows = labeled(chain, file, out, rollouts=2, limit=3)
+    export_file(read_scores(out), Prm(part="rollouts", min_step=0.5, truncated=True), tmp_path / "prm.jsonl")
+    exported = [json.loads(line) for line in (tmp_path / "prm.jsonl").read_text().splitlines()]
+    assert {tuple(row["completions"]) for row in exported} == {tuple(row["text"].split()) for row in rows}
+    (first,) = [row for row in exported if row["completions"] == ["a", "b", "ba"]]
+    assert first["labels"] == [label >= 0.5 for label in rows[0]["labels"]]
+    assert [steps.part for steps in make_report(out).steps] == ["rollouts"]
+    for row in rows:
+        score = LabelledSteps("labels")(Example("x", info=row), Completion(row["text"]))
+        assert [step.value for step in score.steps] == row["labels"]
+
+
+def test_rows_that_cannot_be_continued_are_rejected(chain: Chain, tmp_path: Path) -> None:
+    path, out = tmp_path / "completions.jsonl", tmp_path / "steps.jsonl"
+    texts = ["a\nb\na", "ab" * LONGEST, "a?b"]
+    path.write_text("".join(json.dumps({"id": "x", "prompt": "a", "completion": text}) + "\n" for text in texts))
+    assert [row["text"] for row in labeled(chain, path, out, rollouts=1)] == texts[:1]
+    rejects = [json.loads(line) for line in (tmp_path / "steps.rejects.jsonl").read_text().splitlines()]
+    assert [(row["line"], row["problem"]) for row in rejects] == [
+        (2, "has 24 tokens, more than sampling.max_new_tokens=12"),
+        (3, f"the tokens of {chain.policy.name} do not give its text back"),
+    ]
+
+
+def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, tmp_path: Path) -> None:
+    task = make_task({"length_rank": {"of": {"test_vowels": {}}}})
+    with pytest.raises(UsageError, match="compares the completions of a group"):
+        label_steps(task, file, tmp_path / "x.jsonl", console=Console(quiet=True))
+    with pytest.raises(UsageError, match=r"loss.tis_cap has no effect here"):
+        labeled(chain, file, tmp_path / "x.jsonl", **{"loss.tis_cap": 2.0})
+    with pytest.raises(UsageError, match=r"--out must end in .jsonl"):
+        labeled(chain, file, tmp_path / "x.parquet")

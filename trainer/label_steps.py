@@ -1,0 +1,310 @@
+"""``grpo_env label-steps``: labels for the steps of saved completions, by rollouts of a model from the end of each.
+
+Math-Shepherd (Wang et al. 2024, arXiv:2312.08935, section 3.3): the soft label of a step is the fraction of
+continuations from its end that reach the correct answer; the hard label is 1 if any does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from grpo_env.confidence_intervals import Interval, wilson
+from grpo_env.core import Completion, Example, Group, Score, StepScore
+from grpo_env.errors import UsageError
+from grpo_env.files.jsonl import dump_record
+from grpo_env.files.reader import parse
+from grpo_env.scoring import RowResult, score_row
+from grpo_env.scoring.columns import Fields
+from grpo_env.scoring.input_file import InputFile
+from grpo_env.scoring.job import ChunkResult, Reject
+from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.summary import ScoreSummary
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .config import StepValuesConfig, TrainConfig
+from .engine.policy import Policy
+from .engine.sampling.sampler import Rollout
+from .generate import SETTINGS
+from .progress import progress
+from .prompts import Prompt
+from .rollout import metric_value, scores_of
+from .sampling_policy import sampling_config, sampling_identity, sampling_policy
+from .step_tokens import completion_ends
+from .step_values import Start, continuations
+
+PART = "rollouts"
+"""The part of a score row that has the soft labels as step scores."""
+ROWS = 8  # of the file, whose completions are continued together, and then saved
+
+
+class StepLabel(NamedTuple):
+    """Characters ``[start, end)`` of a step, and how many of ``total`` continuations from its end are correct.
+
+    A step that ends the completion has ``own``: its one continuation is empty.
+    """
+
+    start: int
+    end: int
+    correct: int
+    total: int
+    own: bool
+
+    @property
+    def soft(self) -> float | None:
+        """The fraction; ``None`` if no continuation could be scored."""
+        return self.correct / self.total if self.total else None
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's 95 % interval of the soft label; the own verdict has no error."""
+        return (float(self.correct), float(self.correct)) if self.own else wilson(self.correct, self.total)
+
+    def __str__(self) -> str:
+        if self.own:
+            return "ends the completion, whose own verdict this is"
+        low, high = self.interval
+        return f"{self.correct} of {self.total} continuations are correct (95% {low:.2f} to {high:.2f})"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How steps are labeled: the task, what samples, ``rollouts`` from the end of each step, and where steps end."""
+
+    task: Task
+    config: TrainConfig
+    rollouts: int = 8
+    segments: StepValuesConfig = field(default_factory=StepValuesConfig)
+
+    def identity(self) -> dict[str, Any]:
+        """What the labels depend on besides the file."""
+        return {
+            **sampling_identity(self.config, SETTINGS),
+            "task": self.task.resolved(),
+            "rollouts": self.rollouts,
+            "segments": [self.segments.segments, self.segments.separator],
+        }
+
+    def of(
+        self, policy: Policy, completions: Sequence[tuple[Example, Rollout]], correct: Sequence[bool | None]
+    ) -> list[list[StepLabel]]:
+        """The labels of all steps of some completions, of which ``correct`` says whether they are correct themselves.
+
+        Completions of the same prompt that begin with the same tokens share continuations.
+        """
+        settings, starts = self.segments, dict[tuple[str, tuple[int, ...]], Start]()
+        steps = []
+        for example, rollout in completions:
+            ends, seen = completion_ends(policy.decode, rollout), rollout.completion(self.task.format.prefill)
+            steps.append(self.task.step_ends(seen, ends, settings.segments, settings.separator))
+            for token in self._continued(rollout, [step.token for step in steps[-1]]):
+                key = example.id, tuple(rollout.ids[: token + 1])
+                prompt = Prompt(self.task, self.task.verifier, example)
+                seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[1])}"
+                starts.setdefault(key, Start(prompt, rollout, token + 1, seed))
+        scored = continuations(
+            policy,
+            list(starts.values()),
+            self.rollouts,
+            max_tokens=self.config.sampling.max_new_tokens,
+            temperature=self.config.sampling.temperature,
+        )
+        verdicts = {
+            key: [row.correct >= 1 for row in rows if row.correct is not None]
+            for key, rows in zip(starts, scored, strict=True)
+        }
+        labels: list[list[StepLabel]] = []
+        for (example, rollout), ends_of, own in zip(completions, steps, correct, strict=True):
+            labels.append([])
+            for step in ends_of:
+                known = [] if own is None else [own]
+                is_own = not self._continued(rollout, [step.token])
+                if step.token is not None and not is_own:
+                    known = verdicts[example.id, tuple(rollout.ids[: step.token + 1])]
+                labels[-1].append(StepLabel(step.start, step.end, sum(known), len(known), is_own))
+        return labels
+
+    @staticmethod
+    def _continued(rollout: Rollout, tokens: Sequence[int | None]) -> list[int]:
+        """Those of ``tokens`` from which the completion goes on."""
+        return [token for token in tokens if token is not None and token < len(rollout.ids) - 1]
+
+
+def label_steps(
+    task: Task,
+    completions: Path,
+    out: Path,
+    *,
+    rollouts: int = 8,
+    segments: StepValuesConfig | None = None,
+    split: Split = "eval",
+    model: str | None = None,
+    limit: int | None = None,
+    restart: bool = False,
+    overwrite: bool = False,
+    console: Console,
+    **settings: Any,
+) -> ScoreSummary:
+    """Label the steps of a file's completions into ``out``: JSONL, the rows of ``score`` with labels.
+
+    An interrupted call leaves its work next to ``out``, and the same call continues it.
+
+    Args:
+        task: the task, whose metric says which continuations are correct.
+        completions: a file that ``score`` reads.
+        out: a ``.jsonl`` file.
+        rollouts: continuations from the end of each step.
+        segments: where steps end (``segments`` and ``separator``).
+        split: the split with the questions of completions that come without theirs.
+        model: what continues: ``bundled``, a folder or a hub id; default: the task's own.
+        limit: label only the first rows of the file.
+        restart: discard the work of an interrupted call.
+        overwrite: replace ``out`` if it exists, once the new file is complete.
+        console: gets messages and the progress.
+        settings: as for ``generate``.
+
+    Raises:
+        UsageError: wrong settings, an unusable model, task or file.
+        RunError: the engine cannot go on, or the file cannot be written.
+    """
+    if out.suffix != ".jsonl":
+        raise UsageError(f"{out}: --out must end in .jsonl")
+    if task.scores_groups or task.spec.environment is not None:
+        kind = "compares the completions of a group" if task.scores_groups else "has an environment"
+        raise UsageError(f"label-steps: the task {task.name} {kind}, so a continuation cannot be scored by itself")
+    if PART in task.spec.verifiers:
+        raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
+    config = sampling_config(task, "label-steps", SETTINGS, model, settings)
+    file = InputFile(completions, task, Fields())
+    if not file.seekable:
+        raise UsageError(f"{completions}: label-steps reads the file twice; save it first")
+    reader = file.reader(task.examples(split) if file.file_format.joins else (), prompts=True)
+    records = list(islice(file.rows(), limit))
+    labels = Labels(task, config, rollouts, segments or StepValuesConfig())
+    identity = {**labels.identity(), "file": file.identity(), "limit": limit, "split": split}
+    output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    with output, sampling_policy(config, console) as policy:
+        if output.summary.rows:
+            console.print(f"resuming after {output.summary.rows:,} rows of an interrupted run")
+        rest, start = records[output.chunks * ROWS :], time.perf_counter()
+        rows = [reader.read(record) for record in rest]
+        total = sum(len(row.completions) for row in rows if row is not None)
+        try:
+            with progress("label-steps", total, console) as advance:
+                for place in range(0, len(rest), ROWS):
+                    some = [row for row in rows[place : place + ROWS] if row is not None]
+                    sources = {record.line: parse(record).row for record in rest[place : place + ROWS]}
+                    output.add(_labeled(labels, policy, some, file.name, sources))
+                    advance(sum(len(row.completions) for row in some))
+        except BaseException:
+            if output.resumable:
+                console.print("finished rows are kept; the same command resumes after them", style="yellow")
+            raise
+        rejects = output.finish()
+    _print_summary(output.summary, time.perf_counter() - start, rejects, console)
+    return output.summary
+
+
+def _labeled(
+    labels: Labels, policy: Policy, rows: Sequence[InputRow], file: str, sources: Mapping[int, Any]
+) -> ChunkResult:
+    """The output of some rows of the file."""
+    task, summary = labels.task, ScoreSummary(rows=len(rows))
+    readable: list[tuple[InputRow, list[Rollout]]] = []
+    rejects = []
+    for row in rows:
+        try:
+            if row.problem:
+                raise UsageError(row.problem)
+            readable.append((row, [_rollout(policy, labels, row.example, text) for text in row.completions]))
+        except UsageError as error:
+            rejects.append(Reject(file, row.line, str(error), sources.get(row.line)))
+    scores = scores_of(task.verifier, [Group(row.example, row.completions) for row, _ in readable])
+    verdicts = [metric_value(score, task.metric) for of_row in scores for score in of_row]
+    pairs = [(row.example, rollout) for row, rollouts in readable for rollout in rollouts]
+    found = iter(labels.of(policy, pairs, [None if value is None else value >= 1 for value in verdicts]))
+    lines, counts = [], Counter[str]()
+    for (row, rollouts), of_row in zip(readable, scores, strict=True):
+        steps = [next(found) for _ in rollouts]
+        with_part = tuple(
+            replace(score, parts=(*score.parts, _part(of_completion)))
+            for score, of_completion in zip(of_row, steps, strict=True)
+        )
+        result = RowResult(row, row.key or str(row.line), with_part)
+        for index, of_completion in enumerate(steps):
+            lines.append(dump_record(score_row(task, result, index) | _columns(of_completion)))
+            counts.update("good" if label.correct else "bad" for label in of_completion if label.total)
+            counts["unknown"] += sum(label.total == 0 for label in of_completion)
+            counts["continuations"] += sum(label.total for label in of_completion if not label.own)
+    summary.bad_rows, summary.completions, summary.statuses = len(rejects), len(pairs), {"steps": counts}
+    return ChunkResult("".join(lines).encode(), tuple(rejects), summary)
+
+
+def _rollout(policy: Policy, labels: Labels, example: Example, completion: Completion) -> Rollout:
+    """A completion as tokens of the model: its own if they give the text, else those of the text.
+
+    Raises ``UsageError`` if neither do, if it is too long, or has several turns or no prompt.
+    """
+    if not example.prompt:
+        raise UsageError("has no prompt to continue from")
+    if completion.turns:
+        raise UsageError("has several turns, which cannot be continued")
+    ids = list(completion.token_ids or ())
+    ended = bool(ids) and ids[-1] in policy.end_ids
+    if not ids or policy.decode(ids[:-1] if ended else ids) != completion.text:
+        ids, ended = policy.tokenizer(completion.text, add_special_tokens=False)["input_ids"], False
+        if policy.decode(ids) != completion.text:
+            raise UsageError(f"the tokens of {policy.name} do not give its text back")
+    if len(ids) > (longest := labels.config.sampling.max_new_tokens):
+        raise UsageError(f"has {len(ids)} tokens, more than sampling.max_new_tokens={longest}")
+    prompt = policy.prompt_ids(example, labels.task.format)
+    return Rollout(prompt, ids, completion.text, "stop" if ended else "length", [])
+
+
+def _part(labels: Sequence[StepLabel]) -> Score:
+    """The labels as a part of the score, whose value is the lowest, as that of ``process_reward_model``."""
+    steps = tuple(
+        StepScore(label.start, label.end, label.soft, str(label)) for label in labels if label.soft is not None
+    )
+    common: dict[str, Any] = {"name": PART, "weight": 0.0, "steps": steps}
+    if not labels:
+        return Score(0.0, "no_answer", explanation="no steps", **common)
+    if not steps:
+        return Score(None, "not_applicable", explanation="no continuation could be scored", **common)
+    return Score(min(step.value for step in steps), explanation=f"the lowest of {len(steps)} steps", **common)
+
+
+def _columns(labels: Sequence[StepLabel]) -> dict[str, Any]:
+    """The labels as columns; null if one of them is not known, since lists have an entry for each step."""
+    known = bool(labels) and all(label.total for label in labels)
+    return {
+        "labels": [label.soft for label in labels] if known else None,
+        "hard_labels": [float(label.correct > 0) for label in labels] if known else None,
+        "label_intervals": [label.interval for label in labels] if known else None,
+    }
+
+
+def _digest(ids: Sequence[int]) -> str:
+    return hashlib.sha256(repr(ids).encode()).hexdigest()[:16]
+
+
+def _print_summary(summary: ScoreSummary, seconds: float, rejects: Path | None, console: Console) -> None:
+    counts = summary.statuses.get("steps", Counter())
+    known = counts["good"] + counts["bad"]
+    share = f", {counts['good'] / known:.0%} of them with a correct continuation" if known else ""
+    unknown = f", {counts['unknown']:,} without a label" if counts["unknown"] else ""
+    console.print(
+        f"{known:,} steps of {summary.completions:,} completions{share}{unknown}; {seconds:.1f} s", soft_wrap=True
+    )
+    if rejects is not None:
+        console.print(f"{rejects}: {summary.bad_rows:,} rows that could not be labeled", markup=False, style="yellow")
