@@ -110,11 +110,12 @@ def test_the_check_above_notices_prefixes_that_are_off_by_one(
     """As if the prefixes that are continued had one token more or less than the step that they end."""
 
     def shifted(*args: Any) -> int:
+        lengths = [prefix.length for prefix in args[3]]
         for prefix in args[3]:
-            prefix.length += shift
+            prefix.length = min(prefix.length + shift, LONGEST - 1)
         tokens = continued(*args)
-        for prefix in args[3]:
-            prefix.length -= shift
+        for prefix, length in zip(args[3], lengths, strict=True):
+            prefix.length = length
         return tokens
 
     continued = module._continue
