@@ -5,9 +5,9 @@ than it runs. So that no tensor moves, keys and values have room for every token
 are masked, and finite, since they are still multiplied by 0. Every row has its own position, so a row that ended can be
 replaced by that of another prompt.
 
-This has never run on a GPU. On a CPU, the same step without the graph is tested against plain forward passes. At the
-start of every run on CUDA, ``sampling.own.with_cuda_graphs`` compares recorded with plain steps, and if they
-differ or recording fails, decoding goes on without graphs and the run's first lines say why.
+Its gain is not measured: this has never run on a GPU. On a CPU, the same step without the graph is tested against plain
+forward passes. At the start of every run on CUDA, ``sampling.own.with_cuda_graphs`` compares recorded with plain steps,
+and if they differ or recording fails, decoding goes on without graphs and the run's first lines say why.
 """
 
 from __future__ import annotations
