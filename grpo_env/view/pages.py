@@ -9,10 +9,12 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
+from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
 from grpo_env.results.parts import PartScore, named_parts
 from grpo_env.results.report.groups import MEANINGS
 from grpo_env.results.report.page import environment, number, short
+from grpo_env.results.report.spans import mark_text, merge_steps
 from grpo_env.results.rows import prompt_of
 
 from . import marks, queries
@@ -102,7 +104,7 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
         "messages": messages(row),
         "steps": steps(row),
         "strip": marks.token_strip(row.get("token_advantages") or []),
-        "turns": [turn for turn in row.get("turns") or [] if isinstance(turn, dict)][:MAX_TURNS],
+        "turns": turns(row, parts),
     }
 
 
@@ -129,6 +131,24 @@ def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for place, step in enumerate(found[:300])
     ]
+
+
+def turns(row: Mapping[str, Any], parts: Mapping[str, PartScore]) -> list[dict[str, Any]]:
+    """The turns of an episode, each with its text as HTML, its steps colored by score."""
+    steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
+    values = [step.value for step in steps]
+    scale = (min(values), max(values)) if values else None
+    found = [turn for turn in row.get("turns") or [] if isinstance(turn, dict)][:MAX_TURNS]
+    marked = []
+    for turn in found:
+        start, end = turn.get("start") or 0, turn.get("end") or 0
+        inside = [
+            StepScore(step.start - start, step.end - start, step.value, step.explanation)
+            for step in steps
+            if start <= step.start and step.end <= end
+        ]
+        marked.append({**turn, "html": mark_text(str(turn.get("text") or ""), inside, scale=scale)})
+    return marked
 
 
 def group_page(

@@ -19,7 +19,7 @@ from .app import make_app
 from .sources import find_sources
 from .store import Store
 
-FIRST_WAIT = 0.3  # seconds for the index of a small file, before the address is printed
+FIRST_WAIT = 1.0  # seconds for the index of a small file, before the address is printed
 
 
 def view(paths: Sequence[Path], port: int, token: str | None) -> None:

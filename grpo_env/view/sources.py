@@ -153,6 +153,7 @@ def sample_row(sample: Mapping[str, Any], group: str, index: int, metric: str | 
         "seconds": round(score.seconds, 6),
         "advantage": None if by_token else advantage,
         "token_advantages": by_token,
+        **{key: sample[key] for key in ("turns", "environment") if key in sample},
     }
 
 

@@ -32,6 +32,7 @@ RUN = {  # picture: the page that makes it, and where
     "modes.png": ("docs/tutorials/process_supervision.md", "modes.png"),
 }
 FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
+VIEW = "view.png"  # pages of the viewer
 LANDING = "landing"  # the four files that landing.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
 onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
@@ -51,6 +52,8 @@ def main(wanted: list[str]) -> None:
             if source == page and picture in wanted:
                 (made,) = folder.glob(pattern)
                 screenshot(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
+    if VIEW in wanted:
+        draw_view()
     if "learning.png" in wanted:
         options = ["--peer-python", os.environ["PEER_PYTHON"], "--clock", "cpu", "--plot", DOCS / "learning.png"]
         subprocess.run([sys.executable, ROOT / "benchmarks/learning.py", *options], check=True)
@@ -74,18 +77,61 @@ def screenshot(report: Path) -> None:
             ["chromium", *(f"--{flag}" for flag in flags.split()), page.as_uri()], check=True, capture_output=True
         )
         shots.append(Image.open(shot).convert("RGB").crop((0, 0, width, height)).resize((width * 940 // height, 940)))
-    both = Image.new("RGB", (sum(shot.width for shot in shots) + 90, 940), "white")
-    both.paste(shots[0], (30, 0))
-    both.paste(shots[1], (60 + shots[0].width, 0))
-    both.quantize(256, Image.Quantize.MAXCOVERAGE).save(DOCS / "report.png", optimize=True)
+    beside(shots, DOCS / "report.png")
+
+
+def draw_view() -> None:
+    """Pages of the viewer: a list and a completion on a desktop, a group on a phone, of the models' solutions."""
+    models = [f"{size}_{kind}" for size in ("6b", "175b") for kind in ("finetuning", "verification")]
+    folder = Path(tempfile.mkdtemp())
+    command = [sys.executable, "-m", "grpo_env", "score", "gsm8k"]
+    command += [f"{os.environ['GRPO_ENV_DATA']}/gsm8k_model_solutions.jsonl", "--out", "scores.jsonl"]
+    command += [argument for model in models for argument in ("--completion", f"{model}.solution")]
+    command += [argument for model in models for argument in ("--label", f"{model}.is_correct")]
+    subprocess.run([*command, "--answer", "{{ ground_truth.split('A:')[-1] | trim }}"], cwd=folder, check=True)
+    command = [sys.executable, "-m", "grpo_env", "view", "scores.jsonl", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+        base, token = server.stdout.readline().split()[-1].split("/?")
+        wanted = [
+            ("0/?signal=mixed&sort=-disagreement", 1, (1300, 1000)),
+            ("0/row/314?signal=mixed&sort=-disagreement", 1, (1150, 1000)),
+            ("0/group/1?base=3", 0, (500, 1000)),
+        ]
+        shots = [
+            shoot(f"{base}/{page}{'&' if '?' in page else '?'}{token}", folder, scheme, size)
+            for page, scheme, size in reversed(wanted)  # the list last, when the index is complete
+        ][::-1]
+        server.terminate()
+    beside(shots, DOCS / VIEW)
+
+
+def shoot(url: str, folder: Path, scheme: int, size: tuple[int, int]) -> Image.Image:
+    """A page in a window of ``size``, in dark (0) or light (1) colors."""
+    shot = folder / "shot.png"
+    flags = f"headless no-sandbox hide-scrollbars screenshot={shot} window-size={size[0]},{size[1]}"
+    flags += f" user-data-dir={folder / 'profile'} blink-settings=preferredColorScheme={scheme}"
+    subprocess.run(["chromium", *(f"--{flag}" for flag in flags.split()), url], check=True, capture_output=True)
+    with Image.open(shot) as image:
+        return image.convert("RGB").resize((size[0] * 800 // size[1], 800), Image.Resampling.LANCZOS)
+
+
+def beside(shots: list[Image.Image], picture: Path) -> None:
+    """Write pictures of one height side by side."""
+    both = Image.new("RGB", (sum(shot.width + 30 for shot in shots) + 30, shots[0].height), "white")
+    left = 30
+    for shot in shots:
+        both.paste(shot, (left, 0))
+        left += shot.width + 30
+    both.quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, *RUN, *FROM_BENCHMARKS]
-    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) != {LANDING} else ()
+    wanted = sys.argv[1:] or [LANDING, *RUN, VIEW, *FROM_BENCHMARKS]
+    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, VIEW} else ()
+    needed = ("GRPO_ENV_DATA",) if VIEW in wanted and not needed else needed
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, *RUN, *FROM_BENCHMARKS}
+    unknown = set(wanted) - {LANDING, *RUN, VIEW, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)

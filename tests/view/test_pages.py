@@ -336,6 +336,20 @@ def test_a_folder_that_is_no_run_or_has_no_samples_is_refused(run_folder, tmp_pa
         find_sources([tmp_path])
 
 
+def test_turns_are_colored_by_their_scores(row, write, index, browse):
+    made = row(0, 0, 1, text="call itdone 4")
+    made["turns"] = [
+        {"text": "call it", "start": 0, "end": 7, "calls": [{"name": "price"}], "results": [{"text": "4"}]},
+        {"text": "done 4", "start": 7, "end": 13},
+    ]
+    steps = [{"start": 0, "end": 7, "value": 0.0, "explanation": "worse"}]
+    made["parts"]["tidy"]["steps"] = [*steps, {"start": 7, "end": 13, "value": 1.0, "explanation": "better"}]
+    page = browse(index(write([made]))).get("/0/row/0").text
+    turns = page[page.index("<h2>Turns</h2>") :]
+    assert turns.index('class="step v0" title="tidy: worse">call it') < turns.index('title="tidy: better">done 4')
+    assert "price" in turns
+
+
 # Two files
 
 

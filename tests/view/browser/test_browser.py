@@ -179,7 +179,7 @@ def test_a_point_of_a_curve_leads_to_its_samples(browser):
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1300])
+@pytest.mark.parametrize("width", [390, 1210])
 def test_axe_finds_nothing_and_nothing_runs_or_overflows(browser, page, scheme, width):
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
