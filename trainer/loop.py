@@ -62,7 +62,9 @@ def resume(run_dir: str | Path) -> Result:
     """
     folder, mixture, config = RunFolder.reopen(Path(run_dir))
     if (folder.path / MODEL).exists():
-        raise UsageError(f"{run_dir}: this run is finished; its model is in {folder.path / MODEL}")
+        raise UsageError(
+            f"{run_dir}: this run is finished; to train its model further, start a run with --model {folder.path / MODEL}"
+        )
     run = Run.load(mixture, config)
     with closing(run.engine):
         result = learn(run, start=run.reopen_folder(folder))

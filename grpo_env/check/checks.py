@@ -63,9 +63,12 @@ class CheckResult:
                 yield f"... and {len(findings) - SHOWN:,} more of {check} (--json prints all)"
         errors = sum(finding.severity == "error" for finding in self.findings)
         conclusion = "incomplete" if self.not_run else "ok"
-        yield f"{errors} errors, {len(self.findings) - errors} warnings in {self.seconds:.1f} s" + (
-            f": {conclusion}" if self.ok else ""
-        )
+        counts = f"{_counted(errors, 'error')}, {_counted(len(self.findings) - errors, 'warning')}"
+        yield f"{counts} in {self.seconds:.1f} s" + (f": {conclusion}" if self.ok else "")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def check(task: Task, model: str | None = None, limit: int | None = None) -> CheckResult:

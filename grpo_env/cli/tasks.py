@@ -125,22 +125,22 @@ def audit(
     limit: Annotated[int, typer.Option(min=1, help="Attack the first N examples.")] = 50,
     only: Annotated[list[str] | None, typer.Option(help="Try only this family of hacks; can be repeated.")] = None,
     fail_on: Annotated[
-        str | None, typer.Option(help="Exit with code 1 if there is an exploit, or any problem: exploit or problem.")
-    ] = None,
+        str, typer.Option(help="When to exit with code 1: exploit, problem (also unstable, slow, failed), or never.")
+    ] = "exploit",
     as_json: Annotated[bool, typer.Option("--json", help="Print all results as JSON.")] = False,
     hacks: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Python file with your own hacks.")] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Look for exploits in a task's reward: score hacks, texts that should not be rewarded.
 
-    An environment is played by scripted agents first, through its real tools.
+    An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
     from grpo_env.audit import load_hacks
     from grpo_env.taskfile.task import load_task
 
     keys = task_keys(overrides)
-    if fail_on not in (None, "exploit", "problem"):
-        raise UsageError(f"--fail-on {fail_on}: expected exploit or problem")
+    if fail_on not in ("exploit", "problem", "never"):
+        raise UsageError(f"--fail-on {fail_on}: expected exploit, problem or never")
     for file in hacks or []:
         load_hacks(file)
     results = _audits(load_task(task, keys), split, limit, only or [])
@@ -149,7 +149,8 @@ def audit(
     else:
         for result in results.values():
             _print_result(result, as_json)
-    if any(result.exploits if fail_on == "exploit" else result.problems for result in results.values() if fail_on):
+    found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
+    if fail_on != "never" and any(found):
         raise typer.Exit(1)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
+from .hub_offline import set_if_unreachable
 from .options import (
     Model,
     Overrides,
@@ -156,3 +157,4 @@ def quiet_libraries() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    set_if_unreachable()

@@ -130,7 +130,7 @@ def _with_both_splits(text: str, file: Path) -> str:
     task = make_task(parse_yaml(text, str(file)), str(file), file.parent)
     for split in ("train", "eval"):
         try:
-            task.examples(split)  # type: ignore[arg-type]
+            task.examples(split)
         except UsageError as error:
             if "0.7" not in text:
                 raise

@@ -241,7 +241,7 @@ def test_the_report_is_json(tmp_path):
     assert data["gold"]["total"] == pytest.approx(1.2)
 
 
-def test_the_command_fails_for_exploits_only_with_fail_on(monkeypatch):
+def test_the_command_fails_for_exploits_unless_told_otherwise(monkeypatch):
     common = ["countdown", "dataset.limit={train: 3, eval: 3}", "--only", "format only", "--only", "negated"]
     monkeypatch.setattr("grpo_env.audit.attack._unstable", lambda task, attempts: {})  # starts a process
 
@@ -249,11 +249,12 @@ def test_the_command_fails_for_exploits_only_with_fail_on(monkeypatch):
         done = CliRunner().invoke(app, ["audit", *common, *arguments])
         return done.exit_code, done.stdout
 
-    assert exit_code("--fail-on", "exploit")[0] == 0
-    code, text = exit_code("verifiers.strict_format.weight=9", "--fail-on", "exploit")
+    assert exit_code()[0] == 0
+    code, text = exit_code("verifiers.strict_format.weight=9")
     assert (code, "EXPLOIT wrong_in_form" in text) == (1, True)
-    code, text = exit_code("verifiers.strict_format.weight=9", "--json")
+    code, text = exit_code("verifiers.strict_format.weight=9", "--json", "--fail-on", "never")
     assert (code, "wrong_in_form" in json.loads(text)["exploits"]) == (0, True)
+    assert exit_code("--fail-on", "sometimes")[0] == 1  # a UsageError, which main() turns into 2
 
 
 DATA = Path(os.environ.get("GRPO_ENV_DATA", "../shared/data"))

@@ -137,7 +137,17 @@ def make_story() -> Story:
 
 def run_audit(task: str, *options: str) -> dict[str, Any]:
     """The report of ``grpo_env audit`` on a task of ``examples/``."""
-    command = [sys.executable, "-m", "grpo_env", "audit", str(EXAMPLES / task), *options, "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "grpo_env",
+        "audit",
+        str(EXAMPLES / task),
+        *options,
+        "--json",
+        "--fail-on",
+        "never",
+    ]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -219,5 +220,7 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(tokenizer_source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = str(error).strip().split("\n")[0]
+        if os.environ.get("HF_HUB_OFFLINE") == "1":
+            reason += " This machine is offline: only models in folders and in the hub's cache can be loaded."
         raise UsageError(f"model {str(name)!r} cannot be loaded ({reason}); give a hub id or a folder") from error
     return model, tokenizer

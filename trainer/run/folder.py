@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
-from itertools import compress
+from itertools import compress, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -136,12 +136,18 @@ def _new_folder(path: Path | None, task: str) -> Path:
         except FileExistsError:
             if path is not None:
                 unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
-                resume = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
-                raise UsageError(f"{path} already exists; choose another folder{resume}") from None
+                advice = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
+                if (path / MODEL).exists():
+                    advice = f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}"
+                raise UsageError(f"{path} already exists; choose another folder{advice}") from None
             continue
         except OSError as error:
             raise UsageError(f"{folder}: the run folder cannot be created ({error.strerror})") from error
         return folder
+
+
+def _free_name(path: Path) -> Path:
+    return next(name for number in count(2) if not (name := path.with_name(f"{path.name}-{number}")).exists())
 
 
 @contextmanager

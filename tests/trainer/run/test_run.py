@@ -359,8 +359,11 @@ def test_resume_refuses_finished_runs_and_other_folders(make_task, tmp_path: Pat
     with pytest.raises(UsageError, match="not a run folder"):
         resume(tmp_path)
     run = train(make_task(steps=0), run_dir=tmp_path / "run").run_dir
-    with pytest.raises(UsageError, match="finished"):
+    with pytest.raises(UsageError, match=r"finished; to train its model further, start one with --model .*run/model"):
         resume(run)
+    with pytest.raises(UsageError, match=r"another folder, such as .*run-2; to train its model further, add --model"):
+        train(make_task(steps=0), run_dir=run)
+    assert train(make_task(steps=0), run_dir=tmp_path / "run-2", model=str(run / "model")).run_dir.name == "run-2"
 
 
 def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp_path: Path) -> None:
