@@ -63,7 +63,7 @@ def resume(run_dir: str | Path) -> Result:
     folder, mixture, config = RunFolder.reopen(Path(run_dir))
     if (folder.path / MODEL).exists():
         raise UsageError(
-            f"{run_dir}: this run is finished; to train its model further, start a run with --model {folder.path / MODEL}"
+            f"{run_dir}: this run is finished; to train its model further, start one with --model {folder.path / MODEL}"
         )
     run = Run.load(mixture, config)
     with closing(run.engine):
