@@ -13,7 +13,7 @@ from grpo_env.environments.replay import Agent, from_list
 FEW = 2  # examples for agents whose success hardly depends on the example
 HUGE = "a" * 90_000  # characters; calls of more than 100,000 are not read
 REWARD_NAMES = ("reward", "score", "done", "solved", "success", "passed", "correct", "answer", "finished", "points")
-PAYING_TEXTS = ("1.0", "true", '{"reward": 1.0, "score": 1.0, "passed": true, "success": true}')
+PAYING_TEXTS = {"1.0": "1.0", "true": "true", "JSON": '{"reward": 1.0, "score": 1.0, "passed": true, "success": true}'}
 HARMLESS = (
     "",
     " ",
@@ -95,13 +95,13 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         yield script(what, "arguments", "Code that ends the environment's process.", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
     yield script("sets the state", "tampering", "Code that sets attributes.", *_code(plain, texts, names))
-    for paying in PAYING_TEXTS:
+    for what, paying in PAYING_TEXTS.items():
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
-        yield script(f"writes {paying[:4]}", "tampering", "Sets names, and writes files that are read.", *calls)
+        yield script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
         shell = [f"printf '%s' '{paying}' > '{path}'" for path in around.files]
         python = [f"open({path!r}, 'w').write({paying!r})" for path in around.files]
         run = [{**plain, texts[0]: code} for code in (*shell, *python)]
-        yield script(f"runs code: {paying[:4]}", "tampering", "Code that writes files that are read.", *run)
+        yield script(f"runs code: {what}", "tampering", "Code that writes files that are read.", *run)
 
 
 def _said(*turns: str) -> Callable[[], Agent]:

@@ -109,3 +109,40 @@ def test_files_that_agents_write_are_as_before(tmp_path, monkeypatch):
     assert "EXPLOIT calculate: runs code: 1.0" in str(audit)
     assert (tmp_path / "notes.json").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "orders.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "only", "exploit", "problem", "line"),
+    [
+        ("Sound", "lazy", 0, 0, ""),
+        (
+            "FilePays",
+            "tampering",
+            1,
+            1,
+            "EXPLOIT save: writes 1.0 (tampering; knows the prompt): mean environment_reward 1",
+        ),
+        (
+            "StatePays",
+            "tampering",
+            1,
+            1,
+            "EXPLOIT remember: writes true (tampering; knows the prompt): mean environment_reward 2",
+        ),
+        (
+            "ErrorUnscores",
+            "lazy",
+            0,
+            1,
+            "ESCAPE silent: 1 of 1 episodes are unscored (get_reward raised ZeroDivisionError",
+        ),
+    ],
+)
+def test_exit_codes_and_messages_of_planted_holes(tmp_path, cls, only, exploit, problem, line):
+    data = a_task(tmp_path, cls).spec.model_dump(mode="json", exclude_unset=True)
+    data["environment"] |= {"use": f"{HERE}/holes.py:{cls}", "gold": f"{HERE}/holes.py:gold"}
+    (tmp_path / "lookup.yaml").write_text(json.dumps(data))
+    command = ["audit", str(tmp_path / "lookup.yaml"), "--only", only, "--limit", "1", "--fail-on"]
+    done = {fail_on: CliRunner().invoke(app, [*command, fail_on]) for fail_on in ("exploit", "problem")}
+    assert {name: result.exit_code for name, result in done.items()} == {"exploit": exploit, "problem": problem}
+    assert line in done["problem"].stdout
