@@ -14,8 +14,8 @@ MAX_LENGTH = 80
 
 _BEFORE = re.compile(
     r"(?:the |an? )?"
-    r"(?P<label>(?:zip|postal) code|zip|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code|version"
-    r"|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
+    r"(?P<label>(?:zip|postal) code|zip|ID|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code"
+    r"|version|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
     r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
     r"|highway|exit|track|terminal|figure|fig|table|volume|vol|question|floor|building|bldg|level|day(?= \S+$)"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
@@ -26,7 +26,7 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     r"(?:the |an? )?(?P<code>(?=\S*\d)\S+)"
-    r" (?P<label>gene|protein|bus|flight|formation|error|mutation|time(?: signature)?|mm ?Hg)",
+    r" (?P<label>gene|protein|bus|flight|formation|error|mutation|network|subnet|time(?: signature)?|mm ?Hg)",
     re.IGNORECASE,
 )
 _SIZE = re.compile(

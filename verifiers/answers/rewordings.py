@@ -20,6 +20,8 @@ MAX_NESTING = 4
 _LABEL = re.compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
+_ADDRESS_NAMED = re.compile(r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE)
+_VERSION_OF = re.compile(r"([A-Za-z][\w .+#-]{0,40}) version (\d+(?:\.\d+){0,4})", re.IGNORECASE)
 _NO_LABEL = re.compile(
     r"\b(?:not|no|nor|none|never|wrong\w*|incorrect\w*|false\w*|invalid|except\w*|without|avoid\w*|unlikely|if|unless|or"
     r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
@@ -139,6 +141,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield figures
     if ": " in answer and ":" not in gold and (label := _LABEL.match(answer)) and not _NO_LABEL.search(label["label"]):
         yield answer[label.end() :]
+    if kind == "code" and "://" in gold and (named := _ADDRESS_NAMED.match(answer)):
+        yield answer[named.end() :]
+    if kind == "words" and " version " in answer and (version := _VERSION_OF.fullmatch(answer)):
+        yield f"{version[1]} {version[2]}"
     yield from _without_lead(gold, kind, answer)
     if kind in ("date", "time"):
         yield from filter(None, [without_gloss(answer, kind)])
