@@ -200,3 +200,9 @@ def test_registering_looking_up_and_name_clashes():
 def test_a_wrong_location_is_a_usage_error(home, reason):
     with pytest.raises(UsageError, match=reason):
         find(home)
+
+
+def test_dir_lists_what_is_loaded_on_first_use():
+    import grpo_env
+
+    assert set(grpo_env.__all__) <= set(dir(grpo_env))
