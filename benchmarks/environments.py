@@ -1,0 +1,183 @@
+"""What episodes cost beside sampling: the same number of tokens a row in several turns and in one, by turns.
+
+    python benchmarks/environments.py                               # 16 episodes of 4 turns of 32 tokens
+    python benchmarks/environments.py --turns 8 --tokens 64 --rounds 9
+
+The engine is the library's own, which ends every turn after the same number of tokens; a partner answers each with one
+word. ``loop`` is the time outside of the engine: environments, chat template, waiting. ``history`` is what the engine
+takes longer, because it reads the turns of the past again. Starting the environments is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from grpo_env.core import Example, Message
+from grpo_env.environments import pool
+from grpo_env.environments.children import descendants
+from grpo_env.taskfile.task import Task, load_task
+from grpo_env.trainer.engine.forward import with_fast_paths
+from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling.own import OwnEngine
+from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
+from grpo_env.trainer.engine.sampling.sampler import sample
+from grpo_env.trainer.episodes import sample_episodes
+from grpo_env.trainer.prompts import make_prompts
+
+PARTNER = """
+class Partner:
+    def reset(self, turns, **row):
+        self.left = turns
+
+    def reply(self, text):
+        self.left -= 1
+        return "more" if self.left else None
+"""
+
+
+class FixedEngine(OwnEngine):
+    """Samples ``tokens`` tokens a turn, the last of which it replaces by the end token; ``seconds`` is its time."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self._tokens, self.seconds = tokens, 0.0
+
+    def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        """See ``RolloutEngine``."""
+        endless, end = replace(policy), policy.end_ids[0]
+        vars(endless)["end_ids"] = []
+        groups: list[tuple[int, list[list[int]], list[list[float]]]] = []
+        began = time.perf_counter()
+        tokens = min(self._tokens, request.max_new_tokens)
+        super().generate(
+            endless,
+            replace(request, max_new_tokens=tokens, limits=None),
+            lambda number, rows, logps: groups.append((number, rows, logps)),
+        )
+        self.seconds += time.perf_counter() - began
+        for number, rows, logps in groups:
+            # No other token may end the turn early.
+            ids = [[end + 1 if token in policy.end_ids else token for token in row[:-1]] + [end] for row in rows]
+            on_group(number, ids, logps)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--episodes", type=int, default=16)
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    policy = with_fast_paths(load_policy(options.model), share_prompts=True)
+    vars(policy)["max_positions"] = None  # the time does not depend on what the tokens are
+    with tempfile.TemporaryDirectory() as folder, pool.ended_after():
+        task = partner(Path(folder))
+        examples = [
+            Example(str(number), (Message("user", f"What is {number} + 7?"),), "7", {"turns": options.turns})
+            for number in range(options.episodes)
+        ]
+        rows, memory = [], []
+        for number in range(options.rounds + 1):
+            in_turns = episodes(policy, task, examples, options.turns, options.tokens, f"round {number}")
+            at_once = one_turn(policy, task, examples, options.turns * options.tokens, f"round {number}")
+            rows.append((*in_turns, at_once))
+            memory.append(resident())
+    report(rows[1:], memory, options)
+
+
+def partner(folder: Path) -> Task:
+    """A task with a partner who answers every turn with one word."""
+    (folder / "partner.py").write_text(PARTNER)
+    spec = {
+        "version": 1,
+        "task": "partner",
+        "dataset": {"path": "rows.jsonl"},
+        "prompt": {"user": "{{ question }}"},
+        "environment": {"use": "partner.py:Partner", "max_turns": 100},
+        "verifiers": {"turns": {"most": 100}},
+        "metric": "turns",
+    }
+    (folder / "partner.yaml").write_text(json.dumps(spec))
+    return load_task(str(folder / "partner.yaml"))
+
+
+def episodes(
+    policy: Policy, task: Task, examples: Sequence[Example], turns: int, tokens: int, seed: str
+) -> tuple[float, float]:
+    """Seconds of episodes, and those of the engine in them."""
+    engine = FixedEngine(tokens)
+    began = time.perf_counter()
+    rollouts = sample_episodes(
+        replace_engine(policy, engine),
+        make_prompts(task, examples),
+        1,
+        max_new_tokens=turns * tokens,
+        temperature=1.0,
+        seeds=[f"{seed}/{example.id}" for example in examples],
+        at_once=len(examples),
+    )
+    seconds = time.perf_counter() - began
+    assert {row.num_sampled for row in rollouts} == {turns * tokens}
+    assert {len(row.spans or ()) for row in rollouts} == {turns}
+    return seconds, engine.seconds
+
+
+def one_turn(policy: Policy, task: Task, examples: Sequence[Example], tokens: int, seed: str) -> float:
+    """Seconds of completions of one turn with as many tokens."""
+    began = time.perf_counter()
+    sample(
+        replace_engine(policy, FixedEngine(tokens)),
+        [policy.prompt_ids(example, task.format) for example in examples],
+        1,
+        max_new_tokens=tokens,
+        temperature=1.0,
+        seeds=[f"{seed}/{example.id}" for example in examples],
+    )
+    return time.perf_counter() - began
+
+
+def replace_engine(policy: Policy, engine: FixedEngine) -> Policy:
+    """The policy with an engine, without a limit on positions."""
+    changed = replace(policy, rollout_engine=engine)
+    vars(changed)["max_positions"] = None
+    return changed
+
+
+def resident() -> float:
+    """MB that this process and its environments have in memory, shared pages divided among them."""
+    pids = [os.getpid(), *descendants(os.getpid())]
+    total = 0
+    for pid in pids:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+def report(rows: Sequence[tuple[float, float, float]], memory: Sequence[float], options: argparse.Namespace) -> None:
+    """Print medians of the rounds, and the memory after each."""
+    total, engine, single = (median(column) for column in zip(*rows, strict=True))
+    loop = median((seconds - inside) / once for seconds, inside, once in rows)
+    history = median((inside - once) / once for _, inside, once in rows)
+    print(
+        f"{options.episodes} episodes of {options.turns} x {options.tokens} tokens, {torch.get_num_threads()} threads"
+    )
+    print(f"one turn {single:.2f} s; episodes {total:.2f} s, of which the engine {engine:.2f} s")
+    print(f"loop     {loop:+.1%} of one turn")
+    print(f"history  {history:+.1%} of one turn")
+    print(f"memory after rounds of {options.episodes} episodes, MB: {', '.join(f'{m:,.0f}' for m in memory)}")
+
+
+if __name__ == "__main__":
+    main()
