@@ -1,15 +1,9 @@
 """``vf-eval`` runs tasks against a local server and saves the rewards of ``Task.score``."""
 
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from importlib.metadata import distributions
-from pathlib import Path
 
 import pytest
-import yaml
 
 from grpo_env.core import score_one
 from grpo_env.files.reader import read_records
@@ -18,29 +12,11 @@ from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 from .conftest import GROUP
+from .vf_eval import vf_eval
 
 # By its metadata: from the repository's root a bare `import verifiers` finds the folder of that name.
 if not list(distributions(name="verifiers")):
     pytest.skip("verifiers is not installed (make test-integrations)", allow_module_level=True)
-
-MODULE = 'from grpo_env.integrations.verifiers import Chat, Tasks\n__all__ = ["Chat", "Tasks"]\n'
-
-
-def vf_eval(folder, task, served, rollouts):
-    """The finished ``vf-eval`` process, its traces and their file."""
-    (folder / "my_tasks.py").write_text(MODULE)
-    (folder / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
-    command = [str(Path(sys.executable).parent / "vf-eval"), "my_tasks", "--env.taskset.file", "task.yaml"]
-    command += ["--env.agent.runtime.type", "subprocess", "--num-rollouts", str(rollouts), "--model", "m"]
-    command += ["--client.base-url", served, "--client.api-key-var", "NO_KEY", "--no-push", "--no-rich"]
-    command += ["--output-dir", "out", "--run.name", "run"]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "NO_KEY": "none"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
-    file = folder / "out" / "run" / "traces.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    return done, [json.loads(line)["traces"][0] for line in lines], file
 
 
 def test_vf_eval_saves_the_rewards_of_all_completions(tmp_path, task, cases, serve):

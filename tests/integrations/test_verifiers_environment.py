@@ -18,7 +18,7 @@ from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 from .conftest import Server
-from .test_verifiers import vf_eval
+from .vf_eval import vf_eval
 
 if not list(distributions(name="verifiers")):
     pytest.skip("verifiers is not installed (make test-integrations)", allow_module_level=True)
