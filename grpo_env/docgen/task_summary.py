@@ -40,5 +40,5 @@ def settings() -> Table:
 
     table = Table("setting", "default", "meaning", box=None, header_style="bold")
     for name, field in FIELDS.items():
-        table.add_row(name, str(field.default), Text(str(field.description).replace("``", "")))
+        table.add_row(name, str(field.default) or '""', Text(str(field.description).replace("``", "")))
     return table

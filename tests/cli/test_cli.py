@@ -241,7 +241,7 @@ def test_settings_lists_every_field_with_its_description():
     lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
     for name, field in FIELDS.items():
         (line,) = [line for line in lines if line and line[0] == name]
-        assert line[1] == str(field.default)
+        assert line[1] == (str(field.default) or '""')
         assert line[2]
 
 
