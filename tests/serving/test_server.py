@@ -54,11 +54,12 @@ def test_scores_are_those_of_the_task_in_the_order_of_the_items(server):
 
 def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
     chat = [
-        {"role": "assistant", "content": "#### 17"},
         {"role": "assistant", "content": "<answer>\n18\n</answer>", "reasoning_content": "9*2=18", "refusal": None},
     ]
     text = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"
     silent = [{"role": "assistant", "content": None}]
+    turns = [{"role": "assistant", "content": "#### 17"}, *chat]  # an episode, of which the last turn is judged
+    assert server.score("gsm8k", {"completion": turns, "answer": "18"}).values == [3.0]
     both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": text, "answer": "18"})
     assert comparable(both.json["scores"][0]) == comparable(both.json["scores"][1])
     assert server.score("obeys", {"completion": silent, "num_tokens": 0, "finish": "length"}).values == [0.0]

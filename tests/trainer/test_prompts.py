@@ -23,10 +23,11 @@ RATE = TrainConfig(curriculum={"mode": "pass_rate"})
 def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
     examples = [Example(str(number), info={"level": level}) for number, level in enumerate(levels)]
 
-    def load(split: str, report: object) -> list[Example]:
+    def load(split: str, *_: object) -> list[Example]:
         return list(examples)
 
-    task = SimpleNamespace(name="t", source="t.yaml", format=Format(), examples=load)
+    spec = SimpleNamespace(environment=None)
+    task = SimpleNamespace(name="t", source="t.yaml", format=Format(), spec=spec, examples=load)
     return PromptSampler(task, 1.0, config)
 
 
