@@ -5,9 +5,10 @@
 
 Most pictures come from running the page that shows them. The report is a screenshot made with Chromium.
 ``learning.png`` needs TRL (see docs/benchmarks.md) and takes seven minutes; ``process_supervision.png`` is a study of
-an hour that can be interrupted; the others take five minutes. The picture of the landing page needs none of this:
+an hour that can be interrupted; the others take five minutes. The picture of the landing page and that of an episode
+need none of this:
 
-    python tests/docs/pictures.py landing
+    python tests/docs/pictures.py landing episode
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import episode
 import landing
 from pages import run_page
 from PIL import Image
@@ -34,6 +36,7 @@ RUN = {  # picture: the page that makes it, and where
 FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
 VIEW = "view.png"  # pages of the viewer
 LANDING = "landing"  # the four files that landing.py draws
+EPISODE = "episode"  # the file that episode.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
 onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
 DESKTOP, PHONE = (1050, 1410), (390, 1222)  # window sizes in pixels; both are scaled to a height of 940
@@ -42,6 +45,8 @@ DESKTOP, PHONE = (1050, 1410), (390, 1222)  # window sizes in pixels; both are s
 def main(wanted: list[str]) -> None:
     if LANDING in wanted:
         landing.write_pictures(DOCS)
+    if EPISODE in wanted:
+        (DOCS / "episode.svg").write_text(episode.draw(*episode.record()), encoding="utf-8")
     for page in dict.fromkeys(page for picture, (page, _) in RUN.items() if picture in wanted):
         folder = Path(tempfile.mkdtemp())
         for file in Path(os.environ["GRPO_ENV_DATA"]).iterdir():
@@ -126,12 +131,12 @@ def beside(shots: list[Image.Image], picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, *RUN, VIEW, *FROM_BENCHMARKS]
-    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, VIEW} else ()
+    wanted = sys.argv[1:] or [LANDING, EPISODE, *RUN, VIEW, *FROM_BENCHMARKS]
+    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, EPISODE, VIEW} else ()
     needed = ("GRPO_ENV_DATA",) if VIEW in wanted and not needed else needed
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, *RUN, VIEW, *FROM_BENCHMARKS}
+    unknown = set(wanted) - {LANDING, EPISODE, *RUN, VIEW, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)
