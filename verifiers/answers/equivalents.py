@@ -16,6 +16,7 @@ from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
 from .codes import numbered, signed
 from .constructions import at_for, possession
+from .dates import read_date
 from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
@@ -49,6 +50,10 @@ _POINT = re.compile(
 )
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
 _EDGE = re.compile(r"(until|till|before|after|by|from|since) (.{3,12})", re.IGNORECASE)
+_MOMENT = re.compile(
+    r"(?P<date>\S.{4,28}?[^\s,])(?:,? at|,)? (?P<time>\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?)",
+    re.IGNORECASE,
+)
 _ROW = re.compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
 _GROWTH = re.compile(r"[OΘΩo]\(.{1,60}\)")
 _CALL = re.compile(r"[^'\"]*[\[({=].*")
@@ -195,6 +200,17 @@ def _edge(text: str) -> str | None:
     return f"{match[1].lower().replace('till', 'until')} {clock.seconds} {clock.sure}" if match and clock else None
 
 
+def _moment(text: str) -> str | None:
+    """``30 September 2025, 23:59`` and September 30, 2025 at 11:59 PM: a day, no order of numbers, and a sure time."""
+    match = _MOMENT.fullmatch(text)
+    date = read_date(match["date"]) if match else None
+    clock = read_time(match["time"]) if match else None
+    if not (date and clock and date.day) or date.numbers or date.order in ("day", "month") or date.weekday is not None:
+        return None
+    sure = clock.sure or clock.padded
+    return f"{date.year}-{date.month}-{date.day} {clock.seconds}" if sure and not clock.zone else None
+
+
 def _row(text: str) -> str | None:
     """``2-4-1-3`` and ``2, 4, 1, 3``: an order."""
     return re.sub(r"\D+", " ", text) if _ROW.fullmatch(text) else None
@@ -212,5 +228,5 @@ def _quotes(text: str) -> str | None:
 
 _FORMS: tuple[Form, ...] = (
     _hours, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _edge, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
+    _spoken_hour, _edge, _moment, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
 )  # fmt: skip

@@ -14,13 +14,16 @@ MAX_LENGTH = 80
 
 _BEFORE = re.compile(
     r"(?:the |an? )?"
-    r"(?P<label>(?:zip|postal) code|zip|ID|subnet mask|IP(?: address)?|ISBN(?:-1[03])?|(?:tele)?phone|tel|PIN|code"
+    r"(?P<label>(?:zip|postal) code|post ?code|zip|ID|subnet mask|IP(?:v[46])?(?: address)?|MAC address|ISBN(?:-1[03])?"
+    r"|(?:tele)?phone|tel|PIN|code"
     r"|version|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
     r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
     r"|highway|exit|track|terminal|figure|fig|table|volume|vol|question|floor|building|bldg|level|day(?= \S+$)"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
-    r"|(?:status|area|exit|error) code|error|HTTP|cell|square(?= [a-h][1-8]$)|column|vitamin"
-    r"|blood (?:type|group)|grade|mutation|SKU|case|docket|(?:order|invoice|ticket|serial|part|model|tracking)(?= n|:))"
+    r"|(?:status|area|exit|error) code|error|HTTP(?: status(?: code)?)?|cell|square(?= [a-h][1-8]$)|column|vitamin"
+    r"|blood (?:type|group)|grade|mutation|SKU|case|docket|(?:order|invoice|ticket|serial|part|model|tracking)(?= n|:)"
+    r"|(?:ticket|VLAN(?: ID)?|(?:TCP|UDP)(?: port)?|qty|quantity)(?=:? #?[\w-]*\d$)|call(?= number \S*\d)"
+    r"|commit(?: hash)?(?=:? [0-9a-f]{7,40}$)|(?:subnet|network)(?=:? [\d.]{7,15}/\d\d?$))"
     r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",
     re.IGNORECASE,
 )
@@ -40,7 +43,7 @@ _NUMBERED = re.compile(
     r"|track|channel|locker|aisle|lane|exit|error|status code|area code|terminal|figure|table|volume|question"
     r"|floor|building|level) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
     r"|(?:rm|ch|sec|apt|ste|fig|vol|bldg)\.? \d{1,6}[A-Z]?|(?:chapter|section|figure|table) \d{1,3}(?:\.\d{1,3}){1,3}"
-    r"|flight [A-Z][A-Z0-9] ?\d{1,4}"
+    r"|flight [A-Z][A-Z0-9] ?\d{1,4}|(?:ticket|post ?code) #?(?:[A-Z]{1,5}-)?\d{3,12}"
     r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"
     r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
@@ -50,7 +53,10 @@ _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also 
 _ROMAN = re.compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
-    "zip": "zip code", "postal code": "zip code", "phone": "telephone", "tel": "telephone", "ip address": "ip",
+    "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
+    "ipv4": "ip", "ipv6": "ip", "ipv4 address": "ip", "ipv6 address": "ip", "http status": "http",
+    "http status code": "http", "vlan id": "vlan", "tcp port": "tcp", "udp port": "udp", "qty": "quantity",
+    "commit hash": "commit", "phone": "telephone", "tel": "telephone", "ip address": "ip",
     "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
     "status code": "http", "error code": "error", "blood type": "blood group",
     "pages": "page", "pp": "page", "p": "page", "rm": "room", "ch": "chapter", "sec": "section", "§": "section",
@@ -88,9 +94,11 @@ def is_numbered(text: str) -> bool:
 
 
 def _in_digits(code: str, label: str) -> str:
-    """``three``, and ``III`` of a chapter, in digits."""
+    """``three``, and ``III`` of a chapter, in digits; ``B14`` for gate B-14."""
     if label in _NUMBERS and _ROMAN.fullmatch(code):
         values = [_VALUES[letter] for letter in code]
         return str(sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True)))
+    if label == "gate" and re.fullmatch(r"[A-Z]-\d{1,3}", code):
+        return code.replace("-", "")
     spelled = in_digits(code) if code.isalpha() and code.islower() else None
     return spelled or code

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from .clock import in_figures
+from .everyday import everyday, names_another
 from .extract.statements import UNSURE
 from .spellings import spelled
 
@@ -139,12 +140,13 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield f"{score[1]}-{score[2]}"
     if kind == "time" and (figures := in_figures(answer.rstrip("."))):
         yield figures
-    if ": " in answer and ":" not in gold and (label := _LABEL.match(answer)) and not _NO_LABEL.search(label["label"]):
-        yield answer[label.end() :]
+    if ": " in answer and ": " not in gold and (label := _LABEL.match(answer)):
+        yield from [] if _NO_LABEL.search(label["label"]) or names_another(gold, answer) else [answer[label.end() :]]
     if kind == "code" and "://" in gold and (named := _ADDRESS_NAMED.match(answer)):
         yield answer[named.end() :]
     if kind == "words" and " version " in answer and (version := _VERSION_OF.fullmatch(answer)):
         yield f"{version[1]} {version[2]}"
+    yield from everyday(gold, kind, answer)
     yield from _without_lead(gold, kind, answer)
     if kind in ("date", "time"):
         yield from filter(None, [without_gloss(answer, kind)])

@@ -1,0 +1,96 @@
+"""Short ways of saying an answer of daily use: after a known label, in a short sentence, as a list, abbreviated.
+
+Each is a further text to compare with the gold answer, as in ``rewordings``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .codes import plain
+from .extract.statements import UNSURE
+from .json_value import text_list
+from .labels import labelled
+
+_ADDRESSES = frozenset(("ip", "mac address"))
+_LABEL_BEHIND = re.compile(
+    r"(?P<code>(?=\S*\d)\S+) \((?:the )?(?P<label>subnet|network|VLAN(?: ID)?|port|IP(?:v[46])? address|MAC address"
+    r"|ticket|commit|gate|room|seat|platform|flight|SKU|PIN|(?:zip|postal) code|postcode|quantity)(?: number)?\)",
+    re.IGNORECASE,
+)
+_TAKES_PLACE = re.compile(
+    r"it (?:takes place|took place|is held|was held|falls|fell|happens|happened|occurs|occurred|starts|begins)"
+    r" (?:in|on|at) (?:an? )?",
+    re.IGNORECASE,
+)
+_THERE_ARE = re.compile(
+    r"there (?:is|are|was|were)"
+    r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)\.?",
+    re.IGNORECASE,
+)
+_DOTTED_CLOCK = re.compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
+_KEYS = re.compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
+_CONTROL = re.compile(r"control(?= ?\+)", re.IGNORECASE)
+_COMPASS = {
+    "NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast", "NNW": "north northwest",
+    "NNE": "north northeast", "SSW": "south southwest", "SSE": "south southeast",
+}  # fmt: skip
+
+
+def everyday(gold: str, kind: str, answer: str) -> Iterator[str]:
+    """Further readings of an answer in view of the gold answer, both as they were written."""
+    if kind in ("code", "number"):
+        yield from _labelled(gold, kind, answer)
+    if kind == "number" and (there := _THERE_ARE.fullmatch(answer)):
+        yield there["count"]
+    if ":" in gold and (clock := _DOTTED_CLOCK.fullmatch(answer)):
+        yield f"{clock[1]}:{clock[2]} {clock[3]}m"
+    if (kind in ("words", "code", "date", "time") or ":" in gold) and (place := _TAKES_PLACE.match(answer)):
+        rest = answer[place.end() :]
+        yield from [] if UNSURE.search(rest) else [rest.rstrip(".")]
+    if kind in ("words", "code"):
+        yield from _abbreviated(gold, answer)
+    if kind == "words" and "," in gold:
+        yield from _listed(answer)
+
+
+def names_another(gold: str, answer: str) -> bool:
+    """Whether two codes have different labels: ``Room: C4`` and ``Gate C4``."""
+    one, other = labelled(plain(gold)).label, labelled(plain(answer)).label
+    return bool(one and other) and one != other
+
+
+def _labelled(gold: str, kind: str, answer: str) -> Iterator[str]:
+    """``503 Service Unavailable`` of ``HTTP 503 Service Unavailable``; ``VLAN 30`` of ``30 (the VLAN ID)``."""
+    label, code = labelled(plain(answer))
+    if label and (code == plain(gold) or (kind == "code" and label in _ADDRESSES and not labelled(plain(gold)).label)):
+        yield code
+    if kind == "code" and (behind := _LABEL_BEHIND.fullmatch(answer.rstrip("."))):
+        yield f"{behind['label']} {behind['code']}"
+
+
+def _abbreviated(gold: str, answer: str) -> Iterator[str]:
+    """``north-west`` for NW, ``N/A`` for Not applicable, ``Control+C`` for Ctrl+C, each in both directions."""
+    short, text = answer.rstrip("."), gold.rstrip(".")
+    if short in _COMPASS:
+        yield _COMPASS[short]
+    if text in _COMPASS and re.sub("[- ]", "", short.lower()) == _COMPASS[text].replace(" ", ""):
+        yield gold
+    if {short.lower(), text.lower()} == {"n/a", "not applicable"}:
+        yield gold
+    if "+" in gold and _KEYS.fullmatch(short) and _KEYS.fullmatch(text) and _in_keys(short) == _in_keys(text):
+        yield gold
+
+
+def _in_keys(text: str) -> str:
+    return _CONTROL.sub("ctrl", text).replace(" ", "").lower()
+
+
+def _listed(answer: str) -> Iterator[str]:
+    """``apple, banana`` of ``apple; banana`` and ``["apple", "banana"]``."""
+    items = answer.rstrip(".").split(";") if ";" in answer and "," not in answer else None
+    if answer.startswith("[") and answer.endswith("]"):
+        items = text_list(answer)
+    if items and len(items) > 1 and all(item.strip() and not re.search("[,;]", item) for item in items):
+        yield ", ".join(item.strip() for item in items)
