@@ -28,7 +28,7 @@ _NO_LABEL = re.compile(
     r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
     r"|guess\w*|maybe|perhaps|possib\w*|probab\w*|distract\w*|alternativ\w*|instead|rather|than|opposite|antonym|contrast"
     r"|errors?|mistakes?|question|questions|example|examples|e\.g|unlike|versus|vs|other|others|also|but|wait|actually"
-    r"|correction|sorry|hmm|misconception|myth|trap|step|given|input|start|yes)\b|n['\u2019]t\b",
+    r"|correction|sorry|hmm|misconception|myth|trap|step|given|input|start|yes|against)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _GLOSS = re.compile(r"(?P<words>[^()]*[^\W\d_]{2}[^()]*?)\s\((?P<gloss>[^()]{1,80})\)")
