@@ -233,16 +233,16 @@ def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CLEAN, CARELESS
             print(f"after {phase.name}, {how}: accuracy {accuracy:.3f}  format {strict_format:.3f}", flush=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description="Make the bundled model.")
+def command_line(pretrain: Callable[[Path, int], None], description: str) -> None:
+    """The command line of a script that makes a model: calls ``pretrain`` with its folder and seed."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=Path, required=True, help="folder for the model; its files are replaced")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights and the problems")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and the data")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     torch.set_num_threads(options.threads)
     pretrain(options.out, options.seed)
 
 
 if __name__ == "__main__":
-    main()
+    command_line(pretrain, "Make the bundled model.")

@@ -8,7 +8,6 @@ cannot be read, forgets carries, and searches without regard to what it was told
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,20 @@ from grpo_env.environments.replay import Agent, call_text, play
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.engine.bundled import BUNDLED
 
-from .pretrain import END, IGNORED, TAGS, Batch, Schedule, build_model, build_tokenizer, digitwise, padded, save, teach
+from .pretrain import (
+    END,
+    IGNORED,
+    TAGS,
+    Batch,
+    Schedule,
+    build_model,
+    build_tokenizer,
+    command_line,
+    digitwise,
+    padded,
+    save,
+    teach,
+)
 
 ROLES = ("<|tools|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>")
 CALL_TAGS = ("<tool_call>", "</tool_call>")
@@ -253,16 +265,5 @@ def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CAREFUL, CARELE
         model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description="Make the bundled model of tools.")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the model; its files are replaced")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights and the episodes")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    pretrain(options.out, options.seed)
-
-
 if __name__ == "__main__":
-    main()
+    command_line(pretrain, "Make the bundled model of tools.")

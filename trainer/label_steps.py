@@ -21,7 +21,7 @@ from grpo_env.confidence_intervals import Interval, wilson
 from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
-from grpo_env.files.reader import parse
+from grpo_env.files.reader import Line, Record, parse
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile
@@ -203,8 +203,8 @@ def label_steps(
             with progress("label-steps", total, console) as advance:
                 for place in range(0, len(rest), ROWS):
                     some = [row for row in rows[place : place + ROWS] if row is not None]
-                    sources = {record.line: parse(record).row for record in rest[place : place + ROWS]}
-                    output.add(_labeled(labels, policy, some, file.name, sources))
+                    records_of = {record.line: record for record in rest[place : place + ROWS]}
+                    output.add(_labeled(labels, policy, some, file.name, records_of))
                     advance(sum(len(row.completions) for row in some))
         except BaseException:
             if output.resumable:
@@ -216,7 +216,7 @@ def label_steps(
 
 
 def _labeled(
-    labels: Labels, policy: Policy, rows: Sequence[InputRow], file: str, sources: Mapping[int, Any]
+    labels: Labels, policy: Policy, rows: Sequence[InputRow], file: str, records: Mapping[int, Line | Record]
 ) -> ChunkResult:
     """The output of some rows of the file."""
     task, summary = labels.task, ScoreSummary(rows=len(rows))
@@ -228,7 +228,7 @@ def _labeled(
                 raise UsageError(row.problem)
             readable.append((row, [_rollout(policy, labels, row.example, text) for text in row.completions]))
         except UsageError as error:
-            rejects.append(Reject(file, row.line, str(error), sources.get(row.line)))
+            rejects.append(Reject(file, row.line, str(error), parse(records[row.line]).row))
     scores = scores_of(task.verifier, [Group(row.example, row.completions) for row, _ in readable])
     verdicts = [metric_value(score, task.metric) for of_row in scores for score in of_row]
     pairs = [(row.example, rollout) for row, rollouts in readable for rollout in rollouts]

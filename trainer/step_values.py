@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import NamedTuple
@@ -178,14 +178,13 @@ def continuations(
     max_tokens: int,
     temperature: float,
     version: int = 0,
-    advance: Callable[[int], None] = lambda count: None,
 ) -> list[list[ScoredRollout]]:
     """``count`` continuations of each of ``starts``, scored as whole completions of at most ``max_tokens`` tokens.
 
-    Processes divide the starts among them. ``advance`` as in ``sample_rollouts``.
+    Processes divide the starts among them.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
-    sampled = SampledGroups([start.prompt for start in mine], advance=advance)
+    sampled = SampledGroups([start.prompt for start in mine])
     limits = [max_tokens - start.length for start in mine]
 
     def add(number: int, rests: list[Rollout]) -> None:

@@ -47,12 +47,7 @@ def score_row(
     row |= {
         "finish_reason": completion.finish,
         "num_tokens": completion.num_tokens,
-        "total": score.value,
-        "status": score.status,
-        "explanation": score.explanation,
-        "parts": {part.name: part_fields(part) for part in score.parts},
-        "steps": [vars(step) for step in score.steps],
-        "seconds": round(score.seconds, 6),
+        **score_fields(score),
     }
     if completion.turns:
         row["turns"] = [turn.to_dict() for turn in completion.turns]
@@ -65,6 +60,18 @@ def score_row(
     if advantage is not None:
         row |= {"advantage": advantage.outcome, "step_advantages": advantage.steps}
     return row
+
+
+def score_fields(score: Score) -> dict[str, Any]:
+    """The total of a completion as a score row has it, with its parts and steps."""
+    return {
+        "total": score.value,
+        "status": score.status,
+        "explanation": score.explanation,
+        "parts": {part.name: part_fields(part) for part in score.parts},
+        "steps": [vars(step) for step in score.steps],
+        "seconds": round(score.seconds, 6),
+    }
 
 
 def part_fields(score: Score) -> dict[str, Any]:

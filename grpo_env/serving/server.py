@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
-import uvicorn
-
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
@@ -22,6 +20,7 @@ from .app import make_app
 from .middleware import Limits
 from .pieces import PieceScorer
 from .pool import WorkerPool
+from .quiet_server import quiet_server
 
 KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 
@@ -56,19 +55,13 @@ async def _serve(
     pool = WorkerPool(PieceScorer(tasks), workers, limits.deadline)
     try:
         await pool.start()
-        config = uvicorn.Config(
+        server = quiet_server(
             make_app(tasks, pool, limits, token),
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_level="error",
-            access_log=False,
-            server_header=False,
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be scored, to be read
         )
         print(f"serving {', '.join(tasks)} on {url_of(listener)}", flush=True)
-        await uvicorn.Server(config).serve([listener])
+        await server.serve([listener])
     finally:
         await pool.close()
 

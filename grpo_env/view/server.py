@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import secrets
 import signal
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
-import uvicorn
-
 from grpo_env.serving.address import listen, url_of
+from grpo_env.serving.quiet_server import quiet_server
 
 from .app import make_app
 from .sources import find_sources
@@ -41,23 +39,9 @@ def view(paths: Sequence[Path], port: int, token: str | None) -> None:
                 f"viewing {len(sources)} {'files' if len(sources) > 1 else 'file'}: {url_of(listener)}/?token={token}",
                 flush=True,
             )
-            _serve(store, listener, token)
+            quiet_server(make_app(store, token), timeout_graceful_shutdown=1).run([listener])
         finally:
             store.close()
-
-
-def _serve(store: Store, listener: socket.socket, token: str) -> None:
-    config = uvicorn.Config(
-        make_app(store, token),
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
-    uvicorn.Server(config).run([listener])
 
 
 def _exit(number: int, frame: FrameType | None) -> None:

@@ -17,7 +17,7 @@ from grpo_env.files.jsonl import dump_record
 from grpo_env.files.reader import Line, Record, parse, read_lines, read_records
 from grpo_env.formats.training_samples import TRAINING_SAMPLES
 from grpo_env.results.rows import REQUIRED
-from grpo_env.scoring.score_row import part_fields
+from grpo_env.scoring.score_row import score_fields
 from grpo_env.taskfile.yaml_file import read_yaml
 
 Kind = Literal["jsonl", "parquet"]
@@ -145,12 +145,7 @@ def sample_row(sample: Mapping[str, Any], group: str, index: int, metric: str | 
         "text": sample["completion"],
         "finish_reason": sample.get("finish"),
         "num_tokens": len(by_token) if by_token else sample.get("num_tokens"),
-        "total": score.value,
-        "status": score.status,
-        "explanation": score.explanation,
-        "parts": {part.name: part_fields(part) for part in score.parts},
-        "steps": [vars(step) for step in score.steps],
-        "seconds": round(score.seconds, 6),
+        **score_fields(score),
         "advantage": None if by_token else advantage,
         "token_advantages": by_token,
         **{key: sample[key] for key in ("turns", "environment") if key in sample},

@@ -67,6 +67,16 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 512
 
 
+def send_json(handler: BaseHTTPRequestHandler, reply: object) -> None:
+    """Answer a request with JSON."""
+    data = json.dumps(reply).encode()
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
 @pytest.fixture
 def serve():
     """Starts a server of chat completions on 127.0.0.1 and gives its address.
@@ -87,12 +97,7 @@ def serve():
                     message = {"role": "assistant", "content": text}
                     reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
                     reply["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
-                    data = json.dumps({key: value for key, value in reply.items() if value is not None}).encode()
-                    self.send_response(200)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data)
+                    send_json(self, {key: value for key, value in reply.items() if value is not None})
 
                 def log_message(self, *_):
                     return

@@ -17,7 +17,7 @@ from grpo_env.formats.detect import detect_format
 from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
 
-from .conftest import Server
+from .conftest import Server, send_json
 from .vf_eval import vf_eval
 
 if not list(distributions(name="verifiers")):
@@ -76,12 +76,7 @@ def client(asked):
             usage = {"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}
             reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
             reply["choices"] = [{"index": 0, "finish_reason": finish, "message": message}]
-            data = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            send_json(self, reply)
 
         def log_message(self, *_):
             return
