@@ -15,7 +15,7 @@ from grpo_env.results.parts import PartScore
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
-from grpo_env.view.sources import find_sources
+from grpo_env.view.sources import find_sources, sample_row
 from grpo_env.view.store import line_offsets
 
 TOKEN = "open-sesame"
@@ -307,6 +307,14 @@ def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     assert "<b>2</b> of 2 completions" in listed
     assert "mixed" in listed
     assert "tokens 1 to 1: -0.7" in client.get("/0/row/1").text
+
+
+def test_advantages_of_tokens_are_not_the_advantage_of_a_completion():
+    sample = {"step": 0, "task": "t", "id": "0", "completion": "a b", "score": {"value": 1.0, "status": "scored"}}
+    by_token = sample_row({**sample, "advantage": [0.5, -0.5, -0.5]}, "g", 0, None)
+    assert (by_token["advantage"], by_token["token_advantages"], by_token["num_tokens"]) == (None, [0.5, -0.5, -0.5], 3)
+    single = sample_row({**sample, "advantage": 0.25, "num_tokens": 7}, "g", 0, None)
+    assert (single["advantage"], single["token_advantages"], single["num_tokens"]) == (0.25, None, 7)
 
 
 @pytest.mark.parametrize(
