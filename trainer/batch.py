@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 from accelerate.utils import gather_object
@@ -20,6 +21,8 @@ from .rollout import ScoredRollout, rank_slice
 class MicroBatch:
     """Rows that go through the model together: R completions, padded on the right to T tokens.
 
+    A completion whose turns forked has several rows, one for each of its sequences, maybe not all in one micro-batch.
+
     ``old_logp`` is set by the first update, ``ref_logp`` by ``add_reference_logp``. Log-probabilities are 0 where no
     token was sampled. Tokens between the turns of an episode were not sampled: the model reads them, and they are not
     part of the loss.
@@ -31,6 +34,7 @@ class MicroBatch:
     sampled: Tensor  # (R, T) bool, True where a token was sampled
     advantages: Tensor  # (R, T) float32
     sampler_logp: Tensor  # (R, T) float32
+    lengths: Tensor  # (R,) int64, sampled tokens of the whole completion
     old_logp: Tensor | None = None  # (R, T) float32
     ref_logp: Tensor | None = None  # (R, T) float32
 
@@ -39,6 +43,7 @@ class MicroBatch:
         dtypes["sampled"] = torch.bool
         for name in ("ids", "completion_mask", "sampled", "advantages", "sampler_logp", "old_logp", "ref_logp"):
             _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
+        _check("lengths", self.lengths, rows[:1], torch.int64)
 
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""
@@ -103,7 +108,6 @@ def pack_batches(
     if config.advantage.truncated == "mask":
         counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None
-    has_gradient = counts & ((advantages != 0).any(1) | always)
     lengths = torch.tensor([row.rollout.num_sampled for row in rollouts])
     size, count = config.group_size, config.optimizer.mini_batches
     rows = torch.arange(len(rollouts)).view(-1, size)
@@ -113,16 +117,22 @@ def pack_batches(
     batches = []
     for first in range(count):
         members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
+        sequences = [
+            sequence
+            for group in local.tolist()
+            for row in group
+            if counts[row]
+            for sequence in _sequences(rollouts[row].rollout, advantages[row], group[0])
+            if always or sequence.advantages.any()
+        ]
         parts = pack_rows(
-            [[row for row in group if has_gradient[row]] for group in local.tolist()],
-            [len(row.rollout.prompt_ids) for row in rollouts],
-            [len(row.rollout.ids) for row in rollouts],
+            _by_prompt(sequences),
+            [len(sequence.prompt) for sequence in sequences],
+            [len(sequence.ids) for sequence in sequences],
             micro_batch_tokens,
             shared=policy.shares_prompts,
         )
-        micro_batches = [
-            _micro_batch([rollouts[row].rollout for row in part], advantages[part], policy.device) for part in parts
-        ]
+        micro_batches = [_micro_batch([sequences[index] for index in part], policy.device) for part in parts]
         if is_sharded(policy):  # all processes must make the same number of passes
             micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
         counted = lengths[members][counts[members]]
@@ -162,22 +172,53 @@ def pack_rows(
 def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
     """The micro-batches, with empty ones appended, so that there are ``count``."""
     ids = torch.zeros(1, 1, dtype=torch.long, device=device)
-    empty = MicroBatch([[0]], ids, ids.bool(), ids.bool(), ids.float(), ids.float())
+    empty = MicroBatch([[0]], ids, ids.bool(), ids.bool(), ids.float(), ids.float(), ids[0])
     return [*micro_batches, *[empty] * (count - len(micro_batches))]
 
 
-def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:
-    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
-    longest = int(lengths.max())
-    mask = torch.arange(longest) < lengths[:, None]
-    tokens = torch.tensor([token for rollout in rollouts for token in rollout.ids])
-    logps = torch.tensor([logp for rollout in rollouts for logp in rollout.logps])
-    sampled = torch.tensor([flag for rollout in rollouts for flag in rollout.sampled])
+class _Sequence(NamedTuple):
+    """A row of a micro-batch: what a completion, or a part of it after a fork, has in one context."""
+
+    group: int
+    prompt: list[int]
+    ids: list[int]
+    sampled: list[bool]
+    logps: list[float]
+    advantages: Tensor  # (T,)
+    length: int  # sampled tokens of the whole completion
+
+
+def _sequences(rollout: Rollout, advantages: Tensor, group: int) -> list[_Sequence]:
+    """The sequences of a completion; its own is the only one unless turns forked."""
+    sampled, length = rollout.sampled, rollout.num_sampled
+    return [
+        _Sequence(group, prompt, rollout.ids[at], sampled[at], rollout.logps[at], advantages[at], length)
+        for prompt, at in rollout.sequences
+    ]
+
+
+def _by_prompt(sequences: Sequence[_Sequence]) -> list[list[int]]:
+    """The indices of the sequences of each group that have the same prompt."""
+    found: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for index, sequence in enumerate(sequences):
+        found.setdefault((sequence.group, tuple(sequence.prompt)), []).append(index)
+    return list(found.values())
+
+
+def _micro_batch(sequences: Sequence[_Sequence], device: torch.device) -> MicroBatch:
+    lengths = torch.tensor([len(sequence.ids) for sequence in sequences])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+
+    def padded(rows: Iterable[Sequence[Any] | Tensor], dtype: torch.dtype) -> Tensor:
+        values = torch.cat([torch.as_tensor(row, dtype=dtype) for row in rows])
+        return torch.zeros(mask.shape, dtype=dtype).masked_scatter(mask, values).to(device)
+
     return MicroBatch(
-        prompts=[rollout.prompt_ids for rollout in rollouts],
-        ids=torch.zeros(len(rollouts), longest, dtype=torch.long).masked_scatter(mask, tokens).to(device),
+        prompts=[sequence.prompt for sequence in sequences],
+        ids=padded((sequence.ids for sequence in sequences), torch.long),
         completion_mask=mask.to(device),
-        sampled=torch.zeros_like(mask).masked_scatter(mask, sampled).to(device),
-        advantages=advantages[:, :longest].to(device),
-        sampler_logp=torch.zeros(len(rollouts), longest).masked_scatter(mask, logps).to(device),
+        sampled=padded((sequence.sampled for sequence in sequences), torch.bool),
+        advantages=padded((s.advantages[: len(s.ids)] for s in sequences), torch.float32),
+        sampler_logp=padded((sequence.logps for sequence in sequences), torch.float32),
+        lengths=torch.tensor([sequence.length for sequence in sequences], device=device),
     )

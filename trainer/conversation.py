@@ -34,6 +34,24 @@ class Conversation:
         prompt = tuple(Message(message["role"], message["content"]) for message in messages)
         return self.policy.prompt_ids(replace(example, prompt=prompt), self.format)
 
+    def render(self, example: Example, messages: Sequence[ChatMessage]) -> str:
+        """The text that the model reads before its next turn. Raises whatever the template raises."""
+        text = self._write(messages, example.chat_template_kwargs, more=True)
+        return text + missing_prefill(text, self.format.prefill)
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Tokens as text, special ones included."""
+        tokenizer = self.policy.tokenizer
+        return str(tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def begun(self, text: str) -> str:
+        """The end of a rendered text that belongs to the turn after it: prefill, and the tag that opens reasoning."""
+        at, tag = len(text), self.format.reasoning
+        for piece in (self.format.prefill.strip(), f"<{tag}>" if tag else ""):
+            if piece and text[:at].rstrip().endswith(piece):
+                at = text.rindex(piece, 0, at)
+        return text[at:]
+
     def between(self, example: Example, messages: Sequence[ChatMessage]) -> list[int]:
         """The tokens between a turn that ended by itself and the next: what follows the turn's end token in the
         template, ``messages`` (results of tools, or a reply), and the beginning of the next turn.
@@ -67,7 +85,7 @@ class Conversation:
         messages: list[ChatMessage] = [_QUESTION]
         said = ""
         for number in (1, 2, 3):
-            text = str(tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **variables))
+            text = self._write(messages, variables, more=True)
             if not text.startswith(said):
                 before, now = (tokenizer(part, add_special_tokens=False)["input_ids"] for part in (said, text))
                 at = next((n for n, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(now))
@@ -82,13 +100,13 @@ class Conversation:
             messages.append(told)
         return None
 
+    def _write(self, messages: Sequence[ChatMessage], variables: Mapping[str, Any], *, more: bool) -> str:
+        template = self.policy.tokenizer.apply_chat_template
+        return str(template(list(messages), add_generation_prompt=more, tokenize=False, **variables))
+
     def _after_mark(self, messages: Sequence[ChatMessage], variables: Mapping[str, Any], *, more: bool) -> str | None:
         """What the template writes after the made-up turn's mark, and after that the prefill of the next turn."""
-        text = str(
-            self.policy.tokenizer.apply_chat_template(
-                list(messages), add_generation_prompt=more, tokenize=False, **variables
-            )
-        )
+        text = self._write(messages, variables, more=more)
         _, found, rest = text.partition(MARK)
         return rest + (missing_prefill(text, self.format.prefill) if more else "") if found else None
 
@@ -141,17 +159,32 @@ def check_conversation(policy: Policy, task: Task) -> None:
     except Exception as error:  # a template is a program
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"the chat template of {policy.name} cannot write turns with tools: {reason}") from error
-    if rewritten is None or spec.history == "append":
-        return
-    raise UsageError(
-        f"{task.source}: the chat template of {policy.name} rewrites the turns of the past: {rewritten}. "
-        + (
-            "environment.history=fork is not available in training yet; use append, which goes on with the turns as "
-            "they were sampled, or another template"
-            if spec.history == "fork"
-            else "Set environment.history=append to go on with the turns as they were sampled, or use another template"
+    if rewritten is not None and spec.history is None:
+        raise UsageError(
+            f"{task.source}: the chat template of {policy.name} rewrites the turns of the past: {rewritten}. Set "
+            "environment.history=append to go on with the turns as they were sampled, or =fork to sample and train "
+            "each turn on the conversation as the template writes it"
         )
-    )
+    if spec.history == "fork":
+        _check_history(conversation, answers, variables, task.source)
+
+
+def _check_history(
+    conversation: Conversation, answers: Sequence[ChatMessage], variables: Mapping[str, Any], source: str
+) -> None:
+    """Raises ``UsageError`` for a template that cannot write turns whose calls are part of their text."""
+    example, problem = Example("", "", chat_template_kwargs=variables), ""
+    for told in answers:
+        try:
+            text = conversation.render(example, [_QUESTION, {"role": "assistant", "content": MARK}, told])
+            problem = problem or ("" if MARK in text and "told" in text else "it leaves them out")
+        except Exception as error:  # a template is a program
+            problem = f"{type(error).__name__}: {error}".splitlines()[0]
+    if problem:
+        raise UsageError(
+            f"{source}: environment.history=fork: the chat template of {conversation.policy.name} cannot write turns "
+            f"whose calls are part of their text: {problem}. Use append, which goes on with turns as they were sampled"
+        )
 
 
 _TOLD_BY_TOOL = {"role": "tool", "name": "tool", "tool_call_id": "call00001", "content": "told"}

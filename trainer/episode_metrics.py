@@ -17,7 +17,8 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     ``turns``, ``calls`` and ``told_tokens`` (read by the model, and not sampled by it) are means over episodes;
     ``call_problems`` is the fraction of calls that could not be run or failed, and ``calls/PROBLEM`` counts each kind.
     ``out_of_turns`` is the fraction of episodes that had no turn left, ``environments_failed`` the number of those that
-    could not be scored because their environment failed.
+    could not be scored because their environment failed. ``episodes/forked`` is the fraction of turns that were sampled
+    on a history other than the tokens before them, ``episodes/sequences`` how many sequences an episode has.
     """
     rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
     if not rows:
@@ -32,4 +33,7 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
         "out_of_turns": fmean(episode.finish == "turns" for _, episode in rows),
         "environments_failed": sum(bool(e.environment and e.environment.failure) for _, e in rows),
         "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
+        "episodes/forked": sum(len(rollout.forks) for rollout, _ in rows)
+        / max(1, sum(len(episode.turns) for _, episode in rows)),
+        "episodes/sequences": fmean(len(rollout.sequences) for rollout, _ in rows),
     }

@@ -22,8 +22,9 @@ from grpo_env.environments.process import EnvironmentProcess
 
 from .conversation import Conversation
 from .engine.policy import Policy
-from .engine.sampling.sampler import Rollout, sample
+from .engine.sampling.sampler import Context, Rollout, sample
 from .engine.sharding.weights import unsharded
+from .history import History
 from .prompts import Prompt
 
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
@@ -61,17 +62,28 @@ def sample_episodes(
 
 @dataclass
 class _Row:
-    """An episode that is being sampled. ``spans`` are those of its sampled turns in ``ids``."""
+    """An episode that is being sampled. ``spans`` are those of its sampled turns in ``ids``.
+
+    ``history`` is there under ``environment.history: fork``.
+    """
 
     group: int
     number: int
     episode: Episode
     process: EnvironmentProcess
     conversation: Conversation
+    history: History | None = None
     prompt_ids: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
+    forks: list[Context] = field(default_factory=list)
+
+    @property
+    def context(self) -> list[int]:
+        """What the model has read and said in the latest sequence."""
+        start, prompt = self.forks[-1] if self.forks else Context(0, self.prompt_ids)
+        return prompt + self.ids[start:]
 
     @property
     def num_sampled(self) -> int:
@@ -83,17 +95,34 @@ class _Row:
         self.ids += turn.ids
         self.logps += turn.logps
 
-    def told(self, ids: Sequence[int]) -> None:
-        """Append tokens that were not sampled."""
-        self.ids += ids
-        self.logps += [0.0] * len(ids)
+    def begin(self, messages: Sequence[ChatMessage]) -> None:
+        """Take the messages of the prompt."""
+        self.prompt_ids = self.conversation.prompt_ids(self.episode.example, messages)
+        if self.history is not None:
+            self.history.begin(messages)
+
+    def between(self, messages: Sequence[ChatMessage]) -> tuple[list[int], bool]:
+        """The tokens before the turn that follows ``messages``, and whether they take the place of the context."""
+        if self.history is None:
+            return self.conversation.between(self.episode.example, messages), False
+        *turn, end = self.ids[slice(*self.spans[-1])]
+        return self.history.after(self.conversation.spelled(turn), end, messages)
+
+    def told(self, ids: Sequence[int], *, forks: bool) -> None:
+        """Append tokens that were not sampled, or begin a sequence after them."""
+        if forks:
+            self.forks.append(Context(len(self.ids), list(ids)))
+        else:
+            self.ids += ids
+            self.logps += [0.0] * len(ids)
 
     def rollout(self) -> Rollout:
         """The episode, which has ended."""
         sampled = tuple(token for start, end in self.spans for token in self.ids[start:end])
         prefill = self.conversation.format.prefill
         seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled, prefill=prefill)
-        return Rollout(self.prompt_ids, self.ids, seen.text, seen.finish, self.logps, tuple(self.spans), seen)
+        spans, forks = tuple(self.spans), tuple(self.forks)
+        return Rollout(self.prompt_ids, self.ids, seen.text, seen.finish, self.logps, spans, seen, forks)
 
 
 _Event = tuple[_Row, list[ChatMessage], BaseException | None]
@@ -148,7 +177,10 @@ class _Driver:
             environment = self._environments[id(task)]
             process = pool.take(environment)
             episode = Episode(environment, process, example, response_parser(self._policy.tokenizer))
-            row = self._live[key] = _Row(group, number, episode, process, self._conversations[id(task)])
+            conversation = self._conversations[id(task)]
+            forks = task.spec.environment is not None and task.spec.environment.history == "fork"
+            history = History(conversation, example) if forks else None
+            row = self._live[key] = _Row(group, number, episode, process, conversation, history)
             self._start(row, episode.begin)
 
     def _start(self, row: _Row, work: Callable[[], list[ChatMessage] | None]) -> None:
@@ -178,36 +210,37 @@ class _Driver:
 
     def _settle(self, row: _Row, messages: list[ChatMessage]) -> None:
         """Take the messages that begin an episode or follow a turn: unless it has ended, its next turn is due."""
-        episode, conversation, example = row.episode, row.conversation, row.episode.example
+        episode = row.episode
         if not episode.ended and not row.spans:
-            row.prompt_ids = conversation.prompt_ids(example, messages)
-            if self._limit(row, 0) < 1:
+            row.begin(messages)
+            if self._limit(row, len(row.prompt_ids)) < 1:
                 episode.fail(f"the prompt of {len(row.prompt_ids)} tokens leaves no position of {self._policy.name}")
         elif not episode.ended:
-            told = conversation.between(example, messages)
-            if self._limit(row, len(told)) < 1:
+            told, forks = row.between(messages)
+            if self._limit(row, len(told) + (0 if forks else len(row.context))) < 1:
                 self._start(row, episode.cut_off)
                 return
-            row.told(told)
+            row.told(told, forks=forks)
         if episode.ended:
             self._end(row)
         else:
             self._due.append(row)
 
-    def _limit(self, row: _Row, told: int) -> int:
-        """How many tokens the next turn may have, after ``told`` more tokens that are not sampled."""
+    def _limit(self, row: _Row, context: int) -> int:
+        """How many tokens the next turn may have, after a context of so many."""
         limit, positions = self._max_new_tokens - row.num_sampled, self._policy.max_positions
-        return limit if positions is None else min(limit, positions - len(row.prompt_ids) - len(row.ids) - told)
+        return limit if positions is None else min(limit, positions - context)
 
     def _sample_due(self) -> None:
         """Sample the turns that are due; each is given to its environment as soon as it ends."""
         due, self._due = self._due, []
         if not due:
             return
-        began, limits = time.monotonic(), [self._limit(row, 0) for row in due]
+        began, contexts = time.monotonic(), [row.context for row in due]
+        limits = [self._limit(row, len(context)) for row, context in zip(due, contexts, strict=True)]
         sample(
             self._policy,
-            [row.prompt_ids + row.ids for row in due],
+            contexts,
             1,
             max_new_tokens=max(limits),
             temperature=self._temperature,
@@ -220,8 +253,7 @@ class _Driver:
     def _advance(self, row: _Row, turn: Rollout) -> None:
         row.take_turn(turn)
         finish: Finish = turn.finish
-        said = turn.ids[:-1] if finish == "stop" else turn.ids
-        raw = str(self._policy.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        raw = row.conversation.spelled(turn.ids[:-1] if finish == "stop" else turn.ids)
         self._start(row, lambda: row.episode.advance(turn.text, finish, raw))
 
     def _end(self, row: _Row) -> None:

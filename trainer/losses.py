@@ -19,7 +19,8 @@ from .custom import custom_loss
 
 @dataclass(frozen=True)
 class LossInputs:
-    """What a policy loss is computed from: R completions, padded on the right to T tokens.
+    """What a policy loss is computed from: R completions, padded on the right to T tokens. An episode whose turns
+    forked has several rows, one for each of its sequences.
 
     All tensors have the shape (R, T) and, except ``mask``, are float32 and 0 where there is no token.
     Log-probabilities are natural logarithms, at the temperature of sampling.
@@ -167,15 +168,19 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor
     return torch.expm1(d) - d
 
 
-def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
+def aggregate(
+    per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float, lengths: Tensor | None = None
+) -> Tensor:
     """Sum (B, T) token losses into a scalar and divide by ``denominator``, which is that of *all* rows of the step.
 
     The losses of micro-batches therefore add up to the loss of the batch. ``sequence`` first divides every row by its
-    length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only.
+    length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only. ``lengths`` (B,) are
+    those of the completions that the rows are part of, if they are not whole.
     """
     masked = per_token.where(completion_mask, 0.0)
     if mode == "sequence":
-        masked = masked / completion_mask.sum(1, keepdim=True).clamp(min=1)
+        lengths = completion_mask.sum(1) if lengths is None else lengths
+        masked = masked / lengths[:, None].clamp(min=1)
     return masked.sum() / denominator
 
 

@@ -192,7 +192,7 @@ def micro_batch_loss(
         if config.kl.bias_correction:
             penalty = importance_ratio(logp, micro.old_logp, mask, loss_config.importance_level) * kl
         per_token = per_token + config.kl.coef * penalty
-    loss = aggregate(per_token, mask, loss_config.aggregation, denominator)
+    loss = aggregate(per_token, mask, loss_config.aggregation, denominator, micro.lengths)
     with torch.no_grad():
         is_clipped = clipped(inputs, loss_config) & mask
         sums.add(

@@ -123,8 +123,8 @@ class EnvironmentSpec(Section):
     """Longer results of tools, and replies, are cut to so many characters."""
     history: Literal["append", "fork"] | None = None
     """What training does where the model's chat template rewrites earlier turns (drops their reasoning, say): null
-    stops before the run, ``append`` continues with the tokens as they were sampled, ``fork`` trains on the rewritten
-    conversation as a row of its own, which is not available yet."""
+    stops before the run, ``append`` continues with the tokens as they were sampled, ``fork`` samples each turn on the
+    conversation as the template writes it, and trains it in that context."""
 
 
 class LinearSpec(Section):

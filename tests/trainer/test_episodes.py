@@ -308,8 +308,6 @@ FORGETS = (
 def test_a_template_that_forgets_may_be_continued_if_the_user_says_so(policy: Policy) -> None:
     policy.tokenizer.chat_template = FORGETS
     check_conversation(policy, a_task(history="append"))
-    with pytest.raises(UsageError, match="history=fork is not available in training yet; use append"):
-        check_conversation(policy, a_task(history="fork"))
     policy.tokenizer.chat_template = TEMPLATE
     for history in ("append", "fork", None):
         check_conversation(policy, a_task(history=history))

@@ -30,8 +30,7 @@ from grpo_env.taskfile.yaml_file import read_yaml
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from grpo_env.core import Completion
-
+    from ..engine.sampling.sampler import Rollout
     from ..rollout import ScoredRollout
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
@@ -76,7 +75,8 @@ class RunFiles:
         """Append completions to ``samples.jsonl`` with their score trees and advantages.
 
         ``advantages`` (at least as many rows, T) are those of the sampled tokens, written as one number where all of a
-        row have the same. An episode has its turns, and what its environment recorded.
+        row have the same. An episode has its turns, what its environment recorded, and in ``forked_turns`` the
+        numbers, from 0, of the turns that forked, if any did.
         """
         rows = []
         for scored, row in zip(rollouts, advantages, strict=False):
@@ -89,7 +89,7 @@ class RunFiles:
                     "task": scored.task,
                     "id": scored.example.id,
                     "completion": rollout.text,
-                    **_episode(rollout.episode),
+                    **_episode(rollout),
                     "finish": rollout.finish,
                     "advantage": values[0] if len(set(values)) == 1 else values,
                     "score": scored.score.to_dict(),
@@ -112,10 +112,17 @@ class RunFiles:
                     atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
 
 
-def _episode(episode: Completion | None) -> dict[str, Any]:
+def _episode(rollout: Rollout) -> dict[str, Any]:
+    episode = rollout.episode
     if episode is None or episode.environment is None:
         return {}
-    return {"turns": [turn.to_dict() for turn in episode.turns], "environment": episode.environment._asdict()}
+    starts = {fork.start for fork in rollout.forks}
+    forked = [number for number, (start, _) in enumerate(rollout.spans or ()) if start in starts]
+    return {
+        "turns": [turn.to_dict() for turn in episode.turns],
+        "environment": episode.environment._asdict(),
+        **({"forked_turns": forked} if forked else {}),
+    }
 
 
 def read_config(run: Path) -> dict[str, Any]:

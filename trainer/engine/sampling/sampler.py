@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import UsageError
@@ -11,6 +12,13 @@ from grpo_env.errors import UsageError
 from ..policy import Policy
 from .own import OwnEngine
 from .protocol import SamplingRequest
+
+
+class Context(NamedTuple):
+    """The prompt that tokens were sampled after, and the index in ``Rollout.ids`` of the first of them."""
+
+    start: int
+    prompt_ids: list[int]
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,7 @@ class Rollout:
 
     An episode of several turns has what verifiers see in ``episode``, and in ``spans`` the range ``[start, end)`` of
     the sampled tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
+    ``forks`` are the turns that were sampled after another history than the tokens before them, in order.
     """
 
     prompt_ids: list[int]
@@ -31,6 +40,14 @@ class Rollout:
     logps: list[float] = field(compare=False)
     spans: tuple[tuple[int, int], ...] | None = None
     episode: Completion | None = None
+    forks: tuple[Context, ...] = ()
+
+    @property
+    def sequences(self) -> list[tuple[list[int], slice]]:
+        """What the model reads at once: a prompt, and the part of ``ids`` that follows it. One, unless turns forked."""
+        contexts = [Context(0, self.prompt_ids), *self.forks]
+        ends = [*(fork.start for fork in self.forks), len(self.ids)]
+        return [(prompt, slice(start, end)) for (start, prompt), end in zip(contexts, ends, strict=True)]
 
     @property
     def num_sampled(self) -> int:
