@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -10,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 import yaml
 from torch.distributed.run import get_args_parser
@@ -57,8 +57,8 @@ def test_own_verifier_trains_on_own_data(tmp_path):
     )
     task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", output)[1])
     assert task == EXAMPLES / "own_data.yaml"
-    scores = [json.loads(line)["score"] for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
-    values = [{part["name"]: part["value"] for part in score["parts"]} for score in scores]
+    samples = pyarrow.parquet.read_table(tmp_path / "run/samples").to_pylist()
+    values = [{name: part["value"] for name, part in sample["parts"].items()} for sample in samples]
     assert {"accuracy", "strict_format", "numbers"} == set(values[0])
     assert any(parts["numbers"] > 0 for parts in values)
     assert all(parts["numbers"] == 0 for parts in values if parts["accuracy"] == 0)

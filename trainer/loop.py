@@ -55,21 +55,48 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     return result
 
 
-def resume(run_dir: str | Path) -> Result:
+def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
     """Resume a run from its last valid checkpoint. It reaches the numbers of an uninterrupted run.
 
-    Raises ``UsageError`` for a folder that is not a run, and for a finished run; ``RunError`` as ``train`` does.
+    Args:
+        run_dir: the folder of the run.
+        steps: a new number of steps, or ``"+60"`` for so many more, which a finished run needs. Its model is then kept
+            as ``model-STEPS``.
+
+    Raises:
+        UsageError: a folder that is not a run, a finished run without ``steps``, too few steps.
+        RunError: as ``train`` does.
     """
     folder, mixture, config = RunFolder.reopen(Path(run_dir))
-    if (folder.path / MODEL).exists():
+    earlier_steps = config.steps
+    if steps is not None:
+        config = config.model_copy(update={"steps": more_steps(folder, config.steps, steps)})
+    elif (folder.path / MODEL).exists():
         raise UsageError(
-            f"{run_dir}: this run is finished; to train its model further, start one with --model {folder.path / MODEL}"
+            f"{run_dir}: this run is finished; to go on with it: "
+            f"grpo_env train --resume {run_dir} steps=+{config.steps or 1}"
         )
     run = Run.load(mixture, config)
+    if steps is not None:
+        run.earlier_steps = earlier_steps
+        if run.policy.accelerator.is_main_process:
+            folder.extend(config)
     with closing(run.engine):
         result = learn(run, start=run.reopen_folder(folder))
     push(run)
     return result
+
+
+def more_steps(folder: RunFolder, steps: int, wanted: int | str) -> int:
+    """The new number of steps of a run of ``steps``. Raises ``UsageError`` unless it is larger."""
+    try:
+        number = int(wanted)
+    except ValueError:
+        raise UsageError(f"steps={wanted}: a number of steps, or +N for N more") from None
+    total = steps + number if str(wanted).startswith("+") else number
+    if total <= steps:
+        raise UsageError(f"{folder.path}: this run has {steps} steps already; steps=+N adds to them")
+    return total
 
 
 def learn(run: Run, start: int) -> Result:

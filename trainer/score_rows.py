@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from grpo_env.files.writer import new_rows
 from grpo_env.scoring import RowResult, score_row
@@ -18,11 +19,20 @@ def write_scores(
 ) -> None:
     """Write the scores of ``samples`` adjacent rollouts of each example. Raises as ``new_rows`` does."""
     with new_rows(out, overwrite=overwrite) as write:
-        for line, start in enumerate(range(0, len(rollouts), samples), start=1):
-            group = rollouts[start : start + samples]
-            completions = tuple(scored.rollout.completion(task.format.prefill) for scored in group)
-            nothing = (None,) * len(group)
-            row = InputRow(line, group[0].example.id, None, group[0].example, completions, nothing, nothing)
-            result = RowResult(row, str(line), tuple(scored.score for scored in group))
-            for index in range(len(group)):
-                write(score_row(task, result, index))
+        for row in score_rows({task.name: task}, rollouts, samples):
+            write(row)
+
+
+def score_rows(
+    tasks: Mapping[str, Task], rollouts: Sequence[ScoredRollout], group_size: int
+) -> Iterator[dict[str, Any]]:
+    """The score row of each rollout. A group is ``group_size`` adjacent rollouts; its key is its number, from 1."""
+    for line, start in enumerate(range(0, len(rollouts), group_size), start=1):
+        group = rollouts[start : start + group_size]
+        task, example = tasks[group[0].task], group[0].example
+        completions = tuple(scored.rollout.completion(task.format.prefill) for scored in group)
+        nothing = (None,) * len(group)
+        row = InputRow(line, example.id, None, example, completions, nothing, nothing)
+        result = RowResult(row, str(line), tuple(scored.score for scored in group))
+        for index in range(len(group)):
+            yield score_row(task, result, index)

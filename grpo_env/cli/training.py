@@ -35,7 +35,9 @@ def train(
     push: Annotated[
         str | None, typer.Option("--push", metavar="ORG/NAME", help="Upload the trained model to the Hugging Face Hub.")
     ] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", help="Resume the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", help="Resume the run in this folder; steps=+N for N more steps.")
+    ] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
     """Train a model with GRPO on a task or a mixture of tasks.
@@ -44,12 +46,13 @@ def train(
     `grpo_env settings`.
     """
     if resume is not None:
-        if task != DEFAULT_TASK or overrides or model or config or run_dir or push:
-            raise UsageError("--resume takes no other options: the run continues with its own settings")
+        words = [*([] if task == DEFAULT_TASK else [task]), *(overrides or [])]
+        if len(words) > 1 or not all(word.startswith("steps=") for word in words) or model or config or run_dir or push:
+            raise UsageError("--resume takes no option but steps=N or steps=+N: the run has its own settings")
         quiet_libraries()
         from grpo_env.trainer import loop
 
-        loop.resume(resume)
+        loop.resume(resume, steps=words[0].removeprefix("steps=") if words else None)
         return
     from grpo_env.taskfile.mixture import load_mixture
     from grpo_env.taskfile.yaml_file import read_yaml

@@ -10,7 +10,6 @@ from .native import NATIVE
 from .openai_batch import OPENAI_BATCH
 from .openai_chat import OPENAI_CHAT
 from .scores import SCORES
-from .training_samples import TRAINING_SAMPLES
 from .trl import TRL_COMPLETIONS
 from .verifiers import VERIFIERS_RESULTS, VERIFIERS_TRACES
 from .verl import VERL_DUMP, VERL_GENERATION
@@ -19,7 +18,6 @@ from .vllm import VLLM_BATCH, VLLM_GENERATE
 # The first match counts, so a more specific format comes before a more general one.
 FORMATS = (
     SCORES,
-    TRAINING_SAMPLES,
     LM_EVAL_SAMPLES,
     VERIFIERS_RESULTS,
     VERIFIERS_TRACES,

@@ -1,4 +1,4 @@
-"""Scores that ``grpo_env score`` wrote: a row is one completion (docs/scoring.md)."""
+"""Scores that ``grpo_env score`` or a training run wrote: a row is one completion (docs/scoring.md)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from .file_format import FileFormat, Row, converted
+from .file_format import FileFormat, Row, converted, unpacked
+from .packed_example import COLUMN
 
 
 def _row(row: Row) -> dict[str, Any]:
     if not isinstance(row["text"], str):
         raise UsageError("the scores were written without texts (--no-text); score the file of completions instead")
-    return converted(row, [row["text"]], group=row.get("group"), own_gold=_gold_answer(row))
+    own, _ = unpacked(row, COLUMN)  # of a run, whose rows have all columns of the data
+    return converted({**own, "id": row["id"]}, [row["text"]], group=row.get("group"), own_gold=_gold_answer(row))
 
 
 def _gold_answer(row: Row) -> str | None:

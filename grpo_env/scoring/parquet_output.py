@@ -1,4 +1,4 @@
-"""Converts score rows from JSONL to Parquet, with the same columns for every file of a task."""
+"""Score rows as Parquet, with the same columns for every file of the same tasks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .score_row import JSON_COLUMNS, arrow_schema
 
 
 def write_parquet(task: Task, rows: Path, out: Path) -> None:
-    """Write score rows (JSONL) as Parquet. What a row does not have is null.
+    """Write a file of score rows (JSONL) as Parquet. What a row does not have is null.
 
     ``prompt`` is a list of messages, or text if the prompt of any row is text; chats are then JSON, as the columns of
     episodes always are. Lone surrogates, which Parquet cannot hold, become U+FFFD.
     """
     text_prompts = _any_text_prompt(rows)
-    schema = arrow_schema(task, text_prompts=text_prompts)
+    schema = arrow_schema([task], text_prompts=text_prompts)
     with parquet_writer(out, schema, compression="zstd") as write, rows.open("rb") as lines:
         for line in lines:
-            write(_row(line, text_prompts))
+            write(parquet_row(json.loads(line), text_prompts, surrogates=rb"\ud" in line))
 
 
 def _any_text_prompt(rows: Path) -> bool:
@@ -31,16 +31,14 @@ def _any_text_prompt(rows: Path) -> bool:
         return any(isinstance(json.loads(line).get("prompt"), str) for line in lines)
 
 
-def _row(line: bytes, text_prompts: bool) -> dict[str, Any]:
-    row: dict[str, Any] = json.loads(line)
+def parquet_row(row: dict[str, Any], text_prompts: bool, *, surrogates: bool = True) -> dict[str, Any]:
+    """A score row as its columns in Parquet are. ``surrogates``: whether it may contain lone ones."""
     if text_prompts and isinstance(row.get("prompt"), list):
         row["prompt"] = json.dumps(row["prompt"], ensure_ascii=False)
     for name in JSON_COLUMNS:
         if name in row:
             row[name] = json.dumps(row[name], ensure_ascii=False)
-    if rb"\ud" in line:
-        row = _without_surrogates(row)
-    return row
+    return _without_surrogates(row) if surrogates else row
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.core import Score
@@ -98,22 +98,24 @@ JSON_COLUMNS = ("turns", "environment", "tools")
 """Columns of an episode, whose arguments and states have no common type; they are JSON in Parquet."""
 
 
-def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
-    """The Arrow schema of a task's score rows. ``parts`` has a column for each part of the task."""
+def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
+    """The Arrow schema of the score rows of tasks. ``parts`` has a column for each part of any of them."""
     import pyarrow as pa
 
     step = pa.struct(
         [("start", pa.int64()), ("end", pa.int64()), ("value", pa.float64()), ("explanation", pa.string())]
     )
 
-    def part(spec: VerifierSpec) -> Any:
+    def part(specs: Sequence[VerifierSpec]) -> Any:
         columns = [(name, pa.float64()) for name in ("value", "weight", "weighted", "process")]
         columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation")]
         columns += [("steps", pa.list_(step))]
-        return pa.struct(columns + ([("parts", parts(spec.of))] if spec.of else []))
+        nested = [spec.of for spec in specs if spec.of]
+        return pa.struct(columns + ([("parts", parts(nested))] if nested else []))
 
-    def parts(specs: Mapping[str, VerifierSpec]) -> Any:
-        return pa.struct([(name, part(spec)) for name, spec in specs.items()])
+    def parts(several: Sequence[Mapping[str, VerifierSpec]]) -> Any:
+        names = dict.fromkeys(name for specs in several for name in specs)
+        return pa.struct([(name, part([specs[name] for specs in several if name in specs])) for name in names])
 
     message = pa.struct([("role", pa.string()), ("content", pa.string())])
     return pa.schema(
@@ -133,7 +135,7 @@ def arrow_schema(task: Task, *, text_prompts: bool = False) -> Any:
             ("total", pa.float64()),
             ("status", pa.string()),
             ("explanation", pa.string()),
-            ("parts", parts(task.spec.verifiers)),
+            ("parts", parts([task.spec.verifiers for task in tasks])),
             ("steps", pa.list_(step)),
             ("seconds", pa.float64()),
             ("turns", pa.string()),

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from grpo_env.core import Score
 from grpo_env.errors import UsageError
 from grpo_env.files.compression import DamagedError, open_source
 from grpo_env.files.jsonl import dump_record
-from grpo_env.files.reader import Line, Record, parse, read_lines, read_records
-from grpo_env.formats.training_samples import TRAINING_SAMPLES
+from grpo_env.files.reader import Line, parse, read_lines, read_records
 from grpo_env.results.rows import REQUIRED
-from grpo_env.scoring.score_row import score_fields
-from grpo_env.taskfile.yaml_file import read_yaml
+from grpo_env.scoring.score_row import JSON_COLUMNS
 
 Kind = Literal["jsonl", "parquet"]
 HEAD = 1000  # rows that are shown while the rest of a file is indexed
-SAMPLES, METRICS = "samples.jsonl", "metrics.jsonl"
+SAMPLES, METRICS = "samples", "metrics.jsonl"
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,18 @@ class Source:
     number: int
     path: Path
     kind: Kind
-    samples: bool = False
-    """Whether the rows are a trainer's samples, which become score rows."""
-    run: Path | None = None
+    steps: tuple[Path, ...] = ()
+    """The files of a run's samples, one for each step; ``path`` is then the run."""
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run, if it is one."""
+        return self.path if self.steps else None
 
     @property
     def title(self) -> str:
         """The name that pages show."""
-        return str(self.run or self.path)
+        return str(self.path)
 
 
 def find_sources(paths: Iterable[Path]) -> list[Source]:
@@ -48,20 +50,19 @@ def find_sources(paths: Iterable[Path]) -> list[Source]:
 
 
 def _source(number: int, path: Path) -> Source:
-    run = None
     if path.is_dir():
         if not (path / "config.yaml").is_file():
             raise UsageError(f"{path}: not a run folder (it has no config.yaml); give score files or folders of runs")
-        run, path = path, path / SAMPLES
-        if not path.is_file() or not path.stat().st_size:
-            raise UsageError(f"{run}: this run has no samples yet ({SAMPLES} is missing or empty)")
+        steps = tuple(sorted((path / SAMPLES).glob("step-*.parquet")))
+        if not steps:
+            raise UsageError(f"{path}: this run has no samples yet ({SAMPLES}/ is missing or empty)")
+        return Source(number, path, "parquet", steps)
     first = next((record for record in read_records(path) if record.row is not None), None)
     keys = set(first.row or ()) if first else set()
-    samples = set(TRAINING_SAMPLES.columns) <= keys
-    if not samples and not set(REQUIRED) <= keys:
+    if not set(REQUIRED) <= keys:
         missing = next(key for key in REQUIRED if key not in keys)
         raise UsageError(f"{path}: not a score file (no key {missing!r}); score completions with grpo_env score first")
-    return Source(number, path, "parquet" if _is_parquet(path) else "jsonl", samples, run)
+    return Source(number, path, "parquet" if _is_parquet(path) else "jsonl")
 
 
 def _is_parquet(path: Path) -> bool:
@@ -77,79 +78,42 @@ def write_head(source: Source, target: Path) -> None:
 
 
 def prepare(source: Source, target: Path) -> None:
-    """Make ``target`` a file of score rows that DuckDB can read: a link, or a copy of what is compressed or a sample.
+    """Make ``target`` a file of score rows that DuckDB can read: a link, or a copy of a run or of what is compressed.
 
     Raises ``UsageError``, and ``OSError`` if the disk is full.
     """
+    if source.steps:
+        _join(source.steps, target)
+        return
     with open_source(source.path) as opened:
-        if opened.file is not None and not source.samples:
+        if opened.file is not None:
             target.symlink_to(source.path.resolve())
             return
-        with target.open("wb") as file:
-            if source.samples:
-                file.writelines(_score_lines(source))
-                return
-            with suppress(DamagedError):  # what comes before the damage is shown
-                shutil.copyfileobj(opened.stream, file, 1 << 20)
+        with target.open("wb") as file, suppress(DamagedError):  # what comes before the damage is shown
+            shutil.copyfileobj(opened.stream, file, 1 << 20)
+
+
+def _join(files: Sequence[Path], target: Path) -> None:
+    """Write the rows of Parquet files with the same columns to one."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        schema = pyarrow.parquet.read_schema(files[0])
+        with pyarrow.parquet.ParquetWriter(target, schema, compression="zstd") as writer:
+            for file in files:
+                writer.write_table(pyarrow.parquet.read_table(file).cast(schema))
+    except (pyarrow.ArrowException, ValueError) as error:
+        raise UsageError(f"{file}: cannot be read with the other steps ({error})") from error
 
 
 def _score_lines(source: Source) -> Iterator[bytes]:
     """The rows as lines of JSONL; a line that cannot be read stays as it is, so that it is counted."""
-    if source.samples:
-        for row in _score_rows(read_records(source.path), _metrics(source.run)):
-            yield dump_record(row).encode() if row else b"null\n"
-        return
-    for line in read_lines(source.path):
+    for line in chain.from_iterable(map(read_lines, source.steps or [source.path])):
         if isinstance(line, Line):
             yield line.data.rstrip(b"\r\n") + b"\n"
         else:
-            yield dump_record(line.row).encode() if line.row is not None else b"null\n"
-
-
-def _metrics(run: Path | None) -> dict[str, str]:
-    """The metric of each task of a run, by the task's name."""
-    if run is None or not (run / "task.yaml").is_file():
-        return {}
-    task = read_yaml(run / "task.yaml")
-    tasks = [member["use"] for member in task["mixture"]] if "mixture" in task else [task]
-    return {task["task"]: task["metric"] for task in tasks}
-
-
-def _score_rows(records: Iterable[Record], metrics: Mapping[str, str]) -> Iterator[dict[str, Any] | None]:
-    """The score rows of a trainer's samples (``samples.jsonl``), whose scores are trees; ``None`` for other rows."""
-    group, index = "", 0
-    for record in records:
-        sample = record.row or {}
-        try:
-            key = f"{sample['step']}/{sample['task']}/{sample['id']}"
-            group, index = key, index + 1 if key == group else 0
-            yield sample_row(sample, group, index, metrics.get(sample["task"]))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            yield None
-
-
-def sample_row(sample: Mapping[str, Any], group: str, index: int, metric: str | None) -> dict[str, Any]:
-    """The score row of one sample, the ``index``-th completion of its group."""
-    score = Score.from_dict(sample["score"])
-    advantage = sample.get("advantage")
-    by_token = advantage if isinstance(advantage, list) else None
-    return {
-        "id": sample["id"],
-        "completion": index,
-        "group": group,
-        "task": sample["task"],
-        "metric": metric,
-        "step": sample["step"],
-        "version": sample.get("version"),
-        "prompt": sample.get("prompt"),
-        "text": sample["completion"],
-        "finish_reason": sample.get("finish"),
-        "num_tokens": len(by_token) if by_token else sample.get("num_tokens"),
-        **score_fields(score),
-        "advantage": None if by_token else advantage,
-        "token_advantages": by_token,
-        **{key: sample[key] for key in ("turns", "environment") if key in sample},
-    }
+            yield dump_record(decoded(line.row)).encode() if line.row is not None else b"null\n"
 
 
 def read_line(path: Path, offset: int) -> dict[str, Any] | None:
@@ -157,3 +121,15 @@ def read_line(path: Path, offset: int) -> dict[str, Any] | None:
     with path.open("rb") as file:
         file.seek(offset)
         return parse(Line(0, file.readline())).row
+
+
+def decoded(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of Parquet with the values of the columns that hold JSON; ``None`` for what is not valid."""
+    return row | {name: _parsed(row[name]) for name in JSON_COLUMNS if isinstance(row.get(name), str)}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -23,7 +23,7 @@ from grpo_env.results.parts import named_parts
 from grpo_env.results.rows import REQUIRED
 
 from .index_sql import MACROS, groups_sql, row_paths, rows_sql, texts_sql
-from .sources import HEAD, Kind, Source, prepare, read_line, write_head
+from .sources import HEAD, Kind, Source, decoded, prepare, read_line, write_head
 
 MEMORY = "1GB"
 MAX_PARTS = 64  # parts that can be filtered and sorted by
@@ -90,7 +90,8 @@ class Store:
         if table.kind == "jsonl":
             return read_line(table.path, table.offsets[n]) if 0 <= n < len(table.offsets) else None
         sql = "SELECT * EXCLUDE file_row_number FROM read_parquet(?, file_row_number=true) WHERE file_row_number = ?"
-        return next(iter(self.query(sql, [str(table.path), n])), None)
+        row = next(iter(self.query(sql, [str(table.path), n])), None)
+        return decoded(row) if row else None
 
     def search(self, table: Table, text: str) -> str:
         """The name of a table of the ``n`` of all rows whose text contains ``text``.

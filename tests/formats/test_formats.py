@@ -18,6 +18,7 @@ from grpo_env.formats.chat import read_reply
 from grpo_env.formats.detect import FORMATS, detect_format
 from grpo_env.formats.join import no_match_message
 from grpo_env.formats.native import NATIVE
+from grpo_env.formats.packed_example import pack
 from grpo_env.formats.trl import TRL_COMPLETIONS
 from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import load_task
@@ -464,12 +465,14 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
     assert second == first
 
 
-def test_samples_of_a_training_run_are_joined(task):
-    row = {"step": 3, "task": "gsm8k", "id": "train/0", "completion": RIGHT, "finish": "length", "score": {"value": 1}}
+def test_samples_of_a_training_run_have_their_example(task):
+    """So verifiers find the columns of the data, and the task's own template the gold answer."""
+    packed = pack(Example("train/0", info={"answer": "#### 18", "hint": "eggs"}))
+    row = {"id": "train/0", "completion": 1, "group": "3/2", "total": 0.0, "parts": {}, "text": RIGHT, "step": 3}
     file_format = detect_format([row])
-    assert file_format.name == "grpo_env training samples"
-    converted = file_format.join(file_format.convert(row), {"train/0": Example("train/0", info={"answer": "#### 18"})})
-    assert (converted["finish_reason"], converted["group"]) == (["length"], "3/train/0")
+    converted = file_format.convert({**row, "finish_reason": "length", "grpo_env": packed})
+    assert (file_format.name, converted["id"], converted["group"]) == ("grpo_env scores", "train/0", "3/2")
+    assert (converted["hint"], converted["finish_reason"]) == ("eggs", "length")
     assert accuracies(task, file_format, [converted]) == [[1]]
 
 

@@ -28,7 +28,6 @@ def verifiers_trace(chat):
 
 ROWS = {
     "grpo_env rows": lambda chat: {"completion": chat, "answer": "5"},
-    "grpo_env training samples": lambda chat: {"step": 1, "task": "sums", "id": "a", "completion": chat, "score": {}},
     "TRL completions": lambda chat: {"step": 1, "prompt": "?", "completion": chat, "advantage": 0.0, "answer": "5"},
     "verl generation": lambda chat: {"responses": [chat], "reward_model": {"ground_truth": "5"}},
     "verifiers results": lambda chat: {"example_id": 1, "completion": chat, "reward": 0.0, "answer": "5"},

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import torch
 from torch import Tensor
 
@@ -66,3 +69,9 @@ def one_step(
     if reference is not None:
         add_reference_logp(policy, reference, batches, config.sampling.temperature)
     return update(policy, optimizer or make_optimizer(policy, config.optimizer, config.seed), batches, config, 0)
+
+
+def read_samples(run: Path) -> list[dict[str, Any]]:
+    """The rows of a run's samples, by step, with the columns of episodes as values."""
+    rows = pyarrow.parquet.read_table(run / "samples").to_pylist()
+    return [row | {name: json.loads(row[name]) for name in ("turns", "environment") if row[name]} for row in rows]

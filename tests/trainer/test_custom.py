@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from grpo_env.trainer.custom import try_functions
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, loss_function
 from grpo_env.trainer.scored_groups import ScoredGroups
+
+from .shortcuts import read_samples
 
 PAGE = Path(__file__).parents[2] / "docs/algorithm.md"
 FEW = {"steps": 2, "eval.every": 0, "eval.examples": 1, "eval.samples": 0, "optimizer.updates_per_step": 2}
@@ -62,10 +63,10 @@ def test_the_advantages_of_the_page_by_hand(page_folder: Path, make_task) -> Non
 
     task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **{"advantage.function": config.advantage.function})
     run = train(task, run_dir=page_folder / "run").run_dir
-    rows = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
-    first = [row for row in rows if row["step"] == 0]
-    values = sorted(row["score"]["value"] for row in first)
-    expected = [row["score"]["value"] - values[1] for row in first]  # the lower of the two in the middle of four
+    rows = read_samples(run)
+    first = [row for row in rows if row["step"] == 0][:4]
+    values = sorted(row["total"] for row in first)
+    expected = [row["total"] - values[1] for row in first]  # the lower of the two in the middle of four
     assert [row["advantage"] for row in first] == pytest.approx(expected, abs=1e-6)
 
 

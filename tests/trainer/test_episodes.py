@@ -37,7 +37,7 @@ from grpo_env.trainer.rollout import ScoredRollout
 
 from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine
-from .shortcuts import loss_of, roll_out
+from .shortcuts import loss_of, read_samples, roll_out
 
 HERE = Path(__file__).parent
 
@@ -351,10 +351,10 @@ def talk_file(talker: Policy, tmp_path: Path) -> Path:
 
 def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path) -> None:
     whole = train(str(talk_file), run_dir=tmp_path / "whole")
-    samples = [json.loads(line) for line in (whole.run_dir / "samples.jsonl").read_text().splitlines()]
+    samples = read_samples(whole.run_dir)
     assert max(len(row["turns"]) for row in samples) > 1
     for row in samples:
-        assert "".join(turn["text"] for turn in row["turns"]) == row["completion"]
+        assert "".join(turn["text"] for turn in row["turns"]) == row["text"]
         assert row["environment"]["failure"] == ""
     part, calls = tmp_path / "part", []
 
@@ -369,7 +369,7 @@ def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path
         with pytest.raises(InterruptedRunError, match="1 of 2 steps"):
             train(str(talk_file), run_dir=part)
     resume(part)
-    again = [json.loads(line) for line in (part / "samples.jsonl").read_text().splitlines()]
+    again = read_samples(part)
     assert [row["turns"] for row in again] == [row["turns"] for row in samples]
     weights = [load_file(folder / "model" / "model.safetensors") for folder in (whole.run_dir, part)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

@@ -25,7 +25,7 @@ from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 
-from .shortcuts import loss_of, roll_out
+from .shortcuts import loss_of, read_samples, roll_out
 from .test_episodes import a_task, call, examples, play, scripted, talk_file, talker  # noqa: F401
 
 FORGETS = (
@@ -240,11 +240,11 @@ def test_a_run_with_forks_trains_and_records_them(talk_file: Path, tmp_path: Pat
     spec["train"] |= {"steps": 1, "loss.entropy_coef": 0.01}  # so that all rows have a gradient
     talk_file.write_text(json.dumps(spec))
     result = train(str(talk_file), run_dir=tmp_path / "run")
-    samples = [json.loads(line) for line in (result.run_dir / "samples.jsonl").read_text().splitlines()]
+    samples = read_samples(result.run_dir)
     metrics = [json.loads(line) for line in (result.run_dir / "metrics.jsonl").read_text().splitlines()]
-    assert any(row.get("forked_turns") for row in samples)
+    assert any(row["forked_turns"] for row in samples)
     for row in samples:
-        assert row.get("forked_turns", []) == list(range(1, len(row["turns"])))
+        assert (row["forked_turns"] or []) == list(range(1, len(row["turns"])))
     (step,) = [row for row in metrics if row["kind"] == "train"]
     assert 0 < step["episodes/forked"] < 1 < step["episodes/sequences"]
     assert step["rollout_logprob_gap"] < 1e-5  # the loss sees the contexts that were sampled from

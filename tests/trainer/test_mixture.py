@@ -22,7 +22,7 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.prompts import PromptSampler, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 
-from .shortcuts import with_settings
+from .shortcuts import read_samples, with_settings
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_run_trains_on_all_tasks_and_reports_metrics_by_task(mixed, tmp_path: 
         (result.after["vowels/accuracy"] + result.after["letters/accuracy"]) / 2
     )  # as many held-out examples each
     assert "parts/repetition" in result.after
-    samples = [json.loads(line) for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()]
+    samples = read_samples(tmp_path / "run")
     assert {sample["task"] for sample in samples} <= {"vowels", "letters"}
 
 

@@ -3,8 +3,11 @@
 import gzip
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
@@ -15,7 +18,7 @@ from grpo_env.results.parts import PartScore
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
-from grpo_env.view.sources import find_sources, sample_row
+from grpo_env.view.sources import find_sources
 from grpo_env.view.store import line_offsets
 
 TOKEN = "open-sesame"
@@ -288,14 +291,18 @@ def run_folder(tmp_path, row):
     (folder / "config.yaml").write_text("steps: 1\n")
     (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
     (folder / "metrics.jsonl").write_text('{"kind": "train", "step": 0, "reward": 0.5, "accuracy": 0.5}\n')
-    score = {"value": 1.0, "status": "scored", "name": "total", "answer": "4", "gold": "4", "kind": "number"}
-    part = {**score, "name": "accuracy", "weight": 1.0}
     samples = [
-        {"step": 0, "version": 0, "task": "sums", "id": "train/1", "completion": "it is 4", "finish": "stop"}
-        | {"advantage": advantage, "score": {**score, "value": value, "parts": [{**part, "value": value}]}}
-        for value, advantage in ((1.0, 0.7), (0.0, [-0.7, -0.9]))
+        row(0, 0, 1, step=0, version=0, advantage=0.7),
+        row(0, 1, 0, step=0, version=0, token_advantages=[-0.7, -0.9], turns=json.dumps([{"text": "first turn"}])),
+        row(1, 0, 1, step=1, version=1, advantage=0.0),
     ]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    columns = {name for sample in samples for name in sample}
+    padded = [{**dict.fromkeys(sorted(columns)), **sample} for sample in samples]
+    schema = pyarrow.Table.from_pylist(padded).schema
+    (folder / "samples").mkdir()
+    for step in range(2):
+        table = pyarrow.Table.from_pylist([sample for sample in padded if sample["step"] == step], schema)
+        pyarrow.parquet.write_table(table, folder / f"samples/step-{step:06d}.parquet")
     return folder
 
 
@@ -304,17 +311,12 @@ def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     page = client.get("/0/run").text
     assert 'href="./?min.step=0&amp;max.step=0"' in page
     listed = client.get("/0/?min.step=0&max.step=0&sort=-reward").text
-    assert "<b>2</b> of 2 completions" in listed
+    assert "<b>2</b> of 3 completions" in listed
     assert "mixed" in listed
-    assert "tokens 1 to 1: -0.7" in client.get("/0/row/1").text
-
-
-def test_advantages_of_tokens_are_not_the_advantage_of_a_completion():
-    sample = {"step": 0, "task": "t", "id": "0", "completion": "a b", "score": {"value": 1.0, "status": "scored"}}
-    by_token = sample_row({**sample, "advantage": [0.5, -0.5, -0.5]}, "g", 0, None)
-    assert (by_token["advantage"], by_token["token_advantages"], by_token["num_tokens"]) == (None, [0.5, -0.5, -0.5], 3)
-    single = sample_row({**sample, "advantage": 0.25, "num_tokens": 7}, "g", 0, None)
-    assert (single["advantage"], single["token_advantages"], single["num_tokens"]) == (0.25, None, 7)
+    page = client.get("/0/row/1").text
+    assert "tokens 1 to 1: -0.7" in page
+    assert "first turn" in page[page.index("<h2>Turns</h2>") :]
+    assert "<b>1</b> of 3 completions" in client.get("/0/?min.step=1").text
 
 
 @pytest.mark.parametrize(
@@ -337,7 +339,7 @@ def test_what_is_no_score_file_is_refused_in_one_line(tmp_path, name, content, m
 
 
 def test_a_folder_that_is_no_run_or_has_no_samples_is_refused(run_folder, tmp_path):
-    (run_folder / "samples.jsonl").write_text("")
+    shutil.rmtree(run_folder / "samples")
     with pytest.raises(UsageError, match="no samples yet"):
         find_sources([run_folder])
     with pytest.raises(UsageError, match="not a run folder"):

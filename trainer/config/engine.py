@@ -51,9 +51,11 @@ class EvalConfig(Settings):
 
 
 class CheckpointConfig(Settings):
-    """Checkpoints of the run. The last step is always saved."""
+    """What the run folder keeps. The last step is always saved."""
 
     every: int = Field(default=50, ge=0)
     """Save every so many steps; 0: only at the end."""
     keep: int = Field(default=2, ge=1)
     """Number of checkpoints to keep."""
+    samples_gb: float = Field(default=5.0, ge=0)
+    """Gigabytes of all steps' samples to keep; once they are reached, the first group of each further step is kept."""

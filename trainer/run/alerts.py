@@ -47,7 +47,7 @@ def reward_collapse(rows: Sequence[Row]) -> Alert | None:
     return (
         f"the reward, over {WINDOW} steps, fell from {best:.3f} to {now:.3f}",
         "Unless a schedule made the task harder: go back to a checkpoint with a lower optimizer.learning_rate or a "
-        "kl.coef of 0.01, and read the recent completions in samples.jsonl",
+        "kl.coef of 0.01, and read the recent completions (grpo_env view RUN)",
     )
 
 
@@ -125,7 +125,7 @@ def unscored(rows: Sequence[Row]) -> Alert | None:
         return None
     return (
         f"{fraction:.1%} of the completions of the last {WINDOW} steps could not be scored",
-        "Read the reasons in samples.jsonl; the run stops at a step with more than max_unscored_fraction",
+        "Read the reasons (grpo_env view RUN); the run stops at a step with more than max_unscored_fraction",
     )
 
 

@@ -37,6 +37,14 @@ class RunFolder(RunFiles):
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
         return cls(path, writes), load_mixture(path / "task.yaml"), config
 
+    def extend(self, config: TrainConfig) -> None:
+        """Let the run go on with ``config``, which has more steps. Its model, if any, is kept as ``model-STEPS``."""
+        steps = read_config(self.path)["steps"]
+        with write_errors(self.path):
+            if (self.path / MODEL).exists():
+                (self.path / MODEL).rename(self.path / f"{MODEL}-{steps}")
+            self.write_settings(config.model_dump())
+
     def save(
         self,
         policy: Policy,

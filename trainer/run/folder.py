@@ -9,14 +9,14 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
-from itertools import compress, count
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import yaml
 from safetensors import SafetensorError
@@ -27,13 +27,7 @@ from grpo_env.files.reader import read_records
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..engine.sampling.sampler import Rollout
-    from ..rollout import ScoredRollout
-
-METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples.jsonl", "curves.png", "model"
+METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples", "curves.png", "model"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 
@@ -56,8 +50,12 @@ class RunFiles:
         with write_errors(run.path):
             (run.path / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
             (run.path / "task.yaml").write_bytes(_yaml(mixture.resolved()))
-            atomic_write(run.path / "config.yaml", _yaml(settings))  # last, since it marks a complete run folder
+            run.write_settings(settings)  # last, since they mark a complete run folder
         return run
+
+    def write_settings(self, settings: Mapping[str, Any]) -> None:
+        """Write ``config.yaml``."""
+        atomic_write(self.path / "config.yaml", _yaml(settings))
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Append a row to ``metrics.jsonl`` and return it as written, with null for numbers that are not finite."""
@@ -71,58 +69,27 @@ class RunFiles:
             with write_errors(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
                 file.writelines(map(dump_line, rows))
 
-    def record_samples(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> None:
-        """Append completions to ``samples.jsonl`` with their score trees and advantages.
-
-        ``advantages`` (at least as many rows, T) are those of the sampled tokens, written as one number where all of a
-        row have the same. An episode has its turns, what its environment recorded, and in ``forked_turns`` the
-        numbers, from 0, of the turns that forked, if any did.
-        """
-        rows = []
-        for scored, row in zip(rollouts, advantages, strict=False):
-            rollout = scored.rollout
-            values = list(compress(row.tolist(), rollout.sampled))
-            rows.append(
-                {
-                    "step": step,
-                    "version": scored.version,
-                    "task": scored.task,
-                    "id": scored.example.id,
-                    "completion": rollout.text,
-                    **_episode(rollout),
-                    "finish": rollout.finish,
-                    "advantage": values[0] if len(set(values)) == 1 else values,
-                    "score": scored.score.to_dict(),
-                }
-            )
-        self.append(SAMPLES, *rows)
-
     def metrics(self) -> list[dict[str, Any]]:
         """All rows of ``metrics.jsonl``, without a last line that a crash cut short."""
         path = self.path / METRICS
         return [record.row for record in read_records(path) if record.row is not None] if path.exists() else []
 
-    def drop_rows_from(self, step: int) -> None:
-        """Remove the rows of ``step`` and later, which a resumed run writes again."""
-        for name in (METRICS, SAMPLES) if self.writes else ():
-            path = self.path / name
+    def drop_from(self, step: int) -> None:
+        """Remove the metrics and samples of ``step`` and later, which a resumed run writes again."""
+        if not self.writes:
+            return
+        path = self.path / METRICS
+        with write_errors(path):
             if path.exists():
                 rows = [record.row for record in read_records(path) if record.row is not None]
-                with write_errors(path):
-                    atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+                atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+            later = [file for file in self.sample_files() if int(file.stem.removeprefix("step-")) >= step]
+            for file in [*later, *(self.path / SAMPLES).glob(".*.tmp")]:
+                file.unlink()
 
-
-def _episode(rollout: Rollout) -> dict[str, Any]:
-    episode = rollout.episode
-    if episode is None or episode.environment is None:
-        return {}
-    starts = {fork.start for fork in rollout.forks}
-    forked = [number for number, (start, _) in enumerate(rollout.spans or ()) if start in starts]
-    return {
-        "turns": [turn.to_dict() for turn in episode.turns],
-        "environment": episode.environment._asdict(),
-        **({"forked_turns": forked} if forked else {}),
-    }
+    def sample_files(self) -> list[Path]:
+        """The files of ``samples/``, one for each step."""
+        return sorted((self.path / SAMPLES).glob("step-*.parquet"))
 
 
 def read_config(run: Path) -> dict[str, Any]:

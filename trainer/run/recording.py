@@ -22,8 +22,10 @@ from ..optimizer import learning_rate
 from ..rollout import ScoredRollout
 from ..step_values import StepValues
 from ..update import UpdateStats
+from .folder import SAMPLES
 from .metrics import MetricsLogger
 from .run import Run
+from .samples import SampleFiles
 from .trackers import start_tracker
 
 SHOWN = 3  # completions printed before and after training
@@ -33,12 +35,13 @@ def start_recording(run: Run, start: int) -> None:
     """Start the metrics logger, and print what will run, on what, and where its files are."""
     tracker = start_tracker(run.config.tracker, run.folder.path, flatten(run.config.model_dump()), start)
     run.metrics = MetricsLogger(run.folder, run.console, tracker)
+    config = run.config
+    run.samples = SampleFiles(run.folder, run.mixture.tasks, config.group_size, config.checkpoint.samples_gb)
     for sampler in run.samplers:
         weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
         task = sampler.task
         run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
     run.console.print(f"model      {model_line(run.policy)}")
-    config = run.config
     run.console.print(
         f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
@@ -88,7 +91,7 @@ def record_step(
     times: tuple[float, float, float],
     values: StepValues | None = None,
 ) -> None:
-    """Record the metrics of a step and the completions of its first group.
+    """Record the metrics of a step and its completions.
 
     Means are over everything that was sampled: the groups that dynamic sampling selects for the updates are half
     correct by selection. ``advantages`` are those of the selected groups. ``times`` are those of the start, the end of
@@ -115,13 +118,23 @@ def record_step(
     for sampler in run.samplers:
         sampler.update_rates(sampled)
     run.metrics.write(row)
-    run.folder.record_samples(step, groups.selected[: run.config.group_size], advantages)
+    if not run.folder.writes:
+        return
+    was_full = run.samples.is_full
+    run.samples.write(step, sampled, advantages)
+    if run.samples.is_full and not was_full:
+        run.console.print(
+            f"samples    {run.folder.path / SAMPLES} has checkpoint.samples_gb={run.config.checkpoint.samples_gb:g} "
+            "gigabytes: only the first group of each further step is kept",
+            "yellow",
+        )
 
 
 def evaluate_if_due(run: Run, step: int) -> None:
     """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after."""
     config, is_end = run.config, step in (0, run.config.steps)
-    if not is_end and not (config.eval.every and step % config.eval.every == 0):
+    was_end = step == run.earlier_steps
+    if not (is_end or was_end) and not (config.eval.every and step % config.eval.every == 0):
         return
     greedy, sampled = _evaluate_tasks(run, 0, step), []
     row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}

@@ -35,6 +35,7 @@ from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
 from .metrics import MetricsLogger
+from .samples import SampleFiles
 from .setup import load_policy_and_optimizer
 from .trackers import check_tracker
 from .weight_check import check_weights, root_mean_square
@@ -56,7 +57,8 @@ class Run:
     ``reference`` holds the weights of the reference model, ``None`` without a KL penalty; ``samplers`` and ``held_out``
     have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
     ``micro_batch_tokens`` the setting or its default, or less after memory ran out. ``mid_update`` is True from the
-    first change of the weights in a step to the end of its updates.
+    first change of the weights in a step to the end of its updates. ``earlier_steps`` is the number of steps that the
+    run had before it was given more.
     """
 
     mixture: Mixture
@@ -69,9 +71,11 @@ class Run:
     console: RunConsole
     folder: RunFolder = field(init=False)
     metrics: MetricsLogger = field(init=False)
+    samples: SampleFiles = field(init=False)
     initial_rms: float = field(init=False)
     micro_batch_tokens: int = field(init=False)
     mid_update: bool = field(init=False, default=False)
+    earlier_steps: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
@@ -156,7 +160,7 @@ class Run:
         """Restore an existing run from its newest intact checkpoint; returns the step to continue with."""
         self.folder = RunFolder(folder.path, bool(self.policy.accelerator.is_main_process))
         start, messages = self.folder.load(self.policy, self.optimizer, self.updated_reference, self.samplers)
-        self.folder.drop_rows_from(start)
+        self.folder.drop_from(start)
         for message in messages:
             self.console.print(message, "red")
         return start

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 import torch
 
@@ -42,16 +43,16 @@ PLACES = (
     ("BackgroundScorer.submit", None),
     ("micro_batch_loss", None),
     ("Tensor.backward", None),
-    ("RunFiles.record_samples", "samples.jsonl"),
+    ("SampleFiles.write", "samples/step-000001.parquet"),
     ("RunFiles.record", None),
-    ("RunFiles.record_samples", None),
+    ("SampleFiles.write", None),
     ("RunFolder.save_model", "model/model.safetensors"),
     ("RunFolder.save_model", None),
     ("pack_batches", None),
     ("evaluate", None),
     ("RunFiles.make", None),
 )
-PLACES_RESUMING = ("RunFolder.load", "RunFiles.drop_rows_from", "RunFolder.save", "update")
+PLACES_RESUMING = ("RunFolder.load", "RunFiles.drop_from", "RunFolder.save", "update")
 NAMES = frozenset(name for name, _ in PLACES) | frozenset(PLACES_RESUMING)
 TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": [^,}]+')
 
@@ -136,7 +137,10 @@ def assert_same_runs(expected: Path, actual: Path) -> None:
     files = [{str(file.relative_to(run)): file for file in run.rglob("*")} for run in (expected, actual)]
     assert set(files[0]) == set(files[1])
     for name, file in files[0].items():
-        if file.is_file() and file.suffix not in (".pt", ".sha256"):
+        if file.suffix == ".parquet":
+            tables = [pyarrow.parquet.read_table(path).drop_columns("seconds") for path in (file, files[1][name])]
+            assert tables[0] == tables[1], name
+        elif file.is_file() and file.suffix not in (".pt", ".sha256"):
             assert TIMES.sub(b"", file.read_bytes()) == TIMES.sub(b"", files[1][name].read_bytes()), name
     states = [torch.load(run / "checkpoints/step-000003/state.pt", weights_only=True) for run in (expected, actual)]
     torch.testing.assert_close(*states, rtol=0, atol=0)

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +37,8 @@ from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.groups import RecordedRun
 from grpo_env.trainer.run.watch import watch
 from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
+
+from ..shortcuts import read_samples
 
 TIMES = ("tokens_per_second", "sample_seconds", "update_seconds", "seconds")
 stop_after = [math.inf]  # completions until Ctrl-C is pressed
@@ -71,10 +74,7 @@ def assert_same_runs(first: Path, second: Path) -> None:
     assert metrics(first) == metrics(second)
     first_weights, second_weights = weights(first), weights(second)
     assert all(torch.equal(first_weights[name], second_weights[name]) for name in second_weights)
-    texts = [
-        [(row["step"], row["completion"]) for row in map(json.loads, (run / "samples.jsonl").read_text().splitlines())]
-        for run in (first, second)
-    ]
+    texts = [[(row["step"], row["text"]) for row in read_samples(run)] for run in (first, second)]
     assert texts[0] == texts[1]
 
 
@@ -93,9 +93,10 @@ def test_a_run_writes_its_files_and_console_output(
     assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2]
     assert [row["step"] for row in metrics(run, "eval")] == [0, 2, 3]
     assert (result.before["step"], result.after["step"]) == (0, 3)
-    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
-    assert len(samples) == 3 * 4
-    assert Score.from_dict(samples[0]["score"]).part("test_vowels").value is not None
+    samples = read_samples(run)
+    assert Counter(row["step"] for row in samples) == dict.fromkeys(range(3), 3 * 4)
+    assert all(row["parts"]["test_vowels"]["value"] is not None for row in samples)
+    assert [row["group"] for row in samples[::4]] == [f"{step}/{group}" for step in range(3) for group in (1, 2, 3)]
     assert sum(row["advantage"] for row in samples[:4]) == pytest.approx(0, abs=1e-5)
     assert (run / "curves.png").read_bytes()[:4] == b"\x89PNG"
     recorded, watched = RecordedRun.read(run), io.StringIO()
@@ -359,11 +360,27 @@ def test_resume_refuses_finished_runs_and_other_folders(make_task, tmp_path: Pat
     with pytest.raises(UsageError, match="not a run folder"):
         resume(tmp_path)
     run = train(make_task(steps=0), run_dir=tmp_path / "run").run_dir
-    with pytest.raises(UsageError, match=r"finished; to train its model further, start one with --model .*run/model"):
+    with pytest.raises(UsageError, match=r"finished; to go on with it: grpo_env train --resume .*/run steps=\+\d+"):
         resume(run)
+    for steps in (0, "0", "+0", "+x", "-1"):
+        with pytest.raises(UsageError, match="steps"):
+            resume(run, steps=steps)
     with pytest.raises(UsageError, match=r"another folder, such as .*run-2; to train its model further, add --model"):
         train(make_task(steps=0), run_dir=run)
     assert train(make_task(steps=0), run_dir=tmp_path / "run-2", model=str(run / "model")).run_dir.name == "run-2"
+
+
+@pytest.mark.parametrize("more", [2, "+1"])
+def test_a_finished_run_goes_on_with_more_steps(make_task, tmp_path: Path, more: int | str) -> None:
+    """With a constant learning rate, to the numbers of a run that had these steps from the start."""
+    settings = {"steps": 1, "eval": {"every": 0, "examples": 2}, "optimizer": {"lr_schedule": "constant"}}
+    run = train(make_task(**settings), run_dir=tmp_path / "run").run_dir
+    first = {path.name: path.read_bytes() for path in (run / "model").iterdir()}
+    resume(run, steps=more)
+    assert {path.name: path.read_bytes() for path in (run / "model-1").iterdir()} == first
+    settings |= {"steps": 2, "eval": {"every": 1, "examples": 2}}
+    assert_same_runs(train(make_task(**settings), run_dir=tmp_path / "whole").run_dir, run)
+    assert RecordedRun.read(run).settings["steps"] == 2
 
 
 def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp_path: Path) -> None:
@@ -476,13 +493,14 @@ def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:
         ("seed", 1, lambda run: metrics(run, "train")[0]["tokens"]),
         ("steps", 2, lambda run: len(metrics(run, "train"))),
         ("prompts_per_step", 2, lambda run: metrics(run, "train")[0]["tokens"]),
-        ("group_size", 2, lambda run: len((run / "samples.jsonl").read_text().splitlines())),
+        ("group_size", 2, lambda run: len(read_samples(run))),
         ("sampling.max_new_tokens", 5, lambda run: max(row["length"] for row in metrics(run)) > 5),
         ("sampling.temperature", 0.2, lambda run: metrics(run, "train")[0]["entropy"] < 2),
         ("eval.every", 0, lambda run: [row["step"] for row in metrics(run, "eval")]),
         ("eval.examples", 1, lambda run: metrics(run, "eval")[0]["accuracy"]),
         ("eval.samples", 0, lambda run: sorted(metrics(run, "eval")[0])),
         ("checkpoint.every", 0, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
+        ("checkpoint.samples_gb", 0, lambda run: len(read_samples(run))),
         ("checkpoint.keep", 1, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
         ("supervision", "process", lambda run: metrics(run, "train")[1]["reward"]),
         ("optimizer.learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 pytest.importorskip("selenium", reason="make test-view")
@@ -56,20 +58,20 @@ def paths(row, rows, tmp_path_factory):
     files = [folder / "a.jsonl", folder / "b.jsonl"]
     for path, content in zip(files, (many, other), strict=True):
         path.write_text("".join(json.dumps(made) + "\n" for made in content))
-    return [*files, write_run(folder / "run")]
+    return [*files, write_run(folder / "run", row)]
 
 
-def write_run(folder):
+def write_run(folder, row):
     folder.mkdir()
     (folder / "config.yaml").write_text("steps: 2\n")
     (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
     metrics = [{"kind": "train", "step": step, "reward": step / 4, "accuracy": step / 2} for step in range(3)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metrics))
-    score = {"value": 1.0, "status": "scored", "name": "total", "answer": "4", "gold": "4", "kind": "number"}
-    tree = {**score, "parts": [{**score, "name": "accuracy"}]}
-    sample = {"version": 0, "task": "sums", "id": "train/1", "completion": "it is 4", "finish": "stop", "score": tree}
-    samples = [{**sample, "step": step, "advantage": 0.5} for step in range(3) for _ in range(2)]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    (folder / "samples").mkdir()
+    for step in range(3):
+        samples = [row(1, completion, 1, step=step, version=step, advantage=0.5) for completion in range(2)]
+        table = pyarrow.Table.from_pylist(samples)
+        pyarrow.parquet.write_table(table, folder / f"samples/step-{step:06d}.parquet")
     return folder
 
 

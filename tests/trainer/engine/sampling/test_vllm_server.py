@@ -23,6 +23,7 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.update import update
 
+from ...shortcuts import read_samples
 from .fake_vllm import FakeVllm
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
@@ -254,7 +255,7 @@ def test_sampling_ahead_uses_the_weights_before_the_update_going_on(
     gaps = [row["rollout_logprob_gap"] for row in rows_of(run)]
     assert gaps[0] < 1e-5
     assert min(gaps[1:]) > 1e-3  # a step of learning
-    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    samples = read_samples(run)
     assert {(row["step"], row["version"]) for row in samples} == {(0, 0), (1, 0), (2, 1), (3, 2)}
     policy = load_policy(str(task.defaults["model"]), device="cpu")
     start = policy.snapshot()

@@ -1,0 +1,93 @@
+"""``samples/``: the completions of every step with their scores, as Parquet that ``score`` and ``view`` read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from typing import Any
+
+from torch import Tensor
+
+from grpo_env.files.parquet_writer import parquet_writer
+from grpo_env.formats.packed_example import COLUMN, pack
+from grpo_env.scoring.parquet_output import parquet_row
+from grpo_env.scoring.score_row import arrow_schema
+from grpo_env.taskfile.task import Task
+
+from ..engine.sampling.sampler import Rollout
+from ..rollout import ScoredRollout
+from ..score_rows import score_rows
+from .folder import SAMPLES, RunFiles, fsync, write_errors
+
+GIGABYTE = 10**9
+
+
+class SampleFiles:
+    """The folder ``samples/`` of a run, with a file of score rows for each step.
+
+    A row also has ``step``; ``version``, the number of steps that the weights had learned when they sampled it; its
+    ``advantage``, or ``token_advantages`` (one for each sampled token) if they differ; in ``forked_turns`` the numbers,
+    from 0, of the turns of an episode that forked; and its example with all columns of the data. Once the files have
+    ``max_gb`` gigabytes, only the first group of a step is kept.
+    """
+
+    def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, max_gb: float) -> None:
+        self._folder, self._group_size = run.path / SAMPLES, group_size
+        self._tasks = {task.name: task for task in tasks}
+        self._max_bytes = max_gb * GIGABYTE
+        self._bytes = sum(file.stat().st_size for file in run.sample_files())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether only first groups are kept from now on."""
+        return self._bytes >= self._max_bytes
+
+    def write(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> None:
+        """Write the groups of a step. ``advantages`` (at most as many rows, T) are those of the first rollouts.
+
+        Those without a row were not trained on. Raises ``RunError`` if the file cannot be written.
+        """
+        if self.is_full:
+            rollouts = rollouts[: self._group_size]
+        final = self._folder / f"step-{step:06d}.parquet"
+        draft = final.with_name(f".{final.name}.tmp")
+        with write_errors(final):
+            self._folder.mkdir(exist_ok=True)
+            with parquet_writer(draft, self._schema(rollouts), compression="zstd") as write:
+                for row in self._rows(step, rollouts, advantages):
+                    write(row)
+            fsync(draft)
+            draft.replace(final)
+            self._bytes += final.stat().st_size
+
+    def _schema(self, rollouts: Sequence[ScoredRollout]) -> Any:
+        import pyarrow as pa
+
+        columns = [("step", pa.int64()), ("version", pa.int64()), ("token_advantages", pa.list_(pa.float32()))]
+        own = pa.schema([*columns, ("forked_turns", pa.list_(pa.int64())), (COLUMN, pa.string())])
+        schema = arrow_schema(list(self._tasks.values()), text_prompts=_text_prompts(rollouts))
+        return pa.unify_schemas([schema, own])
+
+    def _rows(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> Iterator[dict[str, Any]]:
+        rows = score_rows(self._tasks, rollouts, self._group_size)
+        for number, (scored, row) in enumerate(zip(rollouts, rows, strict=True)):
+            row |= {"step": step, "version": scored.version, COLUMN: pack(scored.example)}
+            row["group"] = f"{step}/{row['group']}"
+            if number < len(advantages):
+                row |= _advantages(list(compress(advantages[number].tolist(), scored.rollout.sampled)))
+            if scored.rollout.forks:
+                row["forked_turns"] = _forked_turns(scored.rollout)
+            yield parquet_row(row, _text_prompts(rollouts))
+
+
+def _forked_turns(rollout: Rollout) -> list[int]:
+    starts = {fork.start for fork in rollout.forks}
+    return [number for number, (start, _) in enumerate(rollout.spans or ()) if start in starts]
+
+
+def _advantages(by_token: list[float]) -> dict[str, Any]:
+    return {"advantage": by_token[0]} if len(set(by_token)) == 1 else {"token_advantages": by_token}
+
+
+def _text_prompts(rollouts: Sequence[ScoredRollout]) -> bool:
+    return any(isinstance(scored.example.prompt, str) for scored in rollouts)
