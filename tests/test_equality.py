@@ -1,7 +1,6 @@
 """Equal rewards: one definition for the trainer and everything that reads scores."""
 
 import pytest
-import torch
 
 from grpo_env.equality import all_equal, equal
 from grpo_env.results.compare import Comparison, compare
@@ -9,6 +8,9 @@ from grpo_env.results.export import ExportSummary, export
 from grpo_env.results.export.training import Dpo
 from grpo_env.results.report import make_report
 from grpo_env.trainer.advantages import outcome_advantages
+from grpo_env.trainer.config import AdvantageConfig
+
+from .trainer.shortcuts import groups_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def rows(totals):
 
 @pytest.mark.parametrize(("gap", "is_equal"), [(5e-10, True), (2e-9, False)])
 def test_trainer_report_comparison_and_export_agree_on_equal_rewards(gap, is_equal):
-    advantages = outcome_advantages(torch.tensor([0.0, gap], dtype=torch.float64), torch.tensor([True, True]), 2)
+    advantages = outcome_advantages(groups_of([0.0, gap]), AdvantageConfig())
     assert bool((advantages == 0).all()) == is_equal
     assert ("mixed" not in make_report(rows([0.0, gap])).kinds) == is_equal
     assert (list(compare(rows([0.0]), rows([gap]), "total", Comparison())) == []) == is_equal

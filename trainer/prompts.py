@@ -6,12 +6,12 @@ import math
 import random
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain, cycle, islice
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import Example, Verifier
 from grpo_env.environments.episode import EnvironmentClass
@@ -19,6 +19,8 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.scoring import select
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+
+from .error_correction import check_correctable
 
 if TYPE_CHECKING:
     from .config import TrainConfig
@@ -118,7 +120,7 @@ def check_task(task: Task, config: TrainConfig) -> None:
             "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
         )
     if config.advantage.error_correction:
-        _check_correctable(task, parts)
+        check_correctable(task)
 
 
 def _check_valued(task: Task) -> None:
@@ -133,22 +135,6 @@ def _check_valued(task: Task) -> None:
             f"step_values.rollouts: the task {task.name} has an environment, whose state after a turn cannot be "
             "continued several times; use supervision=outcome, or process with scores of its turns"
         )
-
-
-def _check_correctable(task: Task, parts: Mapping[str, Any]) -> None:
-    """Raises ``UsageError`` unless the verdict of the metric enters the reward in one place, as its weight times it."""
-    part = parts.get(task.metric)
-    if part is None:
-        problem = "is not a part of the reward by itself, but inside of another part"
-    elif not part.weight:
-        problem = "has weight 0"
-    elif part.clip is not None or part.statuses or part.when is not None:
-        problem = "has clip, statuses or when, so that its value is not only its verdict"
-    elif gated := [other.name for other in parts.values() if other.when == task.metric]:
-        problem = f"is the gate (when) of {', '.join(gated)}, which would stay uncorrected"
-    else:
-        return
-    raise UsageError(f"advantage.error_correction: the metric {task.metric!r} of the task {task.name} {problem}")
 
 
 def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:

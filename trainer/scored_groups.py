@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from grpo_env.errors import RunError
-
 from .config import AdvantageConfig, TrainConfig
+from .error_correction import check_verdicts
 from .step_tokens import step_tokens
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def scored_groups(
     """
     settings = config.advantage
     if settings.error_correction is not None:
-        _check_verdicts(rollouts)
+        check_verdicts(rollouts)
     rewards = [reward_of(row, settings) for row in rollouts]
     truncated = torch.tensor([row.rollout.finish == "length" for row in rollouts])
     # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
@@ -162,16 +161,6 @@ def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Te
         for column, part in enumerate(row_parts, start=starts[row.task]):
             values[index, column], weights[index, column] = part.value or 0.0, part.weight
     return tuple(name for task_names in names.values() for name in task_names), values, weights
-
-
-def _check_verdicts(rollouts: Sequence[ScoredRollout]) -> None:
-    """Raises ``RunError`` if the metric of a scored row is neither 0 nor 1."""
-    for row in rollouts:
-        if row.score.scored and row.score.part(row.metric).value not in (0.0, 1.0):
-            raise RunError(
-                f"advantage.error_correction needs a metric of 0 or 1; {row.metric} is "
-                f"{row.score.part(row.metric).value} for a completion of example {row.example.id}"
-            )
 
 
 def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps: bool) -> tuple[Tensor, Tensor, Tensor]:

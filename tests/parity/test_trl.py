@@ -26,13 +26,15 @@ from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, token_advantages
 from grpo_env.trainer.batch import pack_batches
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.update import update
+
+from ..trainer.shortcuts import groups_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -301,11 +303,15 @@ def test_advantages_equal_those_of_trl(
     rewards = [None if row in unscored else reward for row, reward in enumerate(REWARDS)]
     _, trainer = trl_update(scored_rollouts, tmp_path, rewards=[rewards], scale_rewards=scale)
     values, scored = torch.tensor(REWARDS).double(), torch.tensor([reward is not None for reward in rewards])
-    advantages = outcome_advantages(values, scored, GROUP, scale=scale, eps=1e-4)
-    torch.testing.assert_close(trainer.advantages.double(), advantages, rtol=0, atol=1e-6)
-    without = outcome_advantages(values, scored, GROUP, scale=scale)
-    assert float((advantages - without).abs().max()) < 1e-3
-    assert bool((advantages != without).any()) == (scale != "none")
+    expected = torch.zeros(len(values)).double()
+    for start in range(0, len(values), GROUP):
+        group = slice(start, start + GROUP)
+        known = values[group][scored[group]]
+        spread = {"group": known.std() + 1e-4, "batch": values[scored].std() + 1e-4, "none": 1.0}[scale]
+        expected[group] = ((values[group] - known.mean()) / spread).where(scored[group], 0.0)
+    torch.testing.assert_close(trainer.advantages.double(), expected, rtol=0, atol=1e-6)
+    advantages = outcome_advantages(groups_of(values, GROUP, scored=scored), AdvantageConfig(scale=scale))
+    torch.testing.assert_close(advantages, expected, rtol=0, atol=1e-3)
 
 
 def test_decoupled_advantages_equal_those_of_trl(scored_rollouts: list[ScoredRollout], tmp_path: Path) -> None:
@@ -314,15 +320,14 @@ def test_decoupled_advantages_equal_those_of_trl(scored_rollouts: list[ScoredRol
     weights = [1.0, 0.5]
     options = {"multi_objective_aggregation": "normalize_then_sum", "reward_weights": weights}
     _, trainer = trl_update(scored_rollouts, tmp_path, rewards=parts, **options)
-    scored = torch.ones(len(scored_rollouts), dtype=torch.bool)
-    total = sum(
-        weight * outcome_advantages(torch.tensor(values), scored, GROUP, eps=1e-4)
-        for weight, values in zip(weights, parts, strict=True)
-    )
-    advantages = outcome_advantages(total, scored, len(scored_rollouts), eps=1e-4)  # type: ignore[arg-type]
-    torch.testing.assert_close(trainer.advantages.double(), advantages, rtol=0, atol=1e-6)
-    without = decoupled_advantages(torch.tensor(parts).T, torch.tensor([weights] * len(scored_rollouts)), scored, GROUP)
-    torch.testing.assert_close(without, advantages, rtol=0, atol=1e-3)
+    apart = torch.tensor(parts).double().T.reshape(-1, GROUP, 2)
+    sums = (apart - apart.mean(1, keepdim=True)) / (apart.std(1, keepdim=True) + 1e-4) @ torch.tensor(weights).double()
+    expected = ((sums - sums.mean()) / (sums.std() + 1e-4)).flatten()
+    torch.testing.assert_close(trainer.advantages.double(), expected, rtol=0, atol=1e-6)
+    values, all_weights = torch.tensor(parts).double().T, torch.tensor([weights] * len(scored_rollouts)).double()
+    groups = groups_of(values.sum(1), GROUP, part_values=values, part_weights=all_weights)
+    advantages = decoupled_advantages(groups, AdvantageConfig(normalize="parts"))
+    torch.testing.assert_close(advantages, expected, rtol=0, atol=1e-3)
 
 
 def difference(first: Gradients, second: Gradients) -> float:

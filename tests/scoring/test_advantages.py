@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from grpo_env.core import Score, StepScore
 from grpo_env.scoring.advantages import group_advantages
 from grpo_env.trainer.advantages import outcome_advantages, process_advantages
+from grpo_env.trainer.config import AdvantageConfig
+
+from ..trainer.shortcuts import groups_of
 
 values = st.sampled_from([0.0, 0.1, 0.1 + 0.2, 0.3, 1.0, -2.5, 1e9, 1e9 + 1e-3]) | st.floats(-3, 3)
 completions = st.tuples(st.none() | values, st.lists(values, max_size=4))
@@ -20,19 +23,20 @@ def score(value, steps):
 
 def by_trainer(group):
     size, length = len(group), max(1, *(len(score.steps) for score in group))
-    scored = torch.tensor([score.scored for score in group])
-    rewards = torch.tensor([score.value or 0.0 for score in group], dtype=torch.float64)
     steps = torch.zeros(size, length, dtype=torch.float64)
     for row, score in enumerate(group):
         for column, step in enumerate(score.steps):
             steps[row, column] = step.value
     tokens = torch.arange(length).expand(size, length)
     mask = tokens < torch.tensor([len(score.steps) for score in group])[:, None]
-    by_step = process_advantages(steps, tokens, mask, scored, size, length).tolist()
+    fields = {"step_rewards": steps, "step_tokens": tokens, "step_mask": mask, "length": length}
+    scored = [score.scored for score in group]
+    groups, settings = groups_of([score.value or 0.0 for score in group], scored=scored, **fields), AdvantageConfig()
+    by_step = process_advantages(groups, settings).tolist()
     return [
         (outcome, step_advantages[: len(score.steps)]) if score.scored else (None, [])
         for score, outcome, step_advantages in zip(
-            group, outcome_advantages(rewards, scored, size).tolist(), by_step, strict=True
+            group, outcome_advantages(groups, settings).tolist(), by_step, strict=True
         )
     ]
 

@@ -21,12 +21,46 @@ from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import Prompt
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout, sample_rollouts, score_rollouts
+from grpo_env.trainer.scored_groups import ScoredGroups
 from grpo_env.trainer.update import LossSums, UpdateStats, micro_batch_loss, update
 
 
 def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
     """The config with other settings: ``with_settings(config, kl={"coef": 0.1}, **{"loss.clip_low": 0.1})``."""
     return TrainConfig.from_mapping(changes, defaults=config.model_dump())
+
+
+def groups_of(
+    rewards: Sequence[float] | Tensor,
+    group_size: int | None = None,
+    *,
+    scored: Sequence[bool] | Tensor | None = None,
+    length: int = 1,
+    **fields: Any,
+) -> ScoredGroups:
+    """Scored groups of these rewards, without steps unless ``fields`` have them.
+
+    All rows have ``length`` tokens and are truncated, so that the last token is no end token.
+    """
+    values = torch.as_tensor(rewards, dtype=torch.float64)
+    rows = len(values)
+    known = torch.ones(rows, dtype=torch.bool) if scored is None else torch.as_tensor(scored)
+    given: dict[str, Any] = {
+        "metric": values,
+        "metric_weights": known.double(),
+        "truncated": torch.ones(rows, dtype=torch.bool),
+        "episode": torch.zeros(rows, dtype=torch.bool),
+        "sampled": torch.ones(rows, length, dtype=torch.bool),
+        "lengths": torch.full((rows,), length),
+        "part_names": (),
+        "part_values": values[:, None],
+        "part_weights": torch.ones(rows, 1, dtype=torch.float64),
+        "step_rewards": torch.zeros(rows, 1, dtype=torch.float64),
+        "step_tokens": torch.zeros(rows, 1, dtype=torch.long),
+        "step_mask": torch.zeros(rows, 1, dtype=torch.bool),
+        **fields,
+    }
+    return ScoredGroups(group_size or rows, values, known, **given)
 
 
 def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **options: Any) -> list[ScoredRollout]:

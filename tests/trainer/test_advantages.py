@@ -9,16 +9,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
-from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, process_advantages
+from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, step_advantages
+from grpo_env.trainer.config import AdvantageConfig
+
+from .shortcuts import groups_of
 
 
 def outcome(
     rewards: list[float], group_size: int | None = None, scored: list[bool] | None = None, **how
 ) -> list[float]:
-    known = torch.tensor(scored if scored is not None else [True] * len(rewards))
-    values = torch.tensor(rewards, dtype=torch.float64)
-    return outcome_advantages(values, known, group_size or len(rewards), **how).tolist()
+    return outcome_advantages(groups_of(rewards, group_size, scored=scored), AdvantageConfig(**how)).tolist()
 
 
 def close(actual, expected, tolerance: float = 1e-4) -> None:
@@ -36,19 +38,19 @@ def test_sample_worked_example() -> None:
 
 def test_group_of_two() -> None:
     close(outcome([1, 0], std="population"), [1, -1], 1e-12)
-    close(outcome([1, 0], std="sample", eps=1e-4), [0.7070067953, -0.7070067953], 1e-9)
+    close(outcome([1, 0], std="sample"), [0.7071067812, -0.7071067812], 1e-9)
 
 
 @pytest.mark.parametrize(
     ("rewards", "expected"),
     [
-        ([1, 0, 0, 0, 0, 0], [2.04119, -0.40824, -0.40824, -0.40824, -0.40824, -0.40824]),
-        ([1, 0, 0, 0, 1, 0], [1.29097, -0.64548, -0.64548, -0.64548, 1.29097, -0.64548]),
+        ([1, 0, 0, 0, 0, 0], [2.04124, -0.40825, -0.40825, -0.40825, -0.40825, -0.40825]),
+        ([1, 0, 0, 0, 1, 0], [1.29099, -0.64550, -0.64550, -0.64550, 1.29099, -0.64550]),
         ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]),
     ],
 )
 def test_binary_rewards(rewards: list[float], expected: list[float]) -> None:
-    close(outcome(rewards, std="sample", eps=1e-5), expected, 2e-5)
+    close(outcome(rewards, std="sample"), expected, 1e-5)
 
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
@@ -122,13 +124,15 @@ def test_the_order_of_rows_only_orders_the_result(rewards: list[float], order: l
 def process(steps: list[list[tuple[int, float]]], length: int, group_size: int | None = None, **how):
     """Advantages of rows given as (token, reward) pairs."""
     most = max(1, *map(len, steps))
-    rewards, tokens = torch.zeros(len(steps), most), torch.zeros(len(steps), most, dtype=torch.long)
+    rewards, tokens = torch.zeros(len(steps), most).double(), torch.zeros(len(steps), most, dtype=torch.long)
     mask = torch.zeros(len(steps), most, dtype=torch.bool)
     for row, pairs in enumerate(steps):
         for place, (token, reward) in enumerate(pairs):
             tokens[row, place], rewards[row, place], mask[row, place] = token, reward, True
-    scored = how.pop("scored", torch.ones(len(steps), dtype=torch.bool))
-    return process_advantages(rewards, tokens, mask, scored, group_size or len(steps), length, **how).tolist()
+    options = {"scored": how.pop("scored", None), "length": length}
+    fields = {"step_rewards": rewards, "step_tokens": tokens, "step_mask": mask}
+    groups = groups_of([0.0] * len(steps), group_size, **options, **fields)
+    return step_advantages(groups, AdvantageConfig(**how)).tolist()
 
 
 # The steps of the first answer end at its 5th and 11th token: 0.2 and 0.9; those of the second are -0.1 and 0.4.
@@ -205,7 +209,7 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
 )
 def test_process_credit_by_hand(credit: str, first: list[float], second: list[float]) -> None:
     """Rewards 1.5 and 0.4, -0.1 and 0.2 with mean 0.5: centered 1.0 and -0.1, -0.6 and -0.3."""
-    advantages = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", credit=credit)
+    advantages = process([[(1, 1.5), (2, 0.4)], [(0, -0.1), (3, 0.2)]], 4, scale="none", step_credit=credit)
     close(advantages[0], first, 1e-6)
     close(advantages[1], second, 1e-6)
 
@@ -219,7 +223,7 @@ def test_process_credit_by_hand(credit: str, first: list[float], second: list[fl
     st.sampled_from(["mean", "min"]),
 )
 def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]], credit: str) -> None:
-    advantages = process(steps, 6, scale="none", credit=credit)
+    advantages = process(steps, 6, scale="none", step_credit=credit)
     pool = [reward for row in steps for _, reward in row]
     equal = len(set(pool)) < 2
     for row, pairs in enumerate(steps):
@@ -233,27 +237,29 @@ def test_padding_with_average_steps_raises_the_sum_but_not_the_mean() -> None:
     """Ten true but useless steps in one completion: the sum grows with their number, the mean does not."""
     short, padded = [(0, 1.0)], [(n, 1.0) for n in range(10)]
     wrong = [(0, 0.0)]
-    by_sum = process([short, padded, wrong], 10, scale="none", credit="sum")
-    by_mean = process([short, padded, wrong], 10, scale="none", credit="mean")
+    by_sum = process([short, padded, wrong], 10, scale="none", step_credit="sum")
+    by_mean = process([short, padded, wrong], 10, scale="none", step_credit="mean")
     assert by_sum[1][0] > 5 * by_sum[0][0] > 0
     assert by_mean[1][0] == pytest.approx(by_mean[0][0])
+
+
+def decoupled(parts: Tensor, weights: Tensor, group_size: int, scored: list[bool] | None = None, **how) -> Tensor:
+    groups = groups_of(parts.sum(1), group_size, scored=scored, part_values=parts.double(), part_weights=weights)
+    return decoupled_advantages(groups, AdvantageConfig(normalize="parts", **how))
 
 
 def test_decoupled_advantages_by_hand() -> None:
     """GDPO: two parts, group of two and of two, population std: each part is -1 and 1 or, being equal, 0 and 0."""
     parts = torch.tensor([[0.0, 5.0], [1.0, 5.0], [0.0, 0.0], [1.0, 100.0]])
     weights = torch.tensor([[2.0, 1.0]] * 4)
-    scored = torch.ones(4, dtype=torch.bool)
     # Sums -2, 2, -3, 3: mean 0, population deviation sqrt(6.5).
     expected = [value / math.sqrt(6.5) for value in (-2.0, 2.0, -3.0, 3.0)]
-    close(decoupled_advantages(parts, weights, scored, 2, std="population").tolist(), expected, 1e-12)
+    close(decoupled(parts, weights, 2, std="population").tolist(), expected, 1e-12)
 
 
 def test_decoupled_advantages_differ_for_equal_totals_of_different_parts() -> None:
     parts = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    scored = torch.ones(4, dtype=torch.bool)
-    total = outcome_advantages(parts.sum(1), scored, 4)
-    apart = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
+    total, apart = outcome(parts.sum(1).tolist()), decoupled(parts, torch.ones(4, 2), 4)
     assert total[0] == total[1]
     # Deviations 1/2 and 1/sqrt(3): 1.5 - 0.866 and -0.5 + 0.866, over the sums' deviation 0.9194.
     close(apart[:2].tolist(), [0.6896, 0.3981])
@@ -261,19 +267,19 @@ def test_decoupled_advantages_differ_for_equal_totals_of_different_parts() -> No
 
 def test_decoupled_advantages_leave_unscored_rows_out() -> None:
     parts = torch.tensor([[0.0, 1.0], [1.0, 3.0], [9.0, 9.0], [0.5, 1.0]])
-    scored = torch.tensor([True, True, False, True])
-    advantages = decoupled_advantages(parts, torch.ones(4, 2), scored, 4)
-    alone = decoupled_advantages(parts[[0, 1, 3]], torch.ones(3, 2), torch.ones(3, dtype=torch.bool), 3)
+    scored = [True, True, False, True]
+    advantages = decoupled(parts, torch.ones(4, 2), 4, scored)
+    alone = decoupled(parts[[0, 1, 3]], torch.ones(3, 2), 3)
     assert advantages[2] == 0
     close(advantages[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
-    assert decoupled_advantages(torch.ones(4, 2), torch.ones(4, 2), scored, 2).tolist() == [0.0] * 4
+    assert decoupled(torch.ones(4, 2), torch.ones(4, 2), 2, scored).tolist() == [0.0] * 4
 
 
 def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
     # The first group varies, the second is uniform, and in the third the two parts cancel out.
     groups = [[0.1, 1.0], [0.7, 0.0], [0.3, 1.0]], [[1.0, 1.0]] * 3, [[0.0, 0.5], [0.2, 0.3], [0.4, 0.1]]
     parts = torch.tensor(groups, dtype=torch.float64).flatten(0, 1)
-    advantages = decoupled_advantages(parts, torch.ones(9, 2), torch.ones(9, dtype=torch.bool), 3)
+    advantages = decoupled(parts, torch.ones(9, 2), 3)
     assert advantages[3:].tolist() == [0.0] * 6
     # By hand: means 1.1/3 and 2/3, deviations 0.305505 and 0.577350; the deviation of the nine sums is 0.165965.
     sums = [-0.872872 + 0.577350, 1.091089 - 1.154701, -0.218218 + 0.577350]
@@ -283,26 +289,26 @@ def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
 # Steps of the first answer: 0.2, 0.9, so 1.1 and 0.9 are still to come; of the second: -0.1, 0.4, so 0.3 and 0.4.
 def test_returns_less_those_of_the_other_rows_at_the_same_step() -> None:
     steps = [[(1, 0.2), (3, 0.9)], [(0, -0.1), (2, 0.4)]]
-    how = {"credit": "return", "scale": "none"}
+    how = {"step_credit": "return", "scale": "none"}
     first, second = process(steps, 5, baseline="leave_one_out", **how)
     close(first, [0.8, 0.8, 0.5, 0.5, 0.0])
     close(second, [-0.8, -0.5, -0.5, 0.0, 0.0])
     close(process(steps, 5, **how)[0], [0.4, 0.4, 0.25, 0.25, 0.0])
     close(process(steps, 5, baseline="none", **how)[1], [0.3, 0.4, 0.4, 0.0, 0.0])
     # The four returns have mean 0.675 and squared deviations .180625, .050625, .140625, .075625: 0.4475 in all.
-    close(process(steps, 5, credit="return", std="population")[0][0], 0.4 / math.sqrt(0.4475 / 4))
+    close(process(steps, 5, step_credit="return", std="population")[0][0], 0.4 / math.sqrt(0.4475 / 4))
 
 
 def test_a_row_that_has_ended_returns_zero_at_later_steps() -> None:
     steps = [[(0, 1.0)], [(0, 0.0), (1, 1.0)], [(0, 5.0), (1, 5.0)]]
     scored = torch.tensor([True, True, False])
-    how = {"credit": "return", "scale": "none", "scored": scored}
+    how = {"step_credit": "return", "scale": "none", "scored": scored}
     advantages = process(steps, 3, baseline="leave_one_out", **how)
     assert advantages == [[0.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 def test_steps_that_end_on_one_token_are_one_step() -> None:
-    how = {"credit": "return", "scale": "none"}
+    how = {"step_credit": "return", "scale": "none"}
     apart = process([[(1, 0.25), (1, 0.5), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
     assert apart == process([[(1, 0.75), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
 
@@ -321,9 +327,10 @@ def test_the_gradient_of_going_on(credit: str, share: float) -> None:
     mask = torch.arange(most) < steps[:, None]
     rewards = (torch.rand(rows, most, generator=generator) < p).float()
     tokens = torch.arange(most).expand(rows, most)
-    scored = torch.ones(rows, dtype=torch.bool)
-    how = {"credit": credit, "scale": "none", "baseline": "leave_one_out" if credit == "return" else "group"}
-    advantages = process_advantages(rewards, tokens, mask, scored, size, most + 1, **how)
+    how = {"step_credit": credit, "scale": "none", "baseline": "leave_one_out" if credit == "return" else "group"}
+    fields = {"step_rewards": rewards, "step_tokens": tokens, "step_mask": mask}
+    all_rows = groups_of(torch.zeros(rows), size, length=most + 1, **fields)
+    advantages = step_advantages(all_rows, AdvantageConfig(**how))
     position = torch.arange(most + 1)
     went_on = (position >= 1) & (position < steps[:, None])
     stopped = (position == steps[:, None]) & (position < most)

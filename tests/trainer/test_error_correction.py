@@ -12,13 +12,16 @@ import torch
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.task import make_task
-from grpo_env.trainer.advantages import corrected_advantages, forward_weight, token_advantages, unbiased_verdict
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.advantages import token_advantages
+from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.error_correction import corrected_advantages, forward_weight, unbiased_verdict
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import check_task
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
+
+from .shortcuts import groups_of
 
 FALSE_POSITIVE, FALSE_NEGATIVE = 0.1, 0.25
 RATES = [(FALSE_POSITIVE, FALSE_NEGATIVE), (0.0, 0.4), (0.3, 0.0), (0.45, 0.5)]
@@ -40,24 +43,24 @@ def flips(clean: tuple[int, ...], false_positive: float, false_negative: float):
         yield observed, math.prod(chances)
 
 
-def advantages(verdicts, correction: str, rates: tuple[float, float], weight=1.0, rest=None, baseline="group"):
-    size = len(verdicts)
-    return corrected_advantages(
-        tensor(verdicts),
-        tensor([weight] * size),
-        tensor(rest or [0.0] * size),
-        torch.ones(size, dtype=torch.bool),
-        size,
-        correction,
-        *rates,
-        baseline=baseline,
-    ).tolist()
+def settings(rates: tuple[float, float], **others) -> AdvantageConfig:
+    """With rates that may both be 0, which a run refuses."""
+    both = dict(zip(("false_positive_rate", "false_negative_rate"), rates, strict=True))
+    return AdvantageConfig(scale="none").model_copy(update=both | others)
+
+
+def advantages(verdicts, correction: str, rates, weight=1.0, rest=None, baseline="group", scored=None):
+    metric, weights = tensor(verdicts), tensor([weight] * len(verdicts))
+    rewards = tensor(rest or [0.0] * len(verdicts)) + weights * metric
+    groups = groups_of(rewards, scored=scored, metric=metric, metric_weights=weights)
+    return corrected_advantages(groups, settings(rates, error_correction=correction, baseline=baseline)).tolist()
 
 
 # Rates 0.1 and 0.25, so that 1 - 0.1 - 0.25 = 0.65: equation 3, and proposition 3.4 divided by 0.65.
 def test_worked_by_hand() -> None:
-    assert unbiased_verdict(tensor([0, 1]), 0.1, 0.25).tolist() == pytest.approx([-0.1 / 0.65, 0.9 / 0.65])
-    assert forward_weight(tensor([0, 1]), 0.1, 0.25).tolist() == pytest.approx([-0.75 / 0.65, 0.25 / 0.65])
+    rates = settings((0.1, 0.25))
+    assert unbiased_verdict(tensor([0, 1]), rates).tolist() == pytest.approx([-0.1 / 0.65, 0.9 / 0.65])
+    assert forward_weight(tensor([0, 1]), rates).tolist() == pytest.approx([-0.75 / 0.65, 0.25 / 0.65])
     # Two of four accepted, weight 2: plus or minus half of 2 / 0.65.
     assert advantages([1, 1, 0, 0], "backward", (0.1, 0.25), 2) == pytest.approx([1 / 0.65] * 2 + [-1 / 0.65] * 2)
 
@@ -67,7 +70,9 @@ def test_expected_coefficients(rates: tuple[float, float]) -> None:
     """Theorem 3.3 and proposition 3.4: 1 and 0 (backward), 0 and -1 (forward) for correct and wrong completions."""
     for clean, backward, forward in ((1, 1.0, 0.0), (0, 0.0, -1.0)):
         for coefficient, expected in ((unbiased_verdict, backward), (forward_weight, forward)):
-            mean = sum(chance * coefficient(tensor(seen), *rates) for (seen,), chance in flips((clean,), *rates))
+            mean = sum(
+                chance * coefficient(tensor(seen), settings(rates)) for (seen,), chance in flips((clean,), *rates)
+            )
             assert mean.item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -119,10 +124,8 @@ def test_without_the_correction_the_expected_update_is_not_the_clean_one() -> No
 
 def test_unscored_completions_have_no_advantage_and_no_part_in_the_baseline() -> None:
     for correction in ("backward", "forward"):
-        result = corrected_advantages(
-            tensor([1, 0, 1]), tensor([1, 1, 1]), tensor([0.2, 0.0, math.nan]), torch.tensor([True, True, False]), 3,
-            correction, 0.1, 0.25,
-        ).tolist()  # fmt: skip
+        rest, scored = [0.2, 0.0, math.nan], [True, True, False]
+        result = advantages([1, 0, 1], correction, (0.1, 0.25), rest=rest, scored=scored)
         assert result[:2] == pytest.approx(advantages([1, 0], correction, (0.1, 0.25), 1.0, [0.2, 0.0]))
         assert result[2] == 0.0
 

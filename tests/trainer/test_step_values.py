@@ -15,7 +15,7 @@ from grpo_env.core import Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer import step_values as module
 from grpo_env.trainer.advantages import value_advantages
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
@@ -23,7 +23,7 @@ from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.step_values import StepValues, _Prefix, _valued_steps, step_values
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
-from .shortcuts import roll_out, with_settings
+from .shortcuts import groups_of, roll_out, with_settings
 
 
 def true_value(ids: list[int]) -> float:
@@ -152,13 +152,13 @@ def test_advantages_by_hand() -> None:
     after = torch.tensor([[0.75, 1.0], [0.0, 9.0]], dtype=torch.float64)
     before = torch.tensor([[0.5, 0.25], [0.5, 9.0]], dtype=torch.float64)
     tokens, mask = torch.tensor([[1, 3], [2, 0]]), torch.tensor([[True, True], [True, False]])
-    rewards, scored = torch.tensor([1.0, 0.0]), torch.tensor([True, True])
-    options: dict[str, Any] = {"std": "population"}  # of 1 and 0: 0.5
-    raw = value_advantages(after, before, tokens, mask, rewards, scored, 2, 4, scale="none", **options)
+    steps = {"step_rewards": after, "step_baselines": before, "step_tokens": tokens, "step_mask": mask}
+    groups, by_std = groups_of([1.0, 0.0], length=4, **steps), AdvantageConfig(std="population")  # of 1 and 0: 0.5
+    raw = value_advantages(groups, AdvantageConfig(scale="none"))
     assert raw.tolist() == [[0.25, 0.25, 0.75, 0.75], [-0.5, -0.5, -0.5, 0.0]]
-    scaled = value_advantages(after, before, tokens, mask, rewards, scored, 2, 4, scale="group", **options)
+    scaled = value_advantages(groups, by_std)
     assert scaled.tolist() == [[0.5, 0.5, 1.5, 1.5], [-1.0, -1.0, -1.0, 0.0]]
-    equal = value_advantages(after, before, tokens, mask, torch.ones(2), scored, 2, 4, scale="group", **options)
+    equal = value_advantages(groups_of([1.0, 1.0], length=4, **steps), by_std)
     assert equal.tolist() == raw.tolist()
 
 
