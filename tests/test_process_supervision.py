@@ -84,6 +84,28 @@ def test_the_interval_is_a_student_t_interval(monkeypatch: pytest.MonkeyPatch) -
     assert figures.interval([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx((3.0, 1.9629), abs=1e-4)
 
 
+def test_the_table_of_till_has_paired_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = script(STUDY / "figures.py", monkeypatch)
+
+    def run(sampled: float, greedy: float, looked_up: float) -> list[dict[str, object]]:
+        step = {"kind": "train", "accuracy": sampled, "parts/looked_up": looked_up, "parts/tool_calls": 0.5}
+        work = {"tokens": 10, "uniform_groups": 0.5, "sample_seconds": 1.0, "update_seconds": 1.0}
+        return [{**step, **work}] * 12 + [{"kind": "eval", "accuracy": greedy}]
+
+    modes = {
+        "outcome": {0: run(0.2, 0.5, 0.8), 1: run(0.4, 0.5, 0.6)},
+        "both": {0: run(0.3, 0.6, 1.0), 1: run(0.5, 0.6, 0.8)},
+    }
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in figures.learning_table("till", modes)]
+    rows = {line[0]: dict(zip(table[0], line, strict=True)) for line in table[2:]}
+    # A step samples 10 tokens at 0.1 s and trains on 5 at 0.2 s. Half width: 12.706 x sqrt(0.02 / 2).
+    assert rows["outcome"]["s per step"] == "2.00"
+    assert rows["outcome"]["last 10 steps"] == "0.300 ± 1.271"
+    assert rows["both - outcome"]["last 10 steps"] == "+0.100 ± 0.000"
+    assert rows["both - outcome"]["held-out greedy"] == "+0.100 ± 0.000"
+    assert rows["both - outcome"]["looked up, last 10 steps"] == "+0.200 ± 0.000"
+
+
 def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fields are those of the data set's README; the texts are made up."""
     example = script(ROOT / "examples/process_reward_model.py", monkeypatch)

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env.tasks.pretrain import CARELESS, CLEAN, Phase, Row, batches, careless_teacher, save, teach
-from grpo_env.trainer.engine.bundled import BUNDLED
+from grpo_env.trainer.engine.bundled import BUNDLED, MODELS
 
 LONG = (3, 6)  # operations per problem
 PADDED_FRACTION = 0.25  # of the padding teacher's solutions
@@ -40,8 +40,8 @@ PHASES: Mapping[str, Sequence[Phase]] = {
 
 
 def starting_model(name: str, folder: Path) -> str:
-    """``bundled``, or the folder of the model ``name`` of ``PHASES``, which is trained first if it does not exist."""
-    if name == "bundled":
+    """A bundled model, or the folder of the model ``name`` of ``PHASES``, which is trained first if it is not there."""
+    if name in MODELS:
         return name
     path = folder / name
     if not (path / "done").exists():

@@ -52,9 +52,8 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
             lambda mode, rows: fmean(curve(rows)[: steps_in_budget[mode]][-LAST:]),
         ),
         (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
-        (f"correct equations, last {LAST} steps", lambda mode, rows: fmean(curve(rows, "parts/equations")[-LAST:])),
-        ("written per expected", lambda mode, rows: fmean(written(rows)[-LAST:])),
     ]
+    measures += [(name, lambda mode, rows, of=of: fmean(of(rows)[-LAST:])) for name, of in STEPS[task].items()]
     lines = [
         f"| {task} | seeds | s per step | " + " | ".join(name for name, _ in measures) + " |",
         "|---" * (3 + len(measures)) + "|",
@@ -127,6 +126,21 @@ def useless_fraction(rows: Sequence[Row]) -> list[float]:
 def written(rows: Sequence[Row]) -> list[float]:
     """The number of equations written in each step, divided by the number that the problems expect."""
     return [a / b for a, b in zip(curve(rows, "parts/written"), curve(rows, "parts/expected"), strict=True)]
+
+
+# What the steps of a task show besides its accuracy, of which tables have the mean of the last steps.
+EQUATIONS: Mapping[str, Callable[[Sequence[Row]], list[float]]] = {
+    f"correct equations, last {LAST} steps": lambda rows: curve(rows, "parts/equations"),
+    "written per expected": written,
+}
+STEPS = {
+    "short": EQUATIONS,
+    "long": EQUATIONS,
+    "till": {
+        f"looked up, last {LAST} steps": lambda rows: curve(rows, "parts/looked_up"),
+        f"calls that can be run, last {LAST} steps": lambda rows: curve(rows, "parts/tool_calls"),
+    },
+}
 
 
 def rates(modes: Mapping[str, Runs]) -> tuple[float, float]:

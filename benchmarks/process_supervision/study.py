@@ -50,6 +50,7 @@ class Setup:
     modes: Mapping[str, Mode]
     settings: Settings
     task: Settings = field(default_factory=dict)
+    name: str = "arithmetic"
 
 
 class Cell(NamedTuple):
@@ -67,6 +68,14 @@ MONITORED = {
 }
 SUPERVISION = {kind: Mode({"supervision": kind}) for kind in ("outcome", "process", "both")}
 
+
+def credited(supervision: str, credit: str) -> Mode:
+    """Step rewards that are combined in another way than the default, ``sum``."""
+    return Mode({"supervision": supervision, "advantage.step_credit": credit})
+
+
+RETURNS = {f"{supervision}, return": credited(supervision, "return") for supervision in ("process", "both")}
+
 # Only steps are rewarded, as by a process reward model, without the outcome. Only ``expected`` uses the problem's data.
 ANY = {"verifiers.equations": {"use": "equation_steps", "process": 1.0}}
 NO_OUTCOME = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"weight": 0.2, "newlines": "required"}}
@@ -78,14 +87,15 @@ PADDING = {
 }
 
 SETUPS = {
-    "short": Setup("bundled", SUPERVISION, {"sampling.max_new_tokens": 64}),
+    "short": Setup("bundled", SUPERVISION, {"sampling.max_new_tokens": 64}, MONITORED),
     "long": Setup(
         "long",
-        {**SUPERVISION, "both, mean": Mode({"supervision": "both", "advantage.step_credit": "mean"})},
+        {**SUPERVISION, "both, mean": credited("both", "mean"), **RETURNS},
         {"sampling.max_new_tokens": 128},
-        {"dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
+        {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
     ),
-    "padding": Setup("padding", PADDING, {"sampling.max_new_tokens": 64}),
+    "padding": Setup("padding", PADDING, {"sampling.max_new_tokens": 64}, MONITORED),
+    "till": Setup("bundled-tools", SUPERVISION, {}, name="till"),
 }
 # Steps are small, so that all ten seeds take an hour of one core. No problem appears twice in a run.
 DATA = {"dataset.limit": {"train": 240, "eval": 100}}
@@ -121,7 +131,7 @@ def run(cell: Cell, out: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # interrupted before its first checkpoint
     setup = SETUPS[cell.task]
     mode = setup.modes[cell.mode]
-    task = load_task("arithmetic", {**DATA, **MONITORED, **setup.task, **mode.task})
+    task = load_task(setup.name, {**DATA, **setup.task, **mode.task})
     model = starting_model(setup.model, out / "models")
     train(task, run_dir=folder, model=model, seed=cell.seed, **COMMON, **setup.settings, **mode.settings)
 
