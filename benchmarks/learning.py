@@ -90,8 +90,8 @@ def train(side: str, work: str, folder: str, every: str, limit: str, clock: str)
 
 def evaluate(work: str, folder: str, examples: str) -> list[Point]:
     """Evaluate the initial and all saved weights, in a separate process; returns the points of the curve."""
+    from grpo_env.trainer.commands.evaluate import SETTINGS, run_eval
     from grpo_env.trainer.engine.policy import load_model
-    from grpo_env.trainer.evaluate import SETTINGS, run_eval
 
     parsed = Work(**json.loads(work))
     pin_to_one_core(parsed.settings["engine.device"])

@@ -23,7 +23,7 @@ from tokenizers.decoders import ByteLevel
 from torch.nn import functional
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from grpo_env.trainer.evaluate import run_eval
+from grpo_env.trainer.commands.evaluate import run_eval
 
 from .arithmetic import problems
 

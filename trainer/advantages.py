@@ -33,8 +33,8 @@ from .scored_groups import ScoredGroups, scored_groups
 
 if TYPE_CHECKING:
     from .engine.policy import Policy
+    from .extensions.step_values import StepValues
     from .rollout import ScoredRollout
-    from .step_values import StepValues
 
 
 AdvantageFunction = Callable[[ScoredGroups], Tensor]

@@ -11,6 +11,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 
 from .config import TrainConfig
+from .engine.logprobs import completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding.weights import is_sharded
@@ -44,6 +45,11 @@ class MicroBatch:
         for name in ("ids", "completion_mask", "sampled", "advantages", "sampler_logp", "old_logp", "ref_logp"):
             _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
         _check("lengths", self.lengths, rows[:1], torch.int64)
+
+    def logp(self, policy: Policy, temperature: float, entropy_gradient: bool = False) -> tuple[Tensor, Tensor]:
+        """Log-probabilities and entropies under the policy, see ``completion_logp``."""
+        rows = self.prompts, self.ids, self.completion_mask, self.sampled
+        return completion_logp(policy, *rows, temperature, entropy_gradient)
 
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import Example, Verifier
 from grpo_env.environments.episode import EnvironmentClass
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 from grpo_env.scoring import select
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
-
-from .error_correction import check_correctable
 
 if TYPE_CHECKING:
     from .config import TrainConfig
@@ -89,11 +87,6 @@ class PromptSampler:
         self.rates.update({id: fmean(values) for id, values in correct.items()})
 
 
-def weighted_parts(task: Task) -> list[str]:
-    """The names of the parts of a task's reward that have a weight at the first step."""
-    return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
-
-
 def task_examples(
     task: Task, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
 ) -> list[Example]:
@@ -102,39 +95,6 @@ def task_examples(
     if task.spec.environment is None or not (tools := EnvironmentClass.of_task(task).tools):
         return examples
     return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, "tools": list(tools)}) for e in examples]
-
-
-def check_task(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
-    parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
-    part = config.dynamic_sampling.part
-    if part is not None and part not in parts:
-        raise UsageError(
-            f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
-        )
-    if config.step_values.rollouts:
-        _check_valued(task)
-    elif config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
-        raise UsageError(
-            f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
-            "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
-        )
-    if config.advantage.error_correction:
-        check_correctable(task)
-
-
-def _check_valued(task: Task) -> None:
-    """Raises ``UsageError`` unless a task can score the continuations of a step."""
-    if task.scores_groups:
-        raise UsageError(
-            f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "
-            "continuations of a step have no score that is comparable with theirs"
-        )
-    if task.spec.environment is not None:
-        raise UsageError(
-            f"step_values.rollouts: the task {task.name} has an environment, whose state after a turn cannot be "
-            "continued several times; use supervision=outcome, or process with scores of its turns"
-        )
 
 
 def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from .batch import Batch
 from .engine.policy import Policy
-from .logprobs import completion_logp
 from .oom import with_oom_retry
 
 
@@ -21,7 +20,7 @@ def add_reference_logp(
 
     def compute(batch: Batch) -> None:
         for micro in batch.micro_batches:
-            micro.ref_logp, _ = completion_logp(policy, micro, temperature)
+            micro.ref_logp, _ = micro.logp(policy, temperature)
 
     with torch.no_grad(), policy.swapped_weights(reference):
         for batch in batches:

@@ -18,8 +18,8 @@ from .step_tokens import step_tokens
 
 if TYPE_CHECKING:
     from .engine.policy import Policy
+    from .extensions.step_values import StepValues, ValuedStep
     from .rollout import ScoredRollout
-    from .step_values import StepValues, ValuedStep
 
 
 @dataclass(frozen=True)

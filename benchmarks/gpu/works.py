@@ -351,12 +351,12 @@ def limited_memory(setup: Setup, part: str) -> Iterator[None]:
         torch.cuda.set_per_process_memory_fraction(0.6 * used / torch.cuda.get_device_properties(0).total_memory)
         yield
         return
-    name = {"sampling": f"{OWN}.decode_stepwise", "loss": "grpo_env.trainer.update.completion_logp"}[part]
+    name = {"sampling": f"{OWN}.decode_stepwise", "loss": "grpo_env.trainer.batch.completion_logp"}[part]
     module, _, attribute = name.rpartition(".")
     function, largest = getattr(importlib.import_module(module), attribute), {"sampling": 2, "loss": 4}[part]
 
     def limited(policy: Any, work: Any, *args: Any) -> Any:
-        if len(work.prompts) > largest:
+        if len(getattr(work, "prompts", work)) > largest:
             raise torch.OutOfMemoryError("CUDA out of memory. (a stand-in)")
         return function(policy, work, *args)
 

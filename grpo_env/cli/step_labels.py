@@ -45,8 +45,8 @@ def label_steps(
     """
     quiet_libraries()
     from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.commands.label_steps import label_steps as label
     from grpo_env.trainer.config import TrainConfig
-    from grpo_env.trainer.label_steps import label_steps as label
 
     keys, settings = split_overrides(overrides)
     steps = {"step_values.segments": segments, "step_values.separator": separator}

@@ -91,7 +91,7 @@ def evaluate(
     import json
 
     from grpo_env.taskfile.task import load_task
-    from grpo_env.trainer.evaluate import run_eval
+    from grpo_env.trainer.commands.evaluate import run_eval
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
@@ -122,8 +122,8 @@ def generate(
     """Sample completions of a task's prompts from a model, for `grpo_env score`. An interrupted run resumes."""
     quiet_libraries()
     from grpo_env.taskfile.task import load_task
-    from grpo_env.trainer.generate import Request
-    from grpo_env.trainer.generate import generate as sample_into
+    from grpo_env.trainer.commands.generate import Request
+    from grpo_env.trainer.commands.generate import generate as sample_into
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)

@@ -24,8 +24,8 @@ from grpo_env.tasks.pretrain import (
     pretrain,
     solution,
 )
+from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.engine.bundled import BUNDLED
-from grpo_env.trainer.evaluate import run_eval
 
 
 @pytest.fixture(autouse=True, scope="module")

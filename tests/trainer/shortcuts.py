@@ -14,15 +14,15 @@ from torch import Tensor
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.logprobs import completion_logp
-from grpo_env.trainer.micro_batch_size import default_tokens
+from grpo_env.trainer.loss_sums import LossSums, UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import Prompt
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout, sample_rollouts, score_rollouts
 from grpo_env.trainer.scored_groups import ScoredGroups
-from grpo_env.trainer.update import LossSums, UpdateStats, micro_batch_loss, update
+from grpo_env.trainer.update import micro_batch_loss, update
 
 
 def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
@@ -84,7 +84,7 @@ def loss_of(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
 ) -> tuple[Tensor, LossSums]:
     """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
-    logp, entropy = completion_logp(policy, micro, config.sampling.temperature, config.loss.entropy_coef != 0)
+    logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     sums = LossSums()

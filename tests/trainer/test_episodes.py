@@ -29,11 +29,11 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes import sample_episodes
-from grpo_env.trainer.evaluate import summarize
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.evaluation import summarize
 
 from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine

@@ -17,9 +17,9 @@ from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.error_correction import corrected_advantages, forward_weight, unbiased_verdict
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import check_task
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.run.task_checks import check_task
 
 from .shortcuts import groups_of
 

@@ -12,12 +12,13 @@ import pytest
 from grpo_env import Example, Score
 from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
+from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.evaluate import evaluate, run_eval, summarize
 from grpo_env.trainer.prompts import take
 from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.evaluation import evaluate, summarize
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])

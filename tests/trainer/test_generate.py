@@ -13,9 +13,9 @@ from grpo_env.errors import UsageError
 from grpo_env.scoring import score_files
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.task import make_task as task_of
-from grpo_env.trainer import generate as module
-from grpo_env.trainer.evaluate import run_eval
-from grpo_env.trainer.generate import Request, generate
+from grpo_env.trainer.commands import generate as module
+from grpo_env.trainer.commands.evaluate import run_eval
+from grpo_env.trainer.commands.generate import Request, generate
 
 VERIFIERS = {"test_vowels": {}, "test_has_letter": {}}
 

@@ -16,8 +16,8 @@ from grpo_env.results.export import export_file
 from grpo_env.results.export.training import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
-from grpo_env.trainer import label_steps as module
-from grpo_env.trainer.label_steps import label_steps
+from grpo_env.trainer.commands import label_steps as module
+from grpo_env.trainer.commands.label_steps import label_steps
 from grpo_env.verifiers.process import LabelledSteps
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain

@@ -9,7 +9,7 @@ import torch
 
 from grpo_env.trainer import logprobs
 from grpo_env.trainer.config import LossConfig
-from grpo_env.trainer.logprobs import token_logp
+from grpo_env.trainer.engine.logprobs import token_logp
 from grpo_env.trainer.losses import (
     LossInputs,
     aggregate,

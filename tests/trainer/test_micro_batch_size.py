@@ -12,8 +12,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
+from grpo_env.trainer.engine.micro_batch_size import coming_bytes, default_tokens, fitting_tokens, position_bytes
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.micro_batch_size import coming_bytes, default_tokens, fitting_tokens, position_bytes
 
 ROWS, LENGTH, PROMPT = 16, 64, 16
 

@@ -17,10 +17,10 @@ from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.evaluate import summarize
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.prompts import PromptSampler, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.evaluation import summarize
 
 from .shortcuts import read_samples, with_settings
 

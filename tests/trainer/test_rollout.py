@@ -8,8 +8,8 @@ import pytest
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.dynamic_sampling import GroupSelection
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.extensions.dynamic_sampling import GroupSelection
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
 from grpo_env.trainer.rollout import ScoredRollout

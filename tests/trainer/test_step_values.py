@@ -13,14 +13,14 @@ import torch
 
 from grpo_env.core import Score
 from grpo_env.errors import UsageError
-from grpo_env.trainer import step_values as module
 from grpo_env.trainer.advantages import value_advantages
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
+from grpo_env.trainer.extensions import step_values as module
+from grpo_env.trainer.extensions.step_values import StepValues, _Prefix, _valued_steps, step_values
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.step_values import StepValues, _Prefix, _valued_steps, step_values
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 from .shortcuts import groups_of, roll_out, with_settings

@@ -14,14 +14,14 @@ from grpo_env.equality import all_equal
 
 from ..batch import Batch
 from ..config import flatten
-from ..dynamic_sampling import GroupSelection
 from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
-from ..evaluate import accuracy_interval, evaluate, summarize
+from ..extensions.dynamic_sampling import GroupSelection
+from ..extensions.step_values import StepValues
+from ..loss_sums import UpdateStats
 from ..optimizer import learning_rate
 from ..rollout import ScoredRollout
-from ..step_values import StepValues
-from ..update import UpdateStats
+from .evaluation import accuracy_interval, evaluate, summarize
 from .folder import SAMPLES
 from .metrics import MetricsLogger
 from .run import Run

@@ -26,17 +26,18 @@ from ..batch import Batch
 from ..config import TrainConfig
 from ..conversation import check_conversation
 from ..custom import try_functions
+from ..engine.micro_batch_size import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
-from ..micro_batch_size import default_tokens
-from ..prompt_lengths import fitting_examples
-from ..prompts import PromptSampler, check_task, task_examples, weighted_parts
+from ..prompts import PromptSampler, task_examples
 from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
 from .metrics import MetricsLogger
+from .prompt_lengths import fitting_examples
 from .samples import SampleFiles
 from .setup import load_policy_and_optimizer
+from .task_checks import check_task, weighted_parts
 from .trackers import check_tracker
 from .weight_check import check_weights, root_mean_square
 

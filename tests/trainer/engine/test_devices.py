@@ -16,16 +16,17 @@ from grpo_env.trainer.engine.fast import layers
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.forward import with_fast_paths
+from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
 from grpo_env.trainer.engine.sampling.sampler import sample
-from grpo_env.trainer.micro_batch_size import default_tokens
+from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.update import UpdateStats, update
+from grpo_env.trainer.update import update
 
 from ..shortcuts import packed, roll_out
 from .fake_cuda import CUDA, FakeCuda, move_to_cuda

@@ -81,7 +81,7 @@ def test_the_heads_weight_is_cast_once_for_all_chunks(
     micro.advantages = torch.randn(micro.ids.shape, generator=torch.Generator().manual_seed(0))
     weight, gradients = policy.model.lm_head.weight, []
     for chunk in (2**23, 2 * policy.vocab_size):  # all tokens at once, and two
-        monkeypatch.setattr("grpo_env.trainer.logprobs.CHUNK", chunk)
+        monkeypatch.setattr("grpo_env.trainer.engine.logprobs.CHUNK", chunk)
         policy.model.zero_grad()
         with CountCasts(weight.shape) as casts:
             loss_of(policy, micro, CONFIG)[0].backward()

@@ -23,8 +23,9 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
 from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 from grpo_env.trainer.loop import resume, train
+from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.update import UpdateStats, update
+from grpo_env.trainer.update import update
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates on each of
 # two mini-batches. One example is held out, so one of two processes has none.

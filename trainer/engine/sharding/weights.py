@@ -16,7 +16,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 
-from . import deepspeed, fsdp
+from ..sharding import deepspeed, fsdp
 
 if TYPE_CHECKING:
     from ..policy import Policy

@@ -32,16 +32,16 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .config import StepValuesConfig, TrainConfig
-from .engine.policy import Policy
-from .engine.sampling.sampler import Rollout
+from ..config import StepValuesConfig, TrainConfig
+from ..engine.policy import Policy
+from ..engine.sampling.sampler import Rollout
+from ..extensions.step_values import Start, continuations
+from ..prompts import Prompt
+from ..rollout import metric_value, scores_of
+from ..step_tokens import completion_ends
 from .generate import SETTINGS
 from .progress import progress
-from .prompts import Prompt
-from .rollout import metric_value, scores_of
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
-from .step_tokens import completion_ends
-from .step_values import Start, continuations
 
 PART = "rollouts"
 """The part of a score row that has the soft labels as step scores."""

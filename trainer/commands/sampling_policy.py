@@ -14,11 +14,11 @@ from grpo_env import __version__
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
-from .config import TrainConfig, flatten
-from .engine.description import model_line, precision_warning
-from .engine.policy import Policy, load_policy
-from .engine.sampling.engines import make_engine
-from .engine.sampling.own import with_cuda_graphs
+from ..config import TrainConfig, flatten
+from ..engine.description import model_line, precision_warning
+from ..engine.policy import Policy, load_policy
+from ..engine.sampling.engines import make_engine
+from ..engine.sampling.own import with_cuda_graphs
 
 
 def sampling_config(

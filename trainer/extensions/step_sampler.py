@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from .config import TrainConfig
+from ..config import TrainConfig
+from ..engine.policy import Policy
+from ..engine.sampling.protocol import EngineAwayError, RolloutEngine
+from ..prompts import PromptSampler, sample_prompts
+from ..rollout import SampledGroups, sample_rollouts, score_rollouts
 from .dynamic_sampling import GroupSelection
-from .engine.policy import Policy
-from .engine.sampling.protocol import EngineAwayError, RolloutEngine
-from .prompts import PromptSampler, sample_prompts
-from .rollout import SampledGroups, sample_rollouts, score_rollouts
 
 
 class StepSampler:

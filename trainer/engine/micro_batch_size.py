@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .config import TrainConfig
-from .engine.free_memory import MARGIN, free_bytes
-from .engine.policy import Policy, count_weights
-from .engine.sharding.weights import is_sharded
+from ..config import TrainConfig
+from .free_memory import MARGIN, free_bytes
 from .logprobs import CUDA_CHUNK
+from .policy import Policy, count_weights
+from .sharding.weights import is_sharded
 
 DEFAULT = 4096
 LEAST, MOST, STEP = 1024, 65536, 1024

@@ -21,13 +21,13 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .config import TrainConfig
-from .engine.policy import Policy
-from .engine.sampling.sampler import Rollout, sample
+from ..config import TrainConfig
+from ..engine.policy import Policy
+from ..engine.sampling.sampler import Rollout, sample
+from ..prompts import make_prompts
+from ..rollout import group_seeds
+from ..run.prompt_lengths import fitting_examples
 from .progress import progress
-from .prompt_lengths import fitting_examples
-from .prompts import make_prompts
-from .rollout import group_seeds
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
 # The settings of training that apply to sampling from a model.

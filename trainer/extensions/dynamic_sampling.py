@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from .config import TrainConfig
-from .rollout import ScoredRollout
+from ..config import TrainConfig
+from ..rollout import ScoredRollout
 
 
 class GroupSelection:

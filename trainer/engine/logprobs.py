@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from .batch import MicroBatch
-from .engine.forward import completion_states, head_of
-from .engine.policy import Policy
+from .forward import completion_states, head_of
+from .policy import Policy
 
 # Logits in one float32 softmax: 2**23 of them take 32 MB, whatever the vocabulary. A GPU wants products of some hundred
 # rows: 2**26 logits are 441 tokens of a vocabulary of 152,000.
@@ -18,19 +17,27 @@ CHUNK, CUDA_CHUNK = 2**23, 2**26
 
 
 def completion_logp(
-    policy: Policy, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
+    policy: Policy,
+    prompts: Sequence[list[int]],
+    ids: Tensor,
+    completion_mask: Tensor,
+    sampled: Tensor,
+    temperature: float,
+    entropy_gradient: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """(rows, T) log-probabilities of the sampled tokens and entropies at their positions, 0 elsewhere."""
-    shape = micro.completion_mask.shape
-    logp, entropy = (torch.zeros(shape, device=micro.ids.device) for _ in range(2))
+    """(rows, T) log-probabilities of the sampled tokens and entropies at their positions, 0 elsewhere.
+
+    Arguments are as in ``completion_states``; ``sampled`` (rows, T) is True where a token was sampled.
+    """
+    logp, entropy = (torch.zeros(ids.shape, device=ids.device) for _ in range(2))
     head = head_of(policy)
-    has_told = bool((micro.sampled != micro.completion_mask).any())
-    for states, index in completion_states(policy, micro.prompts, micro.ids, micro.completion_mask):
+    has_told = bool((sampled != completion_mask).any())
+    for states, index in completion_states(policy, prompts, ids, completion_mask):
         if has_told:  # tokens between turns need no logits
-            chosen = micro.sampled[index]
+            chosen = sampled[index]
             positions = index[0].nonzero(as_tuple=True) if len(index) == 1 else index  # from a mask
             states, index = states[chosen], tuple(axis[chosen] for axis in positions)
-        values = token_logp(states, head, micro.ids[index], policy.vocab_size, temperature, entropy_gradient)
+        values = token_logp(states, head, ids[index], policy.vocab_size, temperature, entropy_gradient)
         logp, entropy = logp.index_put(index, values[0]), entropy.index_put(index, values[1])
     return logp, entropy
 

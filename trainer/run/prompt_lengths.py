@@ -9,8 +9,8 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .config import SamplingConfig
-from .engine.policy import Policy
+from ..config import SamplingConfig
+from ..engine.policy import Policy
 
 # Prompts of few bytes are not tokenized. A token is at least one byte, but tokenizers add special ones, and normalize:
 # NFC makes text at most three times as long, as does "▁" for a space in SentencePiece.

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
 
-from .config import StepValuesConfig, TrainConfig
-from .engine.policy import Policy
-from .engine.sampling.sampler import Rollout, sample
-from .prompts import Prompt
-from .rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
-from .scored_groups import reward_of
-from .step_tokens import completion_ends
+from ..config import StepValuesConfig, TrainConfig
+from ..engine.policy import Policy
+from ..engine.sampling.sampler import Rollout, sample
+from ..prompts import Prompt
+from ..rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
+from ..scored_groups import reward_of
+from ..step_tokens import completion_ends
 
 
 class ValuedStep(NamedTuple):

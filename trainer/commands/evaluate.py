@@ -1,0 +1,119 @@
+"""``grpo_env eval``: a model's accuracy on held-out examples, greedy and sampled, and pass@k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from rich.console import Console
+
+from grpo_env import scoring_process
+from grpo_env.confidence_intervals import bootstrap, pass_at_k
+from grpo_env.environments import pool
+from grpo_env.files.writer import check_new
+from grpo_env.taskfile.task import Task, load_task
+
+from ..conversation import check_conversation
+from ..engine.policy import load_policy
+from ..engine.sampling.own import with_cuda_graphs
+from ..prompts import task_examples
+from ..rollout import ScoredRollout
+from ..run.evaluation import accuracy_interval, evaluate, known, summarize
+from ..run.prompt_lengths import fitting_examples
+from .progress import progress
+from .sampling_policy import print_policy, sampling_config
+from .score_rows import write_scores
+
+# The settings of training that apply to an evaluation.
+SETTINGS = (
+    "model",
+    "seed",
+    "prompts_per_step",
+    "group_size",
+    "sampling.max_new_tokens",
+    "sampling.max_prompt_tokens",
+    "sampling.overlong_prompts",
+    "sampling.temperature",
+    "sampling.environments",
+    "engine.device",
+    "engine.precision",
+)
+
+
+def run_eval(
+    task: Task | str,
+    model: str | None = None,
+    *,
+    samples: int = 8,
+    limit: int | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    console: Console | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Evaluate a model on a task's held-out examples.
+
+    Args:
+        task: a task, or its name or file.
+        model: ``bundled``, a folder or a hub id; default: the task's own.
+        samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
+        limit: evaluate on the first so many problems.
+        out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
+        overwrite: replace ``out`` if it exists.
+        console: gets messages and the progress.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
+
+    Returns:
+        ``greedy`` and ``sampled`` means (see ``summarize``) and ``pass@k``. pass@k and the greedy accuracy have 95 %
+        confidence intervals.
+
+    Raises:
+        UsageError: wrong settings, an unusable model or task, a file that exists.
+    """
+    task = load_task(task) if isinstance(task, str) else task
+    console = console or Console(stderr=True, quiet=True)
+    config = sampling_config(task, "eval", SETTINGS, model, settings)
+    if out is not None:
+        check_new(out, overwrite=overwrite)
+    examples = task_examples(task, "eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
+    scoring_process.start()
+    policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
+    print_policy(policy, console)
+    check_conversation(policy, task)
+    examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
+    rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
+    with progress("eval", rows, console) as advance, pool.ended_after():
+        greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
+        sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
+    if out is not None and policy.accelerator.is_main_process:
+        write_scores(out, task, sampled, samples, overwrite=overwrite)
+    return {
+        "task": task.name,
+        "model": policy.name,
+        "metric": task.metric,
+        "examples": len(examples),
+        "samples": samples,
+        "temperature": config.sampling.temperature,
+        "max_new_tokens": config.sampling.max_new_tokens,
+        "seed": config.seed,
+        "greedy": summarize(greedy),
+        "greedy_interval": accuracy_interval(greedy),
+        "sampled": summarize(sampled),
+        **_pass_at(sampled, samples, config.seed),
+        **({"overlong_prompts": overlong} if overlong else {}),
+    }
+
+
+def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
+    """pass@k for k = 1, 2, 4, ... and ``samples``. Correct means a metric of 1; unscored completions are left out."""
+    groups = [
+        known(row.correct for row in rollouts[start : start + samples]) for start in range(0, len(rollouts), samples)
+    ]
+    result: dict[str, Any] = {}
+    for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
+        probabilities = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
+        if probabilities:
+            result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": bootstrap(probabilities, seed)}
+    return result

@@ -1,0 +1,91 @@
+"""Evaluation on held-out examples: their rollouts, and means over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+
+from grpo_env.confidence_intervals import Interval, bootstrap, wilson
+from grpo_env.core import Example
+from grpo_env.taskfile.task import Task
+
+from ..config import TrainConfig
+from ..engine.policy import Policy
+from ..episode_metrics import episode_metrics
+from ..prompts import make_prompts
+from ..rollout import ScoredRollout, sample_rollouts, score_rollouts
+
+
+def evaluate(
+    policy: Policy,
+    task: Task,
+    examples: Sequence[Example],
+    config: TrainConfig,
+    *,
+    samples: int,
+    step: int = 0,
+    advance: Callable[[int], None] = lambda count: None,
+) -> list[ScoredRollout]:
+    """Sample and score ``samples`` completions of every example, or one greedy completion if ``samples`` is 0.
+
+    As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
+    ``advance`` is called with the numbers of completions as they end.
+    """
+    group_size = max(1, samples)
+    chunk = max(1, config.prompts_per_step * config.group_size // group_size)
+    rollouts: list[ScoredRollout] = []
+    # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the examples.
+    order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
+    for start in range(0, len(order), chunk):
+        sampled = sample_rollouts(
+            policy,
+            make_prompts(task, [examples[index] for index in order[start : start + chunk]], step),
+            group_size,
+            max_new_tokens=config.sampling.max_new_tokens,
+            environments=config.sampling.environments,
+            temperature=config.sampling.temperature if samples else 0.0,
+            seed=f"{config.seed}/eval",
+            advance=advance,
+        )
+        rollouts += score_rollouts(policy, sampled)
+    groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
+    return [rollout for index in range(len(examples)) for rollout in groups[index]]
+
+
+def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+    """Means over completions: ``accuracy`` (the task's metric), ``reward``, every part, ``length``, ``truncated``.
+
+    ``length`` counts sampled tokens, in an episode those of all turns. Unscored completions are left out of each mean;
+    ``unscored`` is the fraction without a reward. For several tasks, ``TASK/accuracy`` and ``TASK/reward`` are the
+    means of each task. Episodes have ``episode_metrics`` as well.
+    """
+    values: dict[str, list[float | None]] = {"accuracy": [], "reward": []}
+    several_tasks = len({rollout.task for rollout in rollouts}) > 1
+    for rollout in rollouts:
+        row = {"accuracy": rollout.correct, "reward": rollout.score.value}
+        row |= {f"parts/{part.name}": part.value for part in rollout.score.parts}
+        if several_tasks:
+            row |= {f"{rollout.task}/{name}": row[name] for name in ("accuracy", "reward")}
+        for name, value in row.items():
+            values.setdefault(name, []).append(value)
+    return {
+        **{name: fmean(scored) if (scored := known(column)) else math.nan for name, column in values.items()},
+        "length": fmean(rollout.rollout.num_sampled for rollout in rollouts),
+        "truncated": fmean(rollout.rollout.finish == "length" for rollout in rollouts),
+        "unscored": fmean(not rollout.score.scored for rollout in rollouts),
+        **episode_metrics([rollout.rollout for rollout in rollouts]),
+    }
+
+
+def known(values: Iterable[float | None]) -> list[float]:
+    """The values that are not ``None``."""
+    return [value for value in values if value is not None]
+
+
+def accuracy_interval(rollouts: Sequence[ScoredRollout]) -> Interval:
+    """95 % interval of the mean metric of one completion per problem: Wilson's for values 0 and 1, else bootstrap."""
+    values = known(rollout.correct for rollout in rollouts)
+    if set(values) <= {0.0, 1.0}:
+        return wilson(sum(values), len(values))
+    return bootstrap(values)

@@ -1,0 +1,47 @@
+"""What settings of training ask of a task: parts of the reward, step scores, a metric that can be corrected."""
+
+from __future__ import annotations
+
+from grpo_env.errors import UsageError, nearest
+from grpo_env.taskfile.task import Task
+
+from ..config import TrainConfig
+from ..error_correction import check_correctable
+
+
+def weighted_parts(task: Task) -> list[str]:
+    """The names of the parts of a task's reward that have a weight at the first step."""
+    return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
+
+
+def check_task(task: Task, config: TrainConfig) -> None:
+    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
+    parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
+    part = config.dynamic_sampling.part
+    if part is not None and part not in parts:
+        raise UsageError(
+            f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
+        )
+    if config.step_values.rollouts:
+        _check_valued(task)
+    elif config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
+        raise UsageError(
+            f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
+            "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
+        )
+    if config.advantage.error_correction:
+        check_correctable(task)
+
+
+def _check_valued(task: Task) -> None:
+    """Raises ``UsageError`` unless a task can score the continuations of a step."""
+    if task.scores_groups:
+        raise UsageError(
+            f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "
+            "continuations of a step have no score that is comparable with theirs"
+        )
+    if task.spec.environment is not None:
+        raise UsageError(
+            f"step_values.rollouts: the task {task.name} has an environment, whose state after a turn cannot be "
+            "continued several times; use supervision=outcome, or process with scores of its turns"
+        )
