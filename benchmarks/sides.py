@@ -145,7 +145,8 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     import torch
 
     from grpo_env import scoring_process
-    from grpo_env.trainer import loop, step_sampler
+    from grpo_env.trainer import loop
+    from grpo_env.trainer.extensions import step_sampler
     from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.run.run import Run
 

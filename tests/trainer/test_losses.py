@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from grpo_env.trainer import logprobs
 from grpo_env.trainer.config import LossConfig
+from grpo_env.trainer.engine import logprobs
 from grpo_env.trainer.engine.logprobs import token_logp
 from grpo_env.trainer.losses import (
     LossInputs,
