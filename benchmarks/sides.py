@@ -146,8 +146,8 @@ def ours(work: Work, callbacks: Callbacks) -> None:
 
     from grpo_env import scoring_process
     from grpo_env.trainer import loop
-    from grpo_env.trainer.extensions import step_sampler
     from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
+    from grpo_env.trainer.extensions import step_sampler
     from grpo_env.trainer.run.run import Run
 
     task, _ = load(work)
