@@ -95,6 +95,13 @@ def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:
     assert [row["tokens"] for row in rows] == [row["groups_sampled"] * 4 * row["length"] for row in rows]
 
 
+def test_an_example_that_a_step_takes_several_times_gets_different_samples(policy: Policy, make_task) -> None:
+    task = make_task()
+    prompts = [Prompt(task, task.verifier, example) for example in task.examples("train")[:1] * 4]
+    scored = roll_out(policy, prompts, 4, max_new_tokens=12, temperature=1.0, seed="0")
+    assert len({tuple(row.rollout.ids) for row in scored}) == len(scored) == 16
+
+
 @pytest.mark.parametrize("kind", [Lengths, BatchLengths])
 def test_scores_arrive_at_their_completions_whichever_group_ends_first(policy: Policy, make_task, kind) -> None:
     vars(policy)["end_ids"] = list(range(0, len(policy.tokenizer), 3))
