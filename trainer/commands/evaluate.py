@@ -22,9 +22,9 @@ from ..prompts import task_examples
 from ..rollout import ScoredRollout
 from ..run.evaluation import accuracy_interval, evaluate, known, summarize
 from ..run.prompt_lengths import fitting_examples
+from ..run.score_rows import write_scores
 from .progress import progress
 from .sampling_policy import print_policy, sampling_config
-from .score_rows import write_scores
 
 # The settings of training that apply to an evaluation.
 SETTINGS = (

@@ -16,8 +16,8 @@ from grpo_env.taskfile.task import Task
 
 from ..engine.sampling.sampler import Rollout
 from ..rollout import ScoredRollout
-from ..score_rows import score_rows
 from .folder import SAMPLES, RunFiles, fsync, write_errors
+from .score_rows import score_rows
 
 GIGABYTE = 10**9
 
