@@ -21,7 +21,7 @@ from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.equivalents import Forms, forms, has_same_form
-from .answers.extract import SOURCES, Source, final_answer
+from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
@@ -33,6 +33,7 @@ from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 from .answers.rewordings import in_text, may_have_other_form, rewordings, same_numeral, shorter_gold
+from .answers.sentences import stated
 from .answers.structures import by_structure, may_have_structure
 
 Golds = Literal["one", "any", "all"]
@@ -147,9 +148,7 @@ class Accuracy(Verifier):
             time = TimeLimit(self.timeout, total=self.timeout)
             rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.notation, time)
             try:
-                verdict = self._verdict(golds, final.answers, rules)
-                if final.whole and not verdict.correct and golds[0].kind == "json":
-                    verdict = self._verdict(golds, [final.whole], rules)
+                verdict = self._verdict_of(golds, final, rules)
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
             except _UndecidedError as error:
                 value, status, why = None, "bad_gold", str(error)
@@ -168,6 +167,26 @@ class Accuracy(Verifier):
 
     def _golds(self, example: Example) -> tuple[tuple[Gold, ...], str]:
         return _parse_golds(example.answer, self.golds, self.kind, max(self.timeout, GOLD_TIMEOUT))
+
+    def _verdict_of(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict:
+        """The verdict on an extracted answer or, if that is not right, on the object or sentence that it stands in."""
+        failure: UnreadableError | None = None
+        try:
+            verdict = self._verdict(golds, final.answers, rules)
+        except UnreadableError as error:
+            verdict, failure = Verdict(False, "different words"), error
+        if verdict.correct:
+            return verdict
+        if final.whole and golds[0].kind == "json":
+            return self._verdict(golds, [final.whole], rules)
+        if len(final.answers) == 1 and final.source not in ("last_line", "last_number"):
+            for gold in golds:
+                for said in stated(gold.answer.text, final.answers[0]):
+                    if (other := self._accepted(gold, said, rules)) is not None:
+                        return other
+        if failure:
+            raise failure
+        return verdict
 
     def _verdict(self, golds: Sequence[Gold], answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict by the first gold answer that accepts the answers, or by the last one."""
@@ -237,6 +256,14 @@ class Accuracy(Verifier):
             verdict = self._compare(gold._replace(answer=ParsedAnswer(shorter, Words(shorter))), text, rules)
             return verdict if verdict.correct else None
         return None
+
+    def _accepted(self, gold: Gold, text: str, rules: Rules) -> Verdict | None:
+        """The verdict on one answer if it is right."""
+        try:
+            verdict = self._verdict_on(gold, text, rules)
+        except (OverLimitError, UnreadableError):
+            return None
+        return verdict if verdict.correct else None
 
     def _accepts(self, gold: Gold, text: str, rules: Rules) -> bool:
         try:
