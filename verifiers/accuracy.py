@@ -20,7 +20,7 @@ from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
-from .answers.equivalents import Forms, forms, has_same_form
+from .answers.equivalents import Form, Forms, forms, has_same_form, money, spoken_hour
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
@@ -374,11 +374,14 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
 
 
 def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only those of a change, ``8% increase``, and ``3 times a day``."""
+    """The fixed forms of a gold answer. Of a number only those of a change, of money, of a time, and how often."""
     text = plain(gold.answer.text)
     if gold.kind != "number":
         return forms(text)
-    readers = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
+    if text.isdecimal():
+        return ()
+    readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
+    readers += (spoken_hour,) if ":" in text else (money,)
     return tuple((reader, value) for reader in readers if (value := reader(text)))
 
 

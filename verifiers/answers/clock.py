@@ -15,13 +15,13 @@ MAX_LENGTH = 40
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _ZONE = re.compile(
-    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:12(?::00)? )?(?:noon|midnight))(?P<hour>\s?o'clock)?"
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:(?:12(?::00)?|twelve) )?(?:noon|midnight|midday))(?P<hour>\s?o'clock)?"
     r"(?P<h>(?<=\d)\s?(?:h|hrs|Uhr)\b)?"
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
 )
 _MINUTES = {
-    "half": 30, "a quarter": 15, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25,
+    "half": 30, "thirty": 30, "fifteen": 15, "a quarter": 15, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25,
     "twenty five": 25,
 }  # fmt: skip
 _HOURS = {
@@ -37,10 +37,23 @@ _SPOKEN = re.compile(
     rf"(?:at )?(?:(?P<minutes>{'|'.join(sorted(_MINUTES, key=len, reverse=True))}|[1-5]?\d)(?: minutes?)?"
     r" (?P<to>past|after|to|till|before) )?"
     rf"(?:(?P<name>{'|'.join(_HOURS)})|(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))?)(?P<clock> o'clock)?"
-    rf"(?: (?P<part>{'|'.join(_PARTS_OF_DAY)}|[ap]\.?m\.?))?",
+    rf"(?: ?(?P<part>{'|'.join(_PARTS_OF_DAY)}|[ap]\.?m\.?))?",
     re.IGNORECASE,
 )
-_NAMES = {"noon": "12 pm", "midnight": "12 am"}
+_NAMES = {"noon": "12 pm", "midnight": "12 am", "midday": "12 pm"}
+_MINUTE_WORDS = {
+    "oh five": 5, "o five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "twenty-five": 25, "twenty five": 25,
+    "thirty": 30, "thirty-five": 35, "thirty five": 35, "forty": 40, "forty-five": 45, "forty five": 45, "fifty": 50,
+    "fifty-five": 55, "fifty five": 55,
+}  # fmt: skip
+_WRITTEN = re.compile(
+    rf"(?:at )?(?:(?P<hour>{'|'.join(_HOURS)}) (?P<minute>{'|'.join(sorted(_MINUTE_WORDS, key=len, reverse=True))})"
+    r"|(?P<digits>[01]?\d|2[0-3]) ?h ?(?P<after>[0-5]\d)?|(?P<four>[01]\d|2[0-3])(?P<last>[0-5]\d) ?(?:h|hrs|hours)"
+    r"|(?P<clock>1[0-2]|[1-9])[:.]?(?P<rest>[0-5]\d)? ?(?:o'?clock)? ?(?=[ap]))"
+    rf"(?: ?(?P<part>{'|'.join(_PARTS_OF_DAY)}|[ap]\.? ?m\.?|[ap]))?(?: sharp| exactly)?",
+    re.IGNORECASE,
+)
+"""Seven thirty, 15h30, 1530 hours, 340pm, 3 o'clock pm."""
 _QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 
@@ -73,15 +86,19 @@ def read_time(text: str) -> Clock | None:
         time += ":00"
     if zone["h"] and ":" not in time:  # 14 h is a duration
         return None
-    clock = read_clock(_NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 "), time), _no_ratio)
+    clock = read_clock(_NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 ").removeprefix("twelve "), time), _no_ratio)
     padded = clock is not None and (clock.padded or (zone["h"] is not None and not clock.sure))
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper(), padded=padded)
 
 
 def in_figures(text: str) -> str | None:
     """``3:45 pm`` for quarter to four in the afternoon, ``6:30`` for half past six; ``None`` for other texts."""
-    match = _SPOKEN.fullmatch(text) if len(text) <= MAX_LENGTH else None
-    if match is None or not (match["minutes"] or match["clock"] or match["part"]):
+    if len(text) > MAX_LENGTH:
+        return None
+    match = _SPOKEN.fullmatch(text.removesuffix(" sharp"))
+    if match is None:
+        return _written(text)
+    if not (match["minutes"] or match["clock"] or match["part"]):
         return None
     hour, minute = int(match["hour"] or _HOURS[match["name"].lower()]), int(match["minute"] or 0)
     if spoken := (match["minutes"] or "").lower():
@@ -98,6 +115,32 @@ def in_figures(text: str) -> str | None:
             return None
         part = half
     return f"{hour}:{minute:02} {part}".rstrip()
+
+
+def _written(text: str) -> str | None:
+    """``7:30`` of seven thirty, ``15:30`` of 15h30 and 1530 hours."""
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        return None
+    if match["digits"] and not (match["after"] or match["part"]):  # 3 h is a duration
+        return None
+    hour = _HOURS.get((match["hour"] or "").lower()) or int(match["digits"] or match["four"] or match["clock"])
+    minute = _MINUTE_WORDS.get((match["minute"] or "").lower(), 0) or int(
+        match["after"] or match["last"] or match["rest"] or 0
+    )
+    half = _half(match["part"] or "", hour)
+    if half is None or (half and hour > 12):
+        return None
+    return f"{hour:02}:{minute:02}" if match["four"] else f"{hour}:{minute:02} {half}".rstrip()
+
+
+def _half(part: str, hour: int) -> str | None:
+    """``am`` or ``pm`` of a part of the day, nothing if there is none; ``None`` if the hour is not in it."""
+    part = part.lower().replace(".", "").replace(" ", "") if part[:2].lower() != "in" and part[:2] != "at" else part.lower()
+    if part in _PARTS_OF_DAY:
+        hours, half = _PARTS_OF_DAY[part]
+        return half if hour % 12 + 12 * (half == "pm") in hours else None
+    return f"{part[0]}m" if part else ""
 
 
 def _no_ratio(text: str) -> ParsedAnswer:

@@ -86,6 +86,8 @@ _VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9}
 _LONG_NUMBER = re.compile(
     r"(?![12]\d{3} ?- ?[12]\d{3}$)\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}"
 )
+_TRUNK_ZERO = re.compile(r"(?<=\d) ?\(0\)(?= ?\d)")  # +44 (0)20 7946 0958
+_ABROAD = re.compile(r"\A00(?=[1-9])|\A\(\+(?=\d{1,3}\))")  # 0044 20 7946 0958
 _SPAN = re.compile(
     r"(?:from |(between ))?(\d+(?:\.\d+)?)\s?(?:--?|to|until|till|through|(?<!from)(?(1)and|to))\s?(\d+(?:\.\d+)?)(.*)"
 )
@@ -215,6 +217,7 @@ def _same_by_keys(one: str, other: str, ignore_case: bool) -> bool:
 
 def _same_long_number(one: str, other: str) -> bool:
     """Phone, card and book numbers of at least seven digits: in the same groups, or in fewer."""
+    one, other = (_ABROAD.sub("+", _TRUNK_ZERO.sub("", text)) for text in (one, other))
     if not (_LONG_NUMBER.fullmatch(one) and _LONG_NUMBER.fullmatch(other)):
         return False
     first, second = (re.findall(r"[\dX]+", text.upper()) for text in (one, other))

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .number_words import number_at
+
 MAX_LENGTH = 60
 LEAP_YEAR = 2000  # for a date without a year, which may be February 29
 
@@ -38,6 +40,15 @@ _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
 _YEAR_OF_ERA = re.compile(
     rf"(?:(?:the )?year )?(?:(?:ad|a\.d\.) ?(?P<ad>\d{{1,4}})|(?P<year>\d{{1,4}}) ?(?P<era>{_ERA}))", re.IGNORECASE
 )
+_COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)")  # 20240305
+_BETWEEN_NAMES = re.compile(r"(?<=[A-Za-z])[./] ?(?=\d)|(?<=\d)[./] ?(?=[A-Za-z])")  # 25.Sep.2003, 5/Mar/2024
+_SHORT_YEAR = re.compile(r"(?<=[A-Za-z, ])'(\d\d)\Z")
+_ORDINAL = re.compile(
+    r"\b(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth)\b",
+    re.IGNORECASE,
+)
+_WEEKDAY_LAST = re.compile(rf"(?P<date>.*\d),? \(?(?:an? )?(?P<weekday>{'|'.join(_WEEKDAYS)})\)?", re.IGNORECASE)
 _YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 
 
@@ -74,7 +85,10 @@ def read_date(text: str) -> Date | None:
     weekday = None
     if match and match[1]:
         weekday = next(n for n, name in enumerate(_WEEKDAYS) if name[:3] == match[1][:3].lower())
-    date = _numeric(text[start:]) or _named(text[start:])
+    if weekday is None and text.lower().endswith("day") and (last := _WEEKDAY_LAST.fullmatch(text)):
+        weekday = next(n for n, name in enumerate(_WEEKDAYS) if name == last["weekday"].lower())
+        text = last["date"]
+    date = _numeric(text[start:]) or _named(text[start:]) or _named(_in_figures(text[start:]))
     if date is None or weekday is None:
         return date
     return Date(date.year, date.month, date.day, weekday, date.order, date.numbers)
@@ -152,7 +166,16 @@ def _weekday(date: Date) -> int | None:
     return date.weekday
 
 
+def _in_figures(text: str) -> str:
+    """``the 5th of March 2024`` of the fifth of March 2024, ``25 Sep 2003`` of 25.Sep.2003, 5 Mar 2024 of 5 Mar '24."""
+    text = _BETWEEN_NAMES.sub(" ", text)
+    text = _SHORT_YEAR.sub(lambda match: str(_full_year(match[1])), text)
+    return _ORDINAL.sub(lambda match: number_at(match.group().lower().replace("-", " ").split())[0], text)
+
+
 def _numeric(text: str) -> Date | None:
+    if compact := _COMPACT.fullmatch(text):
+        return _checked(*map(int, compact.groups()), order="year")
     if match := _YEAR_AND_MONTH.fullmatch(text):
         year, month = (int(part) for part in (match["year"] or match["last"], match["month"] or match["month_first"]))
         return Date(year, month, order="year") if 1 <= month <= 12 else None

@@ -20,11 +20,12 @@ from .dates import read_date
 from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
+from .money import Money, read_money, same_money
 from .number_words import number_at
 
 MAX_LENGTH = 300
 
-Value: TypeAlias = "str | Hours | Moves | Json"
+Value: TypeAlias = "str | Hours | Money | Moves | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
@@ -80,6 +81,8 @@ def _same(one: Value, other: Value | None) -> bool:
         return same_hours(one, other)
     if isinstance(one, Moves) and isinstance(other, Moves):
         return same_moves(one, other)
+    if isinstance(one, Money) and isinstance(other, Money):
+        return same_money(one, other)
     return equal_json(one, other) if isinstance(one, dict | list) else one == other  # type: ignore[arg-type]
 
 
@@ -89,6 +92,11 @@ def _hours(text: str) -> Hours | None:
 
 def _moves(text: str) -> Moves | None:
     return read_moves(text)
+
+
+def money(text: str) -> Money | None:
+    """``zł 160`` and ``160,00 PLN``."""
+    return read_money(text)
 
 
 def _data(text: str) -> Json | None:
@@ -187,7 +195,7 @@ def _path(text: str) -> str | None:
     return text.rstrip("/") if _PATH.fullmatch(text) else None
 
 
-def _spoken_hour(text: str) -> str | None:
+def spoken_hour(text: str) -> str | None:
     """``half past six`` and ``6:30``, ``ten past nine in the evening`` and ``9:10 pm``."""
     clock = read_time(in_figures(text) or text) if ":" in text or " " in text else None
     return f"{clock.seconds} {clock.sure}" if clock and not clock.zone else None
@@ -227,6 +235,6 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    _spoken_hour, _edge, _moment, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
+    _hours, money, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
+    spoken_hour, _edge, _moment, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
 )  # fmt: skip

@@ -24,6 +24,7 @@ from .extract import answer_in
 from .intervals import INFINITIES, real_set
 from .json_value import Json, JsonError, answered_json, parse_json
 from .labels import labelled
+from .money import read_money
 from .normal import normal
 from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
@@ -95,6 +96,8 @@ def kind_of_answer(text: str) -> Kind:
     except OverLimitError:
         return "formula"
     kind = _kind(answer)
+    if kind in ("formula", "words") and _is_money(answer.text):
+        return "code"
     if kind in ("choice", "number") or _CHOICE.match(answer.text) or "\\" in answer.text:
         return kind
     if kind == "set":
@@ -261,6 +264,12 @@ def _is_unreduced(text: str) -> bool:
     """Whether hours or minutes, ``3:30`` or ``45:30``, are in no form in which a ratio is written."""
     match = _HOUR.fullmatch(text)
     return match is not None and (match[2][0] == "0" or match[1][0] == "0" or gcd(int(match[1]), int(match[2])) > 1)
+
+
+def _is_money(text: str) -> bool:
+    """``A$30``, ``zł 160``."""
+    money = read_money(plain(text)) if any(map(str.isdigit, text)) else None
+    return money is not None and bool(money.codes)
 
 
 def _is_quantity(text: str, number: Number) -> bool:

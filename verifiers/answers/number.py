@@ -50,7 +50,8 @@ _BASED = re.compile(
 )
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
-_MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)\b", re.IGNORECASE)
+_MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
+_DOZEN = re.compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
 _MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
 _MAGNITUDE_OF_CURRENCY = re.compile(
     r"\s?(k|mn?|bn?|t)\s(?=(?:USD|EUR|GBP|INR|JPY|CHF|CAD|AUD|(?-i:dollars|euros|pounds|yen))\b)", re.IGNORECASE
@@ -154,21 +155,17 @@ def read_number(text: str, description: bool = False) -> Number | None:
         return _in_two_units(sign, value, currency, text, at)
     bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
     unit = joined(currency, unit)
-    return Number(sign * value, unit, None if numeral is None else sign * numeral, _dozens(sign * value, unit), bare)
+    return Number(sign * value, unit, None if numeral is None else sign * numeral, bare=bare)
 
 
 def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
-    """A value with the words that follow it: ``and a half``, ``million``."""
+    """A value with the words that follow it: ``and a half``, ``million``, ``dozen``."""
     if match := _AND_A_HALF.match(text, at):
         return value + Fraction(1, _PARTS[match[1]]), match.end()
+    while dozen := _DOZEN.match(text, at):
+        value, at = 12 * value, dozen.end()
     match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
     return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
-
-
-def _dozens(value: Fraction, unit: Unit) -> tuple[Number, ...]:
-    """``5 dozen eggs`` as 60 eggs."""
-    counted = tuple(pair for pair in unit if pair[0] != "dozen")
-    return (Number(12 * value, counted),) if counted and ("dozen", 1) in unit else ()
 
 
 def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:

@@ -26,6 +26,7 @@ _START = re.compile(
     rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half|(?:quarter|third)(?=\sof\san?\s))|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
 )
+_POINT = re.compile(rf"\spoint((?:\s(?:{'|'.join(list(_SMALL)[:10])}|oh))+)(?![A-Za-z])", re.IGNORECASE)
 _DOZEN = re.compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = re.compile(r"\s?\((\d+)\)")
@@ -48,6 +49,9 @@ def in_digits(text: str) -> str | None:
     value, count = _cardinal([word for word, _ in words])
     if value is None:
         return None
+    if point := _POINT.match(text, words[count - 1][1]):  # three point five
+        digits = "".join(str(_SMALL.get(word.lower(), 0)) for word in point[1].split())
+        return f"{sign}{value}.{digits}{text[point.end() :]}"
     fraction, more = _fraction([word for word, _ in words[count:]], value)
     end = words[count + more - 1][1]
     if (repeated := _IN_DIGITS.match(text, end)) and int(repeated[1]) == fraction:  # eighteen (18)
@@ -73,8 +77,8 @@ def _cardinal(words: list[str]) -> tuple[int | None, int]:
             group, allowed = group + small, 10 if small >= 20 else 1
         elif word == "hundred" and group < 100 and allowed <= 1000:
             group, allowed = 100 * (group or 1), 100
-        elif word in _SCALES and (group or not count) and (total == 0 or total > _SCALES[word]):
-            total, group, allowed = total + (group or 1) * _SCALES[word], 0, 1000
+        elif (scale := _SCALES.get(word) or _SCALES.get(word[:-1])) and (group or not count) and not 0 < total <= scale:
+            total, group, allowed = total + (group or 1) * scale, 0, 1000
         else:
             break
         count = index + 1

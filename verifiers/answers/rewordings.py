@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from .clock import in_figures
 from .everyday import everyday, names_another
 from .extract.statements import UNSURE
+from .quantities import in_full
 from .spellings import spelled
 
 MAX_LENGTH = 200
@@ -279,6 +280,7 @@ def _is_score(gold: str) -> bool:
 
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, ``60 thousand`` for 60k, 2.5 kg for ``2,5 kg``."""
+    yield from in_full(gold, answer)
     if ("k" in answer or "K" in answer) and (thousands := _THOUSANDS.fullmatch(answer)) and _AMOUNT.fullmatch(gold):
         yield f"{thousands[1]} thousand{thousands[2]}"
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):

@@ -50,7 +50,6 @@ tsp teaspoon teaspoons
 tbsp tablespoon tablespoons
 ha hectare hectares
 acre acres
-dozen dozens
 N newton newtons
 kn kilonewton kilonewtons
 mJ millijoule millijoules
@@ -170,6 +169,9 @@ COMPOUNDS = {
     "psi": {"lb": 1, "in": -2},
     "mpg": {"mi": 1, "gal": -1},
     "cc": {"cm": 3},
+    "sqm": {"m": 2},
+    "sqft": {"ft": 2},
+    "sqkm": {"km": 2},
     "Nm": {"N": 1, "m": 1},
     "Js": {"J": 1, "s": 1},
     "Ns": {"N": 1, "s": 1},
