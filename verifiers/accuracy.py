@@ -181,7 +181,7 @@ class Accuracy(Verifier):
             return self._verdict(golds, [final.whole], rules)
         if len(final.answers) == 1 and final.source not in ("last_line", "last_number"):
             for gold in golds:
-                for said in stated(gold.answer.text, final.answers[0]):
+                for said in stated(gold.answer.text, gold.kind, final.answers[0]):
                     if (other := self._accepted(gold, said, rules)) is not None:
                         return other
         if failure:

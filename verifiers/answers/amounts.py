@@ -35,6 +35,14 @@ _DRAW = re.compile(
 _YEARS = re.compile(
     r"(?:the )?([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)(?: (season|[a-z]{3,9} year))?", re.IGNORECASE
 )
+_YEAR_SPAN = re.compile(
+    r"(?:from |(?P<between>between ))?(?P<first>[12]\d{3}) ?(?:-|to|until|till|through|(?(between)and|to))"
+    r" ?(?P<century>[12]\d)?(?P<last>\d\d)"
+)
+_RESULT = re.compile(
+    r"(?:(?:a )?(?P<won>(?:won|win|victory)(?: by)?) )?(?P<one>\d{1,3}) ?(?:(?:-|to) ?(?P<other>\d{1,3}|nil)| nil"
+    r"|(?P<all>all))(?: (?P<last>win|victory))?"
+)
 _BOUNDS = {
     "at most": "<=", "no more than": "<=", "not more than": "<=", "a maximum of": "<=", "maximum of": "<=",
     "up to": "<=",
@@ -122,6 +130,26 @@ def _years(text: str) -> str | None:
     return str(first) if is_next else None
 
 
+def _span_of_years(text: str) -> str | None:
+    """``1914-1918`` and ``1914-18``."""
+    match = _YEAR_SPAN.fullmatch(text)
+    if match is None or (not match["century"] and match["last"] <= match["first"][2:]):
+        return None
+    return f"{match['first']}-{match['century'] or match['first'][:2]}{match['last']}"
+
+
+def _score(text: str) -> str | None:
+    """``3-1``, three to one, ``3-1 win``; ``2-2``, two all, ``2-nil``."""
+    match = _RESULT.fullmatch(spelled(text)) if len(text) <= MAX_BOUND else None
+    if match is None:
+        return None
+    one = match["one"]
+    other = one if match["all"] else (match["other"] or "nil").replace("nil", "0")
+    if (match["won"] or match["last"]) and one == other:
+        return None
+    return f"{one}-{other}" if int(one) >= int(other) or one == "0" else None
+
+
 def _duration(text: str) -> str | None:
     """``1:23:45`` and 1 hour 23 minutes 45 seconds."""
     match = _TIMER.fullmatch(text) or _SPELLED.fullmatch(text)
@@ -187,4 +215,18 @@ def _dimensions(text: str) -> str | None:
     return f"{' x '.join(side['number'] for side in sides)} {unit}"
 
 
-AMOUNTS = (_range, change, _draw, _years, _duration, _shoes, _clothes, _bound, _remainder, _days, _dimensions)
+AMOUNTS = (
+    _range,
+    change,
+    _draw,
+    _years,
+    _span_of_years,
+    _score,
+    _duration,
+    _shoes,
+    _clothes,
+    _bound,
+    _remainder,
+    _days,
+    _dimensions,
+)

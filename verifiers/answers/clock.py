@@ -15,14 +15,15 @@ MAX_LENGTH = 40
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
 _ZONE = re.compile(
-    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:(?:12(?::00)?|twelve) )?(?:noon|midnight|midday))(?P<hour>\s?o'clock)?"
+    r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:(?:12(?::00)?|twelve) )?(?:noon|midnight|midday))"
+    r"(?P<hour>\s?o'clock)?"
     r"(?P<h>(?<=\d)\s?(?:h|hrs|Uhr)\b)?"
     r"(?:\s?\(?(?P<zone>UTC|GMT|[A-Z]{1,3}[SD]?T|Z)\)?)?",
     re.IGNORECASE,
 )
 _MINUTES = {
-    "half": 30, "thirty": 30, "fifteen": 15, "a quarter": 15, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25,
-    "twenty five": 25,
+    "half": 30, "thirty": 30, "fifteen": 15, "a quarter": 15, "quarter": 15, "five": 5, "ten": 10, "twenty": 20,
+    "twenty-five": 25, "twenty five": 25,
 }  # fmt: skip
 _HOURS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -86,7 +87,9 @@ def read_time(text: str) -> Clock | None:
         time += ":00"
     if zone["h"] and ":" not in time:  # 14 h is a duration
         return None
-    clock = read_clock(_NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 ").removeprefix("twelve "), time), _no_ratio)
+    clock = read_clock(
+        _NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 ").removeprefix("twelve "), time), _no_ratio
+    )
     padded = clock is not None and (clock.padded or (zone["h"] is not None and not clock.sure))
     return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper(), padded=padded)
 
@@ -136,7 +139,11 @@ def _written(text: str) -> str | None:
 
 def _half(part: str, hour: int) -> str | None:
     """``am`` or ``pm`` of a part of the day, nothing if there is none; ``None`` if the hour is not in it."""
-    part = part.lower().replace(".", "").replace(" ", "") if part[:2].lower() != "in" and part[:2] != "at" else part.lower()
+    part = (
+        part.lower().replace(".", "").replace(" ", "")
+        if part[:2].lower() != "in" and part[:2] != "at"
+        else part.lower()
+    )
     if part in _PARTS_OF_DAY:
         hours, half = _PARTS_OF_DAY[part]
         return half if hour % 12 + 12 * (half == "pm") in hours else None

@@ -118,6 +118,8 @@ _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
 _TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(?P<zone>Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?"
 )
+_CITY = r"([A-Z][^\W\d_]+(?:[ -][A-Z]?[^\W\d_]+){0,2})"
+_POSTAL = re.compile(rf"(\d{{4,5}}),? {_CITY}|{_CITY},? (\d{{4,5}})")
 _SETS = re.compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
 _ORBITALS = re.compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
 _SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
@@ -131,6 +133,7 @@ _PERIODS = re.compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
 _STREETS = {
     "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
     "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
+    "ter": "terrace", "terr": "terrace", "cres": "crescent",
 }  # fmt: skip
 _PARTS_OF_BUILDINGS = {"apt": "apartment", "ste": "suite", "fl": "floor", "bldg": "building", "rm": "room"}
 _DIRECTIONS = {
@@ -140,6 +143,9 @@ _DIRECTIONS = {
 _ADDRESS = re.compile(
     rf"(\d+[A-Z]?),? (?P<street>.+ (?:{'|'.join((*_STREETS, *_STREETS.values()))})\b.*)", re.IGNORECASE
 )
+
+
+_IN_CITY = re.compile(r" (?:in |\()([A-Z][\w' ]{2,30})\)?\Z")
 
 
 def plain(text: str) -> str:
@@ -365,6 +371,12 @@ def _quarter(text: str) -> str | None:
     return f"{match['year'] or match['first']} {number}"
 
 
+def _postal(text: str) -> str | None:
+    """``10115 Berlin`` and ``Berlin 10115``."""
+    match = _POSTAL.fullmatch(text)
+    return match and f"{match[1] or match[4]} {(match[2] or match[3]).lower()}"
+
+
 def _timestamp(text: str) -> str | None:
     """``2024-05-01T10:00:00`` and ``2024-05-01 10:00:00``; with a time zone the same instant in UTC."""
     match = _TIMESTAMP.fullmatch(text)
@@ -412,6 +424,7 @@ def _coordinates(text: str) -> str | None:
 
 def _street(text: str) -> str | None:
     """``350 Fifth Avenue North`` and ``350 5th Ave. N``: the words of a street, its direction and its ordinal."""
+    text = _IN_CITY.sub(r", \1", text.removeprefix("No. "))
     match = _ADDRESS.fullmatch(text) if text[:1].isdecimal() else None
     if match is None:
         return None
@@ -478,6 +491,7 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _unit,
     _decade,
     _quarter,
+    _postal,
     _timestamp,
     _sets,
     _orbitals,

@@ -320,6 +320,8 @@ def _same_time(gold: Clock, answer: Clock) -> bool:
     """Whether two times are the same. A time zone may be left out, am and pm may be added, but not left out."""
     if answer.half and not gold.sure and not gold.padded and gold.seconds < NOON:
         gold = replace(gold, seconds=gold.seconds + answer.seconds // NOON * NOON)
+    if gold.half and gold.seconds == NOON and not answer.half:  # 12:00 for noon
+        return answer.seconds == NOON and not (gold.zone and answer.zone and gold.zone != answer.zone)
     one, other = gold, answer
     if one.seconds != other.seconds or (one.zone and other.zone and one.zone != other.zone):
         return False

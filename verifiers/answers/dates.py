@@ -175,7 +175,7 @@ def _in_figures(text: str) -> str:
 
 def _numeric(text: str) -> Date | None:
     if compact := _COMPACT.fullmatch(text):
-        return _checked(*map(int, compact.groups()), order="year")
+        return _checked(int(compact[1]), int(compact[2]), int(compact[3]), "year")
     if match := _YEAR_AND_MONTH.fullmatch(text):
         year, month = (int(part) for part in (match["year"] or match["last"], match["month"] or match["month_first"]))
         return Date(year, month, order="year") if 1 <= month <= 12 else None

@@ -16,7 +16,7 @@ _BEFORE = re.compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|post ?code|zip|ID|subnet mask|IP(?:v[46])?(?: address)?|MAC address|ISBN(?:-1[03])?"
     r"|(?:tele)?phone|tel|PIN|code"
-    r"|version|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
+    r"|version|release|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
     r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
     r"|highway|exit|track|terminal|figure|fig|table|volume|vol|question|floor|building|bldg|level|day(?= \S+$)"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
@@ -49,11 +49,25 @@ _NUMBERED = re.compile(
     r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )
+_SHAPES = {
+    "port": re.compile(r"\d{1,5}(?:/(?:tcp|udp))?", re.IGNORECASE), "vlan": re.compile(r"\d{1,4}"),
+    "tcp": re.compile(r"\d{1,5}"), "udp": re.compile(r"\d{1,5}"), "room": re.compile(r"[\w.-]{1,12}"),
+    "gate": re.compile(r"[A-Z]{0,2}-?\d{1,3}[A-Z]?", re.IGNORECASE), "platform": re.compile(r"\d{1,3}[A-Za-z]?"),
+    "seat": re.compile(r"[\w-]{1,6}"), "pin": re.compile(r"\d[\d -]{2,10}"),
+    "quantity": re.compile(r"\d[\d.,]*(?: .*)?"),
+    "ip": re.compile(r"[\da-f.:]{3,45}(?:/\d{1,3})?", re.IGNORECASE),
+    "mac address": re.compile(r"[\da-f.:-]{12,17}", re.IGNORECASE),
+    "network": re.compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
+    "subnet": re.compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
+    "commit": re.compile(r"[\da-f]{7,40}", re.IGNORECASE), "zip code": re.compile(r"[A-Z\d][A-Z\d -]{2,9}", re.I),
+    "isbn": re.compile(r"[\dX -]{10,20}", re.IGNORECASE),
+}  # fmt: skip
+"""What a code with such a label looks like: 10.0.0.0/16 is no port."""
 _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also numbered in Roman numerals
 _ROMAN = re.compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
-    "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
+    "release": "version", "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
     "ipv4": "ip", "ipv6": "ip", "ipv4 address": "ip", "ipv6 address": "ip", "http status": "http",
     "http status code": "http", "vlan id": "vlan", "tcp port": "tcp", "udp port": "udp", "qty": "quantity",
     "commit hash": "commit", "phone": "telephone", "tel": "telephone", "ip address": "ip",
@@ -83,6 +97,8 @@ def labelled(text: str) -> Labelled:
     label = match["label"].lower()
     label = _NAMES.get(label, label)
     code = _in_digits(match["code"], label)
+    if label in _SHAPES and not _SHAPES[label].fullmatch(code):
+        return Labelled("", text)
     if not (any(character.isdigit() for character in code) or re.fullmatch(r"[A-Z]{1,2}[+-]?|X{1,4}[SL]", code)):
         return Labelled("", text)
     return Labelled(label, code)

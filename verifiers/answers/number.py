@@ -155,6 +155,8 @@ def read_number(text: str, description: bool = False) -> Number | None:
         return _in_two_units(sign, value, currency, text, at)
     bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
     unit = joined(currency, unit)
+    if ("dozen", 1) in unit:  # 9 (dozen)
+        value, unit = 12 * value, tuple(pair for pair in unit if pair[0] != "dozen")
     return Number(sign * value, unit, None if numeral is None else sign * numeral, bare=bare)
 
 

@@ -363,6 +363,6 @@ def _formula(text: str) -> Content:
         number = read_number(counted[1])
         return replace(number, unit=((counted[2], 1),)) if number else Words(text)
     formula = Formula(*split_unit(text))
-    if prose := read_prose(formula.text):
-        return read_number(text, description=True) or prose
+    if read_prose(formula.text):
+        return read_number(text, description=True) or read_prose(text) or Words(text)
     return formula

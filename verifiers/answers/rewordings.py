@@ -109,6 +109,7 @@ _LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = re.compile(r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z")
 _TIME_GLOSS = re.compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
 _DATE_WORD = re.compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
+_HOURS_AND_MINUTES = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 _ROMAN = re.compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
@@ -139,6 +140,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _listed_letters(letters[0])
     if kind == "code" and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):
         yield f"{score[1]}-{score[2]}"
+    if kind == "time" and (digits := _HOURS_AND_MINUTES.fullmatch(answer.rstrip("."))):
+        yield f"{digits[1]}:{digits[2]}"
     if kind == "time" and (figures := in_figures(answer.rstrip("."))):
         yield figures
     if ": " in answer and ": " not in gold and (label := _LABEL.match(answer)):

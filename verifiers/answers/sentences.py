@@ -1,7 +1,8 @@
-"""What a short sentence says: "White plays e4.", "The meeting is on 5 March 2024.", "John Smith won the race."
+# ruff: noqa: RUF001  (apostrophes)
+"""What a short sentence says: "White plays e4.", "The invoice was issued on 5 March 2024.", "John Smith won the race."
 
-Only the whole of what the sentence says is read, and only if the sentence cannot mean anything else: its verb is one
-that gives a value, and no word of it denies, doubts, compares, counts, corrects or speaks of something past or other.
+Only the whole of what the sentence says is read, and only if the sentence cannot mean anything else: nothing around
+what it says denies, doubts, compares, counts or corrects it, or is a number itself.
 """
 
 from __future__ import annotations
@@ -12,83 +13,123 @@ from collections.abc import Iterator
 from .extract.statements import UNSURE
 
 MAX_LENGTH = 160
-MAX_SUBJECT = 8  # words before the verb
+MAX_LEAD = 12  # words before what is said
+MAX_NAME = 4  # words that a date or code may have before its first digit
 
+
+def _words(table: str) -> str:
+    return "|".join(table.split())
+
+
+_AGAINST_WORDS = _words(r"""
+    old older previous\w* former\w* initial\w* original\w* earlier later others? another rest instead rather unlike
+    contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* errors? myth trap guess\w* suppos\w* assum\w*
+    thinks? thought believe\w* seems? appears? hopes? claims? claimed expect\w* estimat\w* likely unlikely unsure
+    uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum most least worst
+    candidates? approximations? difference reciprocal inverse negation complement half halves twice double triple thrice
+    times minus negative plus more less fewer each every per apiece percent short missing extra additional also both too
+    wait actually sorry correction hmm however though although yet only avoid\w* reject\w* exclud\w* eliminat\w*
+    discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost loses? forgot\w* stop\w*
+    quit remov\w* reduc\w* increas\w* decreas\w* question example answers? runner-up neither
+    """)
 _AGAINST = re.compile(
-    rf"{UNSURE.pattern}|\b(?:old|older|previous\w*|former\w*|initial\w*|original\w*|earlier|later|first|second|third"
-    r"|last|next|other|others|another|rest|instead|rather|until|till|before|after|since|unlike|contrary|opposite"
-    r"|wrong\w*|incorrect\w*|false\w*|invalid|mistak\w*|error|errors|myth|trap|guess\w*|suppos\w*|assum\w*|if|used to"
-    r"|would (?:have|be)|should have|think|thinks|thought|believe\w*|seems?|appears?|looks?|hopes?|claims?|claimed|expect\w*"
-    r"|estimat\w*|likely|unlikely|unsure|uncertain|unclear|almost|nearly|roughly|around|approximately|close"
-    r"|bounds?|limits?|maximum|minimum|most|least|worst|candidates?|approximations?|difference|reciprocal|inverse"
-    r"|negation|complement|remainder of|half|halves|twice|double|triple|thrice|times|minus|negative|plus|more|less"
-    r"|fewer|over|under|above|below|beyond|between|from|each|every|per|apiece|percent|short|missing|left over|extra"
-    r"|additional|also|both|too|wait|actually|sorry|correction|hmm|however|though|although|yet|only|avoid\w*"
-    r"|reject\w*|exclud\w*|eliminat\w*|discard\w*|cancel\w*|postpon\w*|skip\w*|fail\w*|lack\w*|refus\w*|den(?:y|ies|ied)"
-    r"|lost|lose|loses|forgot\w*|stop\w*|quit|left out|remov\w*|question|example|answers?|one of|none)\b",
+    rf"{UNSURE.pattern}"
+    rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|close to|left over|left out|one of)\b",
+    re.IGNORECASE,
+)
+_MAY = re.compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")  # the month
+_BEFORE = re.compile(
+    r"\b(?:from|before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
+    r"|off)\Z|(?<!ed )(?<!en )(?<!nt )by\Z",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
     r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b", re.I
 )
-_VERB = (
-    r"(?:is|are|was|were|'s|’s|will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
-    r"|works out (?:to|at)|costs?|takes?|took|lasts?|lasted|weighs?|weighed|measures?|measured|contains?|contained|has"
-    r"|have|had|holds?|held|leaves?|departs?|departed|arrives?|arrived|starts?|started|begins?|began|opens?|opened"
-    r"|closes?|closed|ends?|ended|finish(?:es|ed)?|runs?|ran|plays?|played|listens?|uses?|used|needs?|needed|requires?"
-    r"|required|reads?|shows?|showed|says?|said|displays?|displayed|receives?|received|gets?|got|earns?|earned|scores?"
-    r"|scored|won|wins?|sells?|sold|pays?|paid|spends?|spent|saves?|saved|makes?|made|totals?|totalled|totaled|equals?"
-    r"|lives?|lived|sits?|stands?|stayed|meets?|met|happens?|happened|occurs?|occurred|falls?|fell|goes|went|drove"
-    r"|walked|travel(?:s|led|ed)?|covers?|covered|gives?|gave|returns?|returned|outputs?|prints?|printed|yields?"
-    r"|produces?|produced|raises?|raised|throws?|threw|expires?|drew|tied|beat|works?|worked|visits?|visited|buys?"
-    r"|bought|eats?|ate|sees?|saw|wears?|wore|speaks?|orders?|ordered|chose|picked|recommends?|mentions?|mentioned)"
-)
-_THEN = (
-    r"(?: (?:exactly|now|therefore|thus|precisely|just|called|named|located|scheduled|set|due|held|written|marked"
-    r"|labelled|labeled|situated|available|equal to|a total of|at|on|in|for|with))*"
-)
-_SUBJECT = (
-    r"(?:[Tt]he|[Aa]n?|[Tt]h(?:is|at|ese|ose)|[Ii]ts?|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|I|[Yy]ou|[Mm]y|[Yy]our|[Hh](?:is|er)"
-    r"|[Oo]ur|[Tt]heir|[Tt]here|[A-Z][a-z]+)"
-)
-_STATES = re.compile(
-    rf"(?P<subject>{_SUBJECT}(?: [A-Za-z][a-z'’-]*){{0,{MAX_SUBJECT}}}?)(?: |(?=['’]s )){_VERB}{_THEN}:? (?P<rest>\S.*)"
+_ORDER = re.compile(r"\b(?:first|second|third|fourth|last|next)\b", re.IGNORECASE)
+_VERBS = _words(r"""
+    is are was were 's ’s costs? takes? took lasts? lasted weighs? weighed measures? measured contains? contained has
+    have had holds? held plays? played uses? used needs? needed requires? required reads? shows? showed says? said
+    displays? displayed receives? received gets? got earns? earned scores? scored won wins? sells? sold pays? paid
+    spends? spent saves? saved makes? made totals? totall?ed equals? lives? lived stayed happen(?:s|ed)? occurs?
+    occurred falls? fell goes went drove walked travel(?:s|led|ed)? covers? covered gives? gave returns? returned
+    outputs? prints? printed
+    yields? produces? produced raises? raised throws? threw worked visits? visited buys? bought eats? ate sees? saw
+    wears? wore speaks? ordered chose picked recommends? called mentions? mentioned means? lies located named choose
+    pick select play
+    """)
+_LINKS = _words("""
+    exactly now therefore thus precisely just called named located scheduled set due held available at on in for with
+    """)
+_VERB = re.compile(
+    r"(?:(?<=\s)|(?=['’]s ))(?:will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
+    rf"|works out (?:to|at)|stands for|belongs to|comes from|{_VERBS})"
+    r"(?: (?:[a-z]{2,}(?:ed|en|wn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
+    rf"|(?<=went )to|(?<=goes )to|{_LINKS}))*:?\s"
 )
 _COMMAND = re.compile(
-    r"(?:(?:You should |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type|press|dial|call|visit|run"
-    r"|go(?: to)?|move|play|answer|open|send)|I(?: would|'d)? (?:choose|pick|select|recommend|go with))"
-    r"(?: (?:at|to|with|on))? (?P<rest>\S.*)",
+    r"(?:You (?:should|can|could|may|must) |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type"
+    r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact)(?: (?:at|to|with|on))? (?P<rest>\S.*)",
     re.IGNORECASE,
 )
-_CLEFT = re.compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?:who|that|which) (?P<tail>[a-z][a-z ]{2,60})")
+_CLEFT = re.compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?P<tail>(?:who|that|which) [a-z][a-z ]{2,60})")
 _INVERTED = re.compile(
-    r"(?P<rest>\S.{0,60}?) (?P<tail>(?:is|was|are|were) (?:(?:the|my|his|her|our|your|their|its) [a-z][a-z ]{2,60}"
-    r"|thrown|raised|returned|used|shown|displayed|printed|chosen|selected|played)"
-    r"|(?:won|wins|did|wrote|invented|discovered|painted|scored|made|said)(?: [a-z]+){0,6})"
+    r"(?P<rest>\S.{0,60}?) (?P<tail>(?:is|was|are|were)"
+    r" (?:(?:the|my|his|her|our|your|their|its) [A-Za-z][A-Za-z' ]{2,60}|thrown"
+    r"|raised|returned|used|shown|displayed|printed|chosen|selected|played))"
 )
-_TAIL = re.compile(r" (?:to|in|on|at|for|of|with) (?P<tail>[a-z][a-z' -]*(?:[A-Z][a-z]+)?)\Z")
+_DONE = re.compile(
+    r"(?P<rest>[A-Z].{0,60}?) (?P<tail>(?:won|wins|did|wrote|invented|discovered|painted|scored|made|said)"
+    r"(?: [A-Za-z]+){0,6})"
+)
+_LEADS_TO = re.compile(
+    rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?"
+)
+_TAIL = re.compile(
+    r"(?: (?:to|in|on|at|for|of|with|by)|,? (?:as (?:stated|shown|written|given|listed|indicated)|according to"
+    r"|based on))(?P<tail>(?: [A-Za-z][\w'’-]*){1,6})\Z"
+)
 
 
-def stated(gold: str, text: str) -> Iterator[str]:
-    """What a sentence says is the answer, if it says one thing: all that follows its verb, or that without its end."""
+def stated(gold: str, kind: str, text: str) -> Iterator[str]:
+    """What a sentence may say is the answer: all that follows its verb, or that without its end."""
     text = " ".join(text.split()).rstrip(".! ")
-    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text:
+    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or _is_against(gold):
         return
-    for pattern in (_CLEFT, _STATES, _COMMAND, _INVERTED):
+    for lead, said, tail in _readings(gold, kind, text):
+        around = f"{lead} {tail}"
+        if _is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):
+            continue
+        if kind == "number" and _ORDER.search(around):
+            continue
+        if _is_against(said):
+            continue
+        yield said
+        if (end := _TAIL.search(said)) and not _NUMBER.search(end["tail"]):
+            yield said[: end.start()]
+
+
+def _is_against(text: str) -> bool:
+    return _AGAINST.search(_MAY.sub("", text)) is not None
+
+
+def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """What a sentence may say, with what stands before and behind it."""
+    patterns = (_CLEFT, _COMMAND, _INVERTED, _DONE) if kind == "words" else (_CLEFT, _COMMAND, _INVERTED)
+    for pattern in patterns:
         if match := pattern.fullmatch(text):
-            around = f"{text[: match.start('rest')]} {match.groupdict().get('tail') or ''}"
-            if not _AGAINST.search(around) and not _NUMBER.search(around):
-                yield from (rest for rest in _without_tail(match["rest"]) if _is_plain(gold, rest))
-                return
-
-
-def _is_plain(gold: str, rest: str) -> bool:
-    """Whether what is said has no word against it that the gold answer does not have."""
-    return _AGAINST.search(rest) is None or _AGAINST.search(gold) is not None
-
-
-def _without_tail(rest: str) -> Iterator[str]:
-    """``45 minutes to get there``, and ``45 minutes``."""
-    yield rest
-    if (match := _TAIL.search(rest)) and not _NUMBER.search(match["tail"]) and not _AGAINST.search(match["tail"]):
-        yield rest[: match.start()]
+            yield text[: match.start("rest")], match["rest"], match.groupdict().get("tail") or ""
+    for verb in _VERB.finditer(text):
+        subject = text[: verb.start()].split()
+        if len(subject) <= MAX_LEAD and subject != ["There"]:
+            yield text[: verb.end()], text[verb.end() :], ""
+    if (
+        (kind in ("date", "time", "code") or ":" in gold)
+        and re.search(r"\d", gold)
+        and (first := re.search(r"\d", text))
+    ):
+        words = text.split(" ")
+        at = text[: first.start()].count(" ")
+        for start in range(at, max(1, at - MAX_NAME), -1):
+            if _LEADS_TO.fullmatch(words[start - 1]):
+                yield " ".join(words[:start]), " ".join(words[start:]), ""

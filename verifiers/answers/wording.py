@@ -16,7 +16,7 @@ from .unit_names import PRODUCT
 MAX_ITEMS = 50  # of lists whose items are compared with each other
 
 _OUTER = " .,;:!?\"'«»„“”‘’「」『』《》〈〉‹›"  # noqa: RUF001
-_WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,'\"()&%!?/-])*")
+_WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,;'\"()&%!?/-])*")
 _WORD = re.compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
 _SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
 _FUNCTIONS = {
@@ -39,6 +39,7 @@ _ARTICLE = re.compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=
 _ABOUT = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _PREFIX = re.compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
+_LIST_OF_LISTS = re.compile(r"\s*;\s*(?:and\s+)?")
 _LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -139,7 +140,7 @@ def _without_commas(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _listed(text: str, without_articles: bool) -> tuple[str, ...]:
     """The words of a list, sorted if its order does not matter."""
-    words = [word.strip(_OUTER) for word in _LIST.split(spelled(text))]
+    words = [word.strip(_OUTER) for word in (_LIST_OF_LISTS if ";" in text else _LIST).split(spelled(text))]
     words = [_ARTICLE.sub("", word) for word in words] if without_articles else words
     return tuple(words if _in_order(words) else sorted(words))
 
