@@ -26,7 +26,8 @@ _TAKES_PLACE = re.compile(
 )
 _THERE_ARE = re.compile(
     r"there (?:is|are|was|were)"
-    r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)\.?",
+    r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)"
+    r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,
 )
 _DOTTED_CLOCK = re.compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)

@@ -21,6 +21,8 @@ _FEET = re.compile(r"(\d{1,2}|[a-z]{3,5})(?: ?'|[ -](?:foot|feet|ft)\.?)[ -]?(\d
 _SHORT = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)([kKMmB]|mil|mn|bn)")
 _SCALES = {"k": "thousand", "m": "million", "mil": "million", "mn": "million", "b": "billion", "bn": "billion"}
 _BARE = re.compile(r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{3,})")
+_MARKED = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(''|\"|')")
+_MARKS = {"'": "ft", '"': "in", "''": "in"}
 _SQUARE_METERS = re.compile(r"(?<=\d) ?m([23])", re.IGNORECASE)
 
 
@@ -35,6 +37,8 @@ def in_full(gold: str, answer: str) -> Iterator[str]:
         yield f"{hours[1] or hours[3]} h {hours[2] or hours[4]} min"
     elif feet := _FEET.fullmatch(text):
         yield f"{in_digits(feet[1]) or feet[1]} ft {in_digits(feet[2]) or feet[2]} in"
+    elif (marked := _MARKED.fullmatch(text)) and re.search(r"[a-z]", gold):
+        yield f"{marked[1]} {_MARKS[marked[2]]}"
     elif square := _SQUARE_METERS.search(text):
         yield f"{text[: square.start()]} m^{square[1]}{text[square.end() :]}"
     elif half := _HALF.fullmatch(text):

@@ -106,7 +106,10 @@ _WITH_UNIT = re.compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
 _SIZE = re.compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
 _PLACE = re.compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
-_OTHER_FORM = re.compile(r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z")
+_OTHER_FORM = re.compile(
+    r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z"
+)
 _TIME_GLOSS = re.compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
 _DATE_WORD = re.compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 _HOURS_AND_MINUTES = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
@@ -127,7 +130,7 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if "**" in answer and (unmarked := _BOLD.sub(r"\1", answer)) != answer:
         yield unmarked
     if "\n" in answer and (items := _items(answer)):
-        yield ", ".join(items)
+        yield ("; " if ";" in gold else ", ").join(items)
     if "](" in answer and (linked := _without_links(answer)):
         yield linked
     if kind == "choice":
