@@ -17,10 +17,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from statistics import median
+from unittest.mock import patch
 
 import torch
+from torch import Tensor
 
 from grpo_env.core import Example, Message
 from grpo_env.environments import pool
@@ -28,6 +31,7 @@ from grpo_env.environments.children import descendants
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
@@ -46,7 +50,10 @@ class Partner:
 
 
 class FixedEngine(OwnEngine):
-    """Samples ``tokens`` tokens a turn, the last of which it replaces by the end token; ``seconds`` is its time."""
+    """The library's own engine, in which every turn has ``tokens`` tokens; ``seconds`` is its time.
+
+    The last token of a turn is the end token, and where another would end it, the token after that one takes its place.
+    """
 
     def __init__(self, tokens: int) -> None:
         super().__init__()
@@ -54,21 +61,20 @@ class FixedEngine(OwnEngine):
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
-        endless, end = replace(policy), policy.end_ids[0]
-        vars(endless)["end_ids"] = []
-        groups: list[tuple[int, list[list[int]], list[list[float]]]] = []
+        end, steps, choose = policy.end_ids[0], count(1), own.choose_tokens
+
+        def fixed(logits: Tensor, temperature: float, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
+            chosen, prob = choose(logits, temperature, uniforms)
+            ends = torch.isin(chosen, torch.tensor(policy.end_ids))
+            is_last = next(steps) == self._tokens
+            return (
+                torch.full_like(chosen, end) if is_last else torch.where(ends, max(policy.end_ids) + 1, chosen)
+            ), prob
+
         began = time.perf_counter()
-        tokens = min(self._tokens, request.max_new_tokens)
-        super().generate(
-            endless,
-            replace(request, max_new_tokens=tokens, limits=None),
-            lambda number, rows, logps: groups.append((number, rows, logps)),
-        )
+        with patch.object(own, "choose_tokens", fixed):
+            super().generate(policy, request, on_group)
         self.seconds += time.perf_counter() - began
-        for number, rows, logps in groups:
-            # No other token may end the turn early.
-            ids = [[end + 1 if token in policy.end_ids else token for token in row[:-1]] + [end] for row in rows]
-            on_group(number, ids, logps)
 
 
 def main() -> None:

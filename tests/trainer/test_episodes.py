@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Hashable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.conversation import check_conversation
+from grpo_env.trainer.engine.histories import Histories, History
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
@@ -149,6 +151,35 @@ def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy) -> N
     assert play(talker, task, rows, size=3, at_once=1) == together
     assert play(talker, task, rows[1:2], size=3) == together[3:6]
     assert play(talker, task, rows, size=3, seeds=["a", "b", "c"]) != together
+
+
+def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, rows, kept = a_task(), examples(3, turns=3), Histories.take
+    seen: list[list[int]] = []
+
+    def take(self: Histories, key: Hashable, ids: list[int]) -> History | None:
+        history = kept(self, key, ids)
+        seen[-1].append(0 if history is None else len(history.ids))
+        assert len(self) <= 4, "those of episodes that ended are freed"
+        return history
+
+    monkeypatch.setattr(Histories, "take", take)
+    played = []
+    for take_none in (False, True):
+        talker.restore(before := talker.snapshot())
+        for _ in range(2):
+            seen.append([])
+            played.append(play(talker, task, rows, size=3, at_once=4))
+            talker.restore({name: weight + 0.02 for name, weight in talker.trained.items()})
+        talker.restore(before)
+        if not take_none:
+            monkeypatch.setattr(Histories, "keep", lambda *_: None)
+    assert played[:2] == played[2:]
+    assert played[0] != played[1]
+    turns = sum(len(row.spans) for row in played[0])
+    assert seen[0].count(0) == 9  # first turns
+    assert len(seen[0]) == turns > 9
+    assert set(seen[2]) == {0}
 
 
 @pytest.mark.parametrize("kind", ["transformers", "vllm"])

@@ -68,17 +68,17 @@ def decoding_cache(policy: Policy) -> DynamicCache:
 
 
 def expand_prefix(
-    policy: Policy, cache: DynamicCache, prompt_mask: Tensor, group_size: int
+    policy: Policy, cache: DynamicCache, prompt_mask: Tensor, prompt_of: Tensor
 ) -> tuple[DynamicCache, SharedPrompts | None]:
-    """From a cache of P prompts to an empty one of P * ``group_size`` rows, and the prompts that these rows share.
+    """From a cache of P prompts to an empty one of R rows, and the prompts that these rows share.
 
-    ``prompt_mask`` (P, Lp) is True where a prompt has a token. For a model that cannot share prompts the cache itself
-    holds a copy of the prompt for every row, and there are no shared prompts.
+    ``prompt_mask`` (P, Lp) is True where a prompt has a token; ``prompt_of`` (R,) is the index of each row's prompt, in
+    ascending order. For a model that cannot share prompts the cache itself holds a copy of the prompt for every row,
+    and there are no shared prompts.
     """
     if not can_share_prompts(policy) or not all(type(layer) is _PreallocatedLayer for layer in cache.layers):
-        cache.batch_repeat_interleave(group_size)
+        cache.batch_repeat_interleave(torch.bincount(prompt_of))
         return cache, None
-    prompt_of = torch.arange(len(prompt_mask), device=prompt_mask.device).repeat_interleave(group_size)
     layers = [(layer.keys, layer.values) for layer in cache.layers]
     return decoding_cache(policy), SharedPrompts(layers, prompt_mask.bool(), prompt_of)
 

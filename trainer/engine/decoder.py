@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .cache import allocated_positions, can_share_prompts, decoding_cache, expand_prefix
-from .fast.attention import SharedPrompts, attention_forward
+from .cache import allocated_positions, can_share_prompts, expand_prefix
+from .fast.attention import attention_forward
 from .fast.layers import hidden_states
+from .histories import History, Layers
 from .policy import Policy
+from .prefill import next_logits, read
 
 
 class Decoder:
@@ -25,14 +28,24 @@ class Decoder:
     refills = False
     """Whether groups of other prompts can take the place of rows that ended (``admit``)."""
 
-    def __init__(self, policy: Policy, prompts: Sequence[list[int]], group_size: int, max_new_tokens: int) -> None:
-        ids, mask = left_pad(prompts, policy.device)
-        self.policy, self.width, cache = policy, ids.shape[1], decoding_cache(policy)
-        logits = next_logits(policy, ids, mask, (mask.cumsum(1) - 1).clamp(min=0), cache)
-        self.cache, self.prompts = expand_prefix(policy, cache, mask, group_size)
-        self.logits = logits.repeat_interleave(group_size, 0)
-        self.positions = mask.sum(1).repeat_interleave(group_size)
-        mask = mask.repeat_interleave(group_size, 0)
+    def __init__(
+        self,
+        policy: Policy,
+        prompts: Sequence[list[int]],
+        group_size: int,
+        max_new_tokens: int,
+        histories: Sequence[History | None] = (),
+    ) -> None:
+        # Neighbors with the same prompt share it, as the rows of a group do in the first turn of their episodes.
+        firsts = [number for number, prompt in enumerate(prompts) if not number or prompt != prompts[number - 1]]
+        copies = torch.tensor([end - start for start, end in pairwise([*firsts, len(prompts)])], device=policy.device)
+        prompt_of = torch.arange(len(firsts), device=policy.device).repeat_interleave(copies * group_size)
+        known = [histories[number] if histories else None for number in firsts]
+        logits, mask, cache = read(policy, [prompts[number] for number in firsts], known)
+        self.policy, self.width = policy, mask.shape[1]
+        self.cache, self.prompts = expand_prefix(policy, cache, mask, prompt_of)
+        self.logits, mask = logits[prompt_of], mask[prompt_of]
+        self.positions = mask.sum(1)
         self.attention_mask = torch.cat([mask, mask.new_ones(len(mask), max_new_tokens)], 1)
 
     def append(self, tokens: Tensor) -> None:
@@ -52,6 +65,17 @@ class Decoder:
         if self.prompts is not None:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
+
+    def history(self, row: int) -> Layers | None:
+        """Copies of the keys and values of all tokens that a row has read; ``None`` if the cache does not keep all."""
+        if self.prompts is None:
+            return None
+        begins = self.prompts.of_row(row)
+        rest = [(layer.keys[row], layer.values[row]) for layer in self.cache.layers if layer.get_seq_length()]
+        if not rest:  # it ended with its first token
+            return [(keys.clone(), values.clone()) for keys, values in begins]
+        both = zip(begins, rest, strict=True)
+        return [(torch.cat([keys, new], 1), torch.cat([values, more], 1)) for (keys, values), (new, more) in both]
 
     def admit(self, rows: Tensor, prompts: Sequence[list[int]]) -> None:
         """Replace rows, see ``CudaGraphDecoder``."""
@@ -83,31 +107,3 @@ class FusedDecoder(Decoder):
         """(rows, V) logits of states (rows, D)."""
         logits: Tensor = self.policy.model.get_output_embeddings()(states)
         return logits
-
-
-def next_logits(
-    policy: Policy, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any, prompts: SharedPrompts | None = None
-) -> Tensor:
-    """(rows, V) logits after ``ids`` (rows, L), which are added to a cache that continues ``prompts``.
-
-    ``mask`` (rows, cached + L) is 0 at padding.
-    """
-    inputs: dict[str, Any] = {"position_ids": positions} if policy.takes_position_ids else {}
-    if prompts is not None:
-        inputs["prompts"] = prompts
-        mask = mask.new_ones(1, 1, 1, 1)  # transformers leaves a mask of four dimensions unchanged
-    logits: Tensor = policy.model(
-        input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1, **inputs
-    ).logits
-    return logits[:, -1]
-
-
-def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """(P, L) ids and mask, padded on the left with arbitrary ids so that all prompts end in the same column."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        mask[row, width - len(prompt) :] = 1
-    return ids.to(device), mask.to(device)

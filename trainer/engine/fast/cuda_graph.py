@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ..decoder import FusedDecoder
+from ..histories import History, Layers
 from ..policy import Policy
 from .attention import SharedPrompts, attention_forward
 from .layers import hidden_states
@@ -35,8 +36,15 @@ class CudaGraphDecoder(FusedDecoder):
     drop_at = 0.5
     refills = True
 
-    def __init__(self, policy: Policy, prompts: Sequence[list[int]], group_size: int, max_new_tokens: int) -> None:
-        super().__init__(policy, prompts, group_size, max_new_tokens)
+    def __init__(
+        self,
+        policy: Policy,
+        prompts: Sequence[list[int]],
+        group_size: int,
+        max_new_tokens: int,
+        histories: Sequence[History | None] = (),
+    ) -> None:
+        super().__init__(policy, prompts, group_size, max_new_tokens, histories)
         assert self.prompts is not None
         width = self.width + max_new_tokens
         self.key_values = [
@@ -67,6 +75,11 @@ class CudaGraphDecoder(FusedDecoder):
             layer[:] = [states.index_select(0, rows) for states in layer]
         self.positions, self.input_ids, self.rows = self.positions[rows], self.input_ids[rows], self.rows[: len(rows)]
         self.graph = None
+
+    def history(self, row: int) -> Layers:
+        """See ``Decoder``."""
+        length = int(self.positions[row])
+        return [(keys[row, :, :length].clone(), values[row, :, :length].clone()) for keys, values in self.key_values]
 
     def admit(self, rows: Tensor, prompts: Sequence[list[int]]) -> None:
         """Put groups of further prompts, none longer than the longest so far, in the place of ``rows``."""

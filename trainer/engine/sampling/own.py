@@ -21,6 +21,7 @@ from ..decoder import Decoder, FusedDecoder
 from ..fast.cuda_graph import CudaGraphDecoder
 from ..fast.layers import is_supported
 from ..forward import mismatch
+from ..histories import History
 from ..policy import Policy
 from ..sharding.weights import unsharded
 from .admission import fitting_prompts
@@ -41,6 +42,9 @@ class OwnEngine(RolloutEngine):
                 with decoding_context(policy):
                     kind = decoder_for(policy)
                     most = fitting_prompts(policy, kind, request)
+                    while most is not None and most < len(request.prompts) and request.histories is not None:
+                        request = request.with_fewer_histories()
+                        most = fitting_prompts(policy, kind, request)
                     self.row_limit.generate(
                         request, on_group, partial(decode_stepwise, policy), self.report, most, kind.refills
                     )
@@ -61,7 +65,8 @@ def decode_stepwise(
     lasts = torch.tensor([request.limit(number) - 1 for number in range(count)], device=device)
     lasts = lasts.repeat_interleave(group_size)
     completions = _Completions(policy, request, on_group)
-    decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens)
+    kept = request.take_histories()[:started]
+    decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens, kept)
     # Of each row of the decoder: its completion, that one's length, and whether it goes on.
     rows = torch.arange(started * group_size, device=device)
     lengths, alive = torch.zeros_like(rows), torch.ones_like(rows, dtype=torch.bool)
@@ -73,6 +78,7 @@ def decode_stepwise(
         ending = alive & (torch.isin(chosen, ends) | (lengths == lasts[rows]))
         alive &= ~ending
         lengths = (lengths + 1).where(alive, last + 1)
+        _keep(decoder, request, completions, rows, ending)
         ended += completions.end(rows[ending])
         if started == count and ended == len(rows):
             return
@@ -89,6 +95,19 @@ def decode_stepwise(
             started, ended = started + groups, ended - len(places)
 
 
+def _keep(decoder: Decoder, request: SamplingRequest, completions: _Completions, rows: Tensor, ending: Tensor) -> None:
+    """Keep the histories of the rows of a decoder that end, if the request says where."""
+    if request.histories is None:
+        return
+    for place in ending.nonzero()[:, 0].tolist():
+        number = int(rows[place])
+        layers = decoder.history(place)
+        if layers is not None:
+            read = layers[0][0].shape[1]
+            ids = [*request.prompts[number], *completions.tokens(number)]
+            request.histories.keep(request.keys[number], History(ids[:read], layers))
+
+
 class _Completions:
     """Tokens and probabilities of all rows of a request; they are padded, and groups are reported as they end."""
 
@@ -103,6 +122,11 @@ class _Completions:
     def write(self, rows: Tensor, columns: Tensor, tokens: Tensor, probs: Tensor) -> None:
         """Write one token of each of some rows."""
         self._tokens[rows, columns], self._probs[rows, columns] = tokens, probs
+
+    def tokens(self, row: int) -> list[int]:
+        """The tokens of a row, padded."""
+        tokens: list[int] = self._tokens[row].tolist()
+        return tokens
 
     def end(self, rows: Tensor) -> int:
         """Report the groups whose last rows these are; returns the number of rows."""

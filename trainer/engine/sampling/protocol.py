@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grpo_env.errors import RunError
+
+from ..histories import Histories, History
 
 if TYPE_CHECKING:
     from ..policy import Policy
@@ -23,6 +25,9 @@ class SamplingRequest:
     ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt. The same
     request must give the same tokens, up to rounding. ``limits``, if given, has the maximum number of tokens for each
     prompt, of which ``max_new_tokens`` is the largest.
+
+    If the prompts are conversations that go on, each of one row, ``keys`` name them. An engine may then take what it
+    has computed of them from ``histories``, and keep there what the next turn can use.
     """
 
     prompts: Sequence[list[int]]
@@ -31,16 +36,37 @@ class SamplingRequest:
     temperature: float
     seeds: Sequence[str]
     limits: Sequence[int] | None = None
+    histories: Histories | None = None
+    keys: Sequence[Hashable] = ()
 
     def limit(self, number: int) -> int:
         """The maximum number of tokens of a completion of prompt ``number``."""
         return self.max_new_tokens if self.limits is None else self.limits[number]
 
+    def take_histories(self) -> list[History | None]:
+        """What is kept of each prompt."""
+        if self.histories is None:
+            return []
+        return [self.histories.take(key, prompt) for key, prompt in zip(self.keys, self.prompts, strict=True)]
+
+    def with_fewer_histories(self) -> SamplingRequest:
+        """The request after the oldest history of another conversation is freed or, if there is none, all are."""
+        if self.histories is not None and self.histories.drop_oldest(but=self.keys):
+            return self
+        return self.without_histories()
+
+    def without_histories(self) -> SamplingRequest:
+        """The request after all histories are freed; it keeps none either."""
+        if self.histories is not None:
+            self.histories.clear()
+        return replace(self, histories=None, keys=())
+
     def part(self, numbers: Sequence[int]) -> SamplingRequest:
         """The request for some of its prompts."""
         limits = None if self.limits is None else [self.limits[number] for number in numbers]
         prompts, seeds = [self.prompts[number] for number in numbers], [self.seeds[number] for number in numbers]
-        return replace(self, prompts=prompts, seeds=seeds, limits=limits)
+        keys = [self.keys[number] for number in numbers] if self.keys else ()
+        return replace(self, prompts=prompts, seeds=seeds, limits=limits, keys=keys)
 
 
 class EngineAwayError(RunError):

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.histories import Histories
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.admission import fitting_prompts, group_bytes
@@ -45,7 +46,9 @@ def model_policy(vocab_size: int = 64, **changes: int) -> Policy:
 
 def request_of(prompts: int, length: int, group_size: int, max_new_tokens: int) -> SamplingRequest:
     seeds = [str(number) for number in range(prompts)]
-    return SamplingRequest([[5] * length] * prompts, group_size, max_new_tokens, 1.0, seeds)
+    return SamplingRequest(
+        [[5] * (length - 1) + [number] for number in range(prompts)], group_size, max_new_tokens, 1.0, seeds
+    )
 
 
 def peak_bytes(policy: Policy, request: SamplingRequest) -> int:
@@ -105,6 +108,9 @@ def test_the_arithmetic() -> None:
     assert group_bytes(policy, FusedDecoder, request) == 108 * 768 + 16 * (36 * (768 + 256) + state + logits)
     recorded = group_bytes(policy, CudaGraphDecoder, request)
     assert recorded == 108 * 768 + 16 * (130 * (768 + 256) + state + logits)
+    kept = replace(request, histories=Histories(), keys="ab")
+    copies = 16 * 130 * 768
+    assert group_bytes(policy, CudaGraphDecoder, kept) == recorded + copies
     in_bf16 = replace(policy, autocast=torch.bfloat16)
     assert group_bytes(in_bf16, FusedDecoder, request) == 108 * 384 + 16 * (36 * (384 + 128) + state + logits)
 

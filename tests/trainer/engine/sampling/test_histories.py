@@ -1,0 +1,218 @@
+"""Kept keys and values: they change no sample and no log-probability, and never outlive the weights or the memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from grpo_env.trainer.engine import prefill
+from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
+from grpo_env.trainer.engine.fast.attention import install_attention
+from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.histories import Histories, History
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampling import own
+from grpo_env.trainer.engine.sampling.own import OwnEngine
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+
+from ..test_forward import WORDS, tiny
+
+PROMPTS = [[5, 6, 7, 8], [5, 6, 7, 8], [9, 3], [11] * 7]
+TOLD = [[20, 21], [22], [23, 24, 25, 26, 27], [28, 29, 30]]
+TURNS = 3
+
+
+def converse(
+    policy: Policy, histories: Histories | None, *, fork: bool = False, temperature: float = 1.0
+) -> list[Rollout]:
+    """Conversations of several turns; each turn misses another of them, and the last begins late.
+
+    With ``fork``, the second loses its third token before its last turn, as by a template that rewrites the past.
+    """
+    said, turns = [list(prompt) for prompt in PROMPTS], []
+    for turn in range(TURNS):
+        due = [number for number in range(4) if number != turn and not (number == 3 and turn == 0)]
+        if fork and turn == TURNS - 1:
+            del said[1][2]
+        rows = sample(
+            policy,
+            [said[number] for number in due],
+            1,
+            max_new_tokens=8,
+            temperature=temperature,
+            seeds=[f"{number}/{turn}" for number in due],
+            limits=[8 - number for number in due],
+            histories=histories,
+            keys=due if histories is not None else (),
+        )
+        turns += rows
+        for number, row in zip(due, rows, strict=True):
+            said[number] = said[number] + row.ids + TOLD[(number + turn) % 4]
+    return turns
+
+
+def a_policy(family: str) -> Policy:
+    policy = replace(tiny(family), tokenizer=WORDS, rollout_engine=OwnEngine())
+    install_attention(policy.model)
+    vars(policy).update(end_ids=list(range(8)), max_positions=None)
+    return policy
+
+
+@pytest.fixture
+def llama() -> Policy:
+    return a_policy("llama")
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tokens of how many rows each forward pass has read that was not a decoding step."""
+    tokens, next_logits = [], prefill.next_logits
+    monkeypatch.setattr(
+        prefill, "next_logits", lambda policy, ids, *rest: tokens.append(ids.numel()) or next_logits(policy, ids, *rest)
+    )
+    return tokens
+
+
+KINDS = [("llama", Decoder), ("llama", CudaGraphDecoder), ("mistral", FusedDecoder), ("gemma2", Decoder)]
+
+
+@pytest.mark.parametrize("fork", [False, True])
+@pytest.mark.parametrize(("family", "kind"), KINDS)
+def test_the_same_turns_with_the_log_probabilities_of_a_whole_pass(
+    monkeypatch: pytest.MonkeyPatch, read: list[int], family: str, kind: type[Decoder], fork: bool
+) -> None:
+    """In two of the families there is a sliding window, narrower than a turn."""
+    policy = a_policy(family)
+    monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
+    expected = converse(policy, None, fork=fork)
+    whole = sum(read)
+    read.clear()
+    with Histories() as histories:
+        rows = converse(policy, histories, fork=fork)
+    assert rows == expected
+    assert len({len(row.ids) for row in rows}) > 3
+    assert sum(read) < (0.9 if fork else 0.7) * whole
+    with torch.inference_mode():
+        for row in rows:
+            logits = policy.model(torch.tensor([row.prompt_ids + row.ids]), use_cache=False).logits[0]
+            logps = logits[len(row.prompt_ids) - 1 : -1].log_softmax(-1)[range(len(row.ids)), row.ids]
+            torch.testing.assert_close(torch.tensor(row.logps), logps, atol=1e-5, rtol=1e-5)
+
+
+def test_greedy_turns(llama: Policy) -> None:
+    with Histories() as histories:
+        assert converse(llama, histories, temperature=0.0) == converse(llama, None, temperature=0.0)
+
+
+def test_a_model_whose_keys_cannot_be_kept_reads_everything_again(llama: Policy) -> None:
+    llama.model.set_attn_implementation("sdpa")
+    with Histories() as histories:
+        assert converse(llama, histories) == converse(llama, None)
+        assert len(histories) == 0
+
+
+def test_a_turn_reads_what_is_new_and_the_last_sampled_token(llama: Policy, read: list[int]) -> None:
+    options = {"max_new_tokens": 4, "temperature": 1.0, "seeds": ["0", "1"], "keys": "ab"}
+    vars(llama)["end_ids"] = []
+    with Histories() as histories:
+        rows = sample(llama, [[5] * 9, [5] * 9], 1, histories=histories, **options)
+        assert read == [9], "once for neighbors with the same prompt"
+        prompts = [row.prompt_ids + row.ids + told for row, told in zip(rows, ([6], [6, 7, 8]), strict=True)]
+        sample(llama, prompts, 1, histories=histories, **options)
+        assert read == [9, 2 * (3 + 1)]
+
+
+class Leaky(Histories):
+    """Loses every second history."""
+
+    def keep(self, key: object, history: History) -> None:
+        self.count = getattr(self, "count", 0) + 1
+        if self.count % 2:
+            super().keep(key, history)
+
+
+def test_what_is_lost_is_read_again(llama: Policy) -> None:
+    with Leaky() as histories:
+        assert converse(llama, histories) == converse(llama, None)
+
+
+def test_where_memory_is_short_waiting_histories_go_first(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three histories and three rows fit together; the rows that are sampled free theirs only as they are read."""
+    expected, kept = converse(llama, None), []
+
+    def fits(policy: Policy, kind: type[Decoder], request: SamplingRequest) -> int:
+        others = [key for key in request.histories._kept if key not in request.keys] if request.histories else []
+        kept.append(others)
+        return 3 - len(others)
+
+    monkeypatch.setattr(own, "fitting_prompts", fits)
+    with Histories() as histories:
+        assert converse(llama, histories) == expected
+    # 1 and 2 are sampled first; then 0, 2, 3 while 1 waits, which is dropped; then 0, 1, 3 while 2 waits.
+    assert kept == [[], [1], [], [2], []]
+
+
+@pytest.mark.parametrize("fits", [1, 2])
+def test_in_waves_nothing_is_kept(llama: Policy, monkeypatch: pytest.MonkeyPatch, fits: int) -> None:
+    expected = converse(llama, None)
+    llama.rollout_engine.report = lambda message: None
+    monkeypatch.setattr(own, "fitting_prompts", lambda *_: fits)
+    with Histories() as histories:
+        assert converse(llama, histories) == expected
+        assert len(histories) == 0
+
+
+def test_where_memory_runs_out_all_are_freed(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, kept, decode = converse(llama, None), [], own.decode_stepwise
+
+    def failing(policy: Policy, request: SamplingRequest, *rest: object) -> None:
+        if len(request.prompts) == 3:
+            raise MemoryError
+        kept.append(len(histories))
+        decode(policy, request, *rest)
+
+    monkeypatch.setattr(own, "decode_stepwise", failing)
+    llama.rollout_engine.report = lambda message: None
+    with Histories() as histories:
+        assert converse(llama, histories) == expected
+    assert kept[0] == 0
+    assert set(kept[1:]) == {0}
+
+
+def test_nothing_outlives_the_block(llama: Policy) -> None:
+    histories = Histories()
+    with histories:
+        converse(llama, histories)
+        assert len(histories) == 4
+        assert histories.num_bytes > 0
+        histories.forget(0)
+        histories.forget("unknown")
+        assert len(histories) == 3
+    assert (len(histories), histories.num_bytes) == (0, 0)
+    with pytest.raises(ValueError, match="only inside of their block"):
+        converse(llama, histories)
+
+
+@pytest.mark.parametrize(
+    ("ids", "known"),
+    [
+        ([1, 2, 3, 4], 3),  # it goes on
+        ([1, 2, 3], 2),  # nothing is new, but the last token's logits are needed
+        ([1, 2], 1),
+        ([1, 9, 3, 4], 1),  # rewritten
+        ([9, 2, 3, 4], 0),
+    ],
+)
+def test_the_common_beginning_is_taken(ids: list[int], known: int) -> None:
+    states = torch.arange(6.0).view(1, 3, 2)
+    with Histories() as histories:
+        histories.keep("a", History([1, 2, 3], [(states, -states)]))
+        history = histories.take("a", ids)
+        assert histories.take("a", ids) is None
+    assert history.ids == ids[:known]
+    ((keys, values),) = history.layers
+    assert keys.equal(states[:, :known])
+    assert values.equal(-states[:, :known])

@@ -1,0 +1,83 @@
+"""Reads prompts: the first forward pass, which fills a cache with their keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import DynamicCache
+
+from .cache import decoding_cache
+from .fast.attention import SharedPrompts
+from .histories import History
+from .policy import Policy
+
+
+def read(
+    policy: Policy, prompts: Sequence[list[int]], histories: Sequence[History | None]
+) -> tuple[Tensor, Tensor, DynamicCache]:
+    """(P, V) logits after each prompt, the mask (P, L) of prompts padded on the left, and the cache that holds them.
+
+    Of a prompt with a history only the rest is read. All read as many tokens as the longest rest, so that there is no
+    padding between what is read now and what was before; a prompt without a history, beside such with one, is read
+    beforehand.
+    """
+    histories = list(histories)
+    fresh = [number for number, history in enumerate(histories) if history is None]
+    if 0 < len(fresh) < len(prompts):
+        _, mask, cache = read(policy, [prompts[number] for number in fresh], [None] * len(fresh))
+        for row, number in enumerate(fresh):
+            start, end = mask.shape[1] - len(prompts[number]), mask.shape[1] - 1
+            layers = [(layer.keys[row, :, start:end], layer.values[row, :, start:end]) for layer in cache.layers]
+            histories[number] = History(prompts[number][:-1], layers)
+    ids, mask = left_pad(prompts, policy.device)
+    cache = decoding_cache(policy)
+    known = [0 if history is None else len(history.ids) for history in histories]
+    unread = max(len(prompt) - length for prompt, length in zip(prompts, known, strict=True))
+    past = mask.shape[1] - unread
+    if past > 0 and len(fresh) < len(prompts):
+        _fill(cache, histories, [max(0, len(prompt) - unread) for prompt in prompts])
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
+    return next_logits(policy, ids[:, -unread:], mask, positions[:, -unread:], cache), mask, cache
+
+
+def _fill(cache: DynamicCache, histories: Sequence[History | None], lengths: Sequence[int]) -> None:
+    """Put the first tokens of each history, ``lengths`` of them, into an empty cache, padded on the left."""
+    kept = [history for history in histories if history is not None]
+    for layer in range(len(kept[0].layers)):
+        states = []
+        for kind in (0, 1):
+            parts = [h.layers[layer][kind][:, :length].transpose(0, 1) for h, length in zip(kept, lengths, strict=True)]
+            states.append(pad_sequence(parts, batch_first=True, padding_side="left").transpose(1, 2))
+        cache.update(*states, layer)
+
+
+def next_logits(
+    policy: Policy, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any, prompts: SharedPrompts | None = None
+) -> Tensor:
+    """(rows, V) logits after ``ids`` (rows, L), which are added to a cache that continues ``prompts``.
+
+    ``mask`` (rows, cached + L) is 0 at padding.
+    """
+    inputs: dict[str, Any] = {"position_ids": positions} if policy.takes_position_ids else {}
+    if prompts is not None:
+        inputs["prompts"] = prompts
+        mask = mask.new_ones(1, 1, 1, 1)  # transformers leaves a mask of four dimensions unchanged
+    logits: Tensor = policy.model(
+        input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1, **inputs
+    ).logits
+    return logits[:, -1]
+
+
+def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """(P, L) ids and mask, padded on the left with arbitrary ids so that all prompts end in the same column."""
+    width = max(map(len, prompts))
+    ids = torch.zeros(len(prompts), width, dtype=torch.long)
+    mask = torch.zeros(len(prompts), width, dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, width - len(prompt) :] = torch.tensor(prompt)
+        mask[row, width - len(prompt) :] = 1
+    return ids.to(device), mask.to(device)
