@@ -21,8 +21,8 @@ from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
 from grpo_env.environments.process import EnvironmentProcess
 
 from .conversation import Conversation
-from .engine.histories import Histories
 from .engine.policy import Policy
+from .engine.prefix_cache import PrefixCache
 from .engine.sampling.sampler import Context, Rollout, sample
 from .engine.sharding.weights import unsharded
 from .history import History
@@ -56,7 +56,7 @@ def sample_episodes(
     driver = _Driver(policy, prompts, group_size, max_new_tokens, temperature, seeds, at_once, on_group)
     engine = policy.rollout_engine
     # All processes enter together, since they then sample different numbers of turns.
-    with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext(), driver.histories:
+    with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext(), driver.prefix_cache:
         driver.run()
     return [rollout for number in range(len(prompts)) for rollout in driver.groups[number]]
 
@@ -144,7 +144,7 @@ class _Driver:
         on_group: Callable[[int, list[Rollout]], None],
     ) -> None:
         self.groups: dict[int, list[Rollout]] = {}
-        self.histories = Histories()
+        self.prefix_cache = PrefixCache()
         self._policy, self._prompts, self._seeds = policy, prompts, seeds
         self._max_new_tokens, self._temperature, self._on_group = max_new_tokens, temperature, on_group
         self._group_size, self._at_once = group_size, at_once
@@ -248,7 +248,7 @@ class _Driver:
             temperature=self._temperature,
             seeds=[f"{self._seeds[row.group]}/{row.number}/{len(row.spans)}" for row in due],
             limits=limits,
-            histories=self.histories,
+            prefix_cache=self.prefix_cache,
             keys=[(row.group, row.number) for row in due],
             on_group=lambda index, turns: self._advance(due[index], turns[0]),
         )
@@ -263,7 +263,7 @@ class _Driver:
     def _end(self, row: _Row) -> None:
         key = row.group, row.number
         del self._live[key]
-        self.histories.forget(key)
+        self.prefix_cache.forget(key)
         pool.give_back(row.episode.environment, row.process)
         self._ended[key] = row.rollout()
         self._begin()

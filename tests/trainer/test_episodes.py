@@ -24,8 +24,8 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.conversation import check_conversation
-from grpo_env.trainer.engine.histories import Histories, History
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
@@ -154,16 +154,16 @@ def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy) -> N
 
 
 def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, rows, kept = a_task(), examples(3, turns=3), Histories.take
+    task, rows, kept = a_task(), examples(3, turns=3), PrefixCache.take
     seen: list[list[int]] = []
 
-    def take(self: Histories, key: Hashable, ids: list[int]) -> History | None:
-        history = kept(self, key, ids)
-        seen[-1].append(0 if history is None else len(history.ids))
+    def take(self: PrefixCache, key: Hashable, ids: list[int]) -> Prefix | None:
+        prefix = kept(self, key, ids)
+        seen[-1].append(0 if prefix is None else len(prefix.ids))
         assert len(self) <= 4, "those of episodes that ended are freed"
-        return history
+        return prefix
 
-    monkeypatch.setattr(Histories, "take", take)
+    monkeypatch.setattr(PrefixCache, "take", take)
     played = []
     for take_none in (False, True):
         talker.restore(before := talker.snapshot())
@@ -173,7 +173,7 @@ def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, mon
             talker.restore({name: weight + 0.02 for name, weight in talker.trained.items()})
         talker.restore(before)
         if not take_none:
-            monkeypatch.setattr(Histories, "keep", lambda *_: None)
+            monkeypatch.setattr(PrefixCache, "keep", lambda *_: None)
     assert played[:2] == played[2:]
     assert played[0] != played[1]
     turns = sum(len(row.spans) for row in played[0])

@@ -12,9 +12,9 @@ from torch import Tensor
 from .cache import allocated_positions, can_share_prompts, expand_prefix
 from .fast.attention import attention_forward
 from .fast.layers import hidden_states
-from .histories import History, Layers
 from .policy import Policy
 from .prefill import next_logits, read
+from .prefix_cache import Layers, Prefix
 
 
 class Decoder:
@@ -34,13 +34,13 @@ class Decoder:
         prompts: Sequence[list[int]],
         group_size: int,
         max_new_tokens: int,
-        histories: Sequence[History | None] = (),
+        prefixes: Sequence[Prefix | None] = (),
     ) -> None:
         # Neighbors with the same prompt share it, as the rows of a group do in the first turn of their episodes.
         firsts = [number for number, prompt in enumerate(prompts) if not number or prompt != prompts[number - 1]]
         copies = torch.tensor([end - start for start, end in pairwise([*firsts, len(prompts)])], device=policy.device)
         prompt_of = torch.arange(len(firsts), device=policy.device).repeat_interleave(copies * group_size)
-        known = [histories[number] if histories else None for number in firsts]
+        known = [prefixes[number] if prefixes else None for number in firsts]
         logits, mask, cache = read(policy, [prompts[number] for number in firsts], known)
         self.policy, self.width = policy, mask.shape[1]
         self.cache, self.prompts = expand_prefix(policy, cache, mask, prompt_of)
@@ -66,7 +66,7 @@ class Decoder:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
 
-    def history(self, row: int) -> Layers | None:
+    def prefix(self, row: int) -> Layers | None:
         """Copies of the keys and values of all tokens that a row has read; ``None`` if the cache does not keep all."""
         if self.prompts is None:
             return None

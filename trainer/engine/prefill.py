@@ -12,41 +12,41 @@ from transformers import DynamicCache
 
 from .cache import decoding_cache
 from .fast.attention import SharedPrompts
-from .histories import History
 from .policy import Policy
+from .prefix_cache import Prefix
 
 
 def read(
-    policy: Policy, prompts: Sequence[list[int]], histories: Sequence[History | None]
+    policy: Policy, prompts: Sequence[list[int]], prefixes: Sequence[Prefix | None]
 ) -> tuple[Tensor, Tensor, DynamicCache]:
     """(P, V) logits after each prompt, the mask (P, L) of prompts padded on the left, and the cache that holds them.
 
-    Of a prompt with a history only the rest is read. All read as many tokens as the longest rest, so that there is no
-    padding between what is read now and what was before; a prompt without a history, beside such with one, is read
+    Of a prompt with a prefix only the rest is read. All read as many tokens as the longest rest, so that there is no
+    padding between what is read now and what was before; a prompt without a prefix, beside such with one, is read
     beforehand.
     """
-    histories = list(histories)
-    fresh = [number for number, history in enumerate(histories) if history is None]
+    prefixes = list(prefixes)
+    fresh = [number for number, prefix in enumerate(prefixes) if prefix is None]
     if 0 < len(fresh) < len(prompts):
         _, mask, cache = read(policy, [prompts[number] for number in fresh], [None] * len(fresh))
         for row, number in enumerate(fresh):
             start, end = mask.shape[1] - len(prompts[number]), mask.shape[1] - 1
             layers = [(layer.keys[row, :, start:end], layer.values[row, :, start:end]) for layer in cache.layers]
-            histories[number] = History(prompts[number][:-1], layers)
+            prefixes[number] = Prefix(prompts[number][:-1], layers)
     ids, mask = left_pad(prompts, policy.device)
     cache = decoding_cache(policy)
-    known = [0 if history is None else len(history.ids) for history in histories]
+    known = [0 if prefix is None else len(prefix.ids) for prefix in prefixes]
     unread = max(len(prompt) - length for prompt, length in zip(prompts, known, strict=True))
     past = mask.shape[1] - unread
     if past > 0 and len(fresh) < len(prompts):
-        _fill(cache, histories, [max(0, len(prompt) - unread) for prompt in prompts])
+        _fill(cache, prefixes, [max(0, len(prompt) - unread) for prompt in prompts])
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     return next_logits(policy, ids[:, -unread:], mask, positions[:, -unread:], cache), mask, cache
 
 
-def _fill(cache: DynamicCache, histories: Sequence[History | None], lengths: Sequence[int]) -> None:
-    """Put the first tokens of each history, ``lengths`` of them, into an empty cache, padded on the left."""
-    kept = [history for history in histories if history is not None]
+def _fill(cache: DynamicCache, prefixes: Sequence[Prefix | None], lengths: Sequence[int]) -> None:
+    """Put the first tokens of each prefix, ``lengths`` of them, into an empty cache, padded on the left."""
+    kept = [prefix for prefix in prefixes if prefix is not None]
     for layer in range(len(kept[0].layers)):
         states = []
         for kind in (0, 1):

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from ..decoder import FusedDecoder
-from ..histories import History, Layers
 from ..policy import Policy
+from ..prefix_cache import Layers, Prefix
 from .attention import SharedPrompts, attention_forward
 from .layers import hidden_states
 
@@ -42,9 +42,9 @@ class CudaGraphDecoder(FusedDecoder):
         prompts: Sequence[list[int]],
         group_size: int,
         max_new_tokens: int,
-        histories: Sequence[History | None] = (),
+        prefixes: Sequence[Prefix | None] = (),
     ) -> None:
-        super().__init__(policy, prompts, group_size, max_new_tokens, histories)
+        super().__init__(policy, prompts, group_size, max_new_tokens, prefixes)
         assert self.prompts is not None
         width = self.width + max_new_tokens
         self.key_values = [
@@ -76,7 +76,7 @@ class CudaGraphDecoder(FusedDecoder):
         self.positions, self.input_ids, self.rows = self.positions[rows], self.input_ids[rows], self.rows[: len(rows)]
         self.graph = None
 
-    def history(self, row: int) -> Layers:
+    def prefix(self, row: int) -> Layers:
         """See ``Decoder``."""
         length = int(self.positions[row])
         return [(keys[row, :, :length].clone(), values[row, :, :length].clone()) for keys, values in self.key_values]

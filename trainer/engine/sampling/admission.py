@@ -31,7 +31,7 @@ def group_bytes(policy: Policy, decoder: type[Decoder], request: SamplingRequest
 
     Keys and values of the prompt are stored until the end. Besides them there are first the states of one layer for
     the whole prompt, and later the rows' keys and values (a layer is copied to grow or to drop rows), the states of
-    one token per row, its logits, and, if its history is kept, a copy of its keys and values. Not counted are attention
+    one token per row, its logits, and, if they are kept, a copy of its keys and values. Not counted are attention
     weights, which fused kernels do not store.
     """
     model = policy.model.config.get_text_config(decoder=True)
@@ -40,6 +40,6 @@ def group_bytes(policy: Policy, decoder: type[Decoder], request: SamplingRequest
     prompt = max(map(len, request.prompts))
     positions, cached = decoder.row_positions(policy, prompt, request.max_new_tokens), position_bytes(policy)
     rows = positions * (cached + cached // model.num_hidden_layers) + state + policy.vocab_size * LOGIT_BYTES
-    if request.histories is not None:
+    if request.prefix_cache is not None:
         rows += (prompt + request.max_new_tokens) * cached
     return int((prompt + SPARE_TOKENS) * cached + max(prompt * state, request.group_size * rows))

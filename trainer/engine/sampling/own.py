@@ -21,8 +21,8 @@ from ..decoder import Decoder, FusedDecoder
 from ..fast.cuda_graph import CudaGraphDecoder
 from ..fast.layers import is_supported
 from ..forward import mismatch
-from ..histories import History
 from ..policy import Policy
+from ..prefix_cache import Prefix
 from ..sharding.weights import unsharded
 from .admission import fitting_prompts
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
@@ -42,8 +42,8 @@ class OwnEngine(RolloutEngine):
                 with decoding_context(policy):
                     kind = decoder_for(policy)
                     most = fitting_prompts(policy, kind, request)
-                    while most is not None and most < len(request.prompts) and request.histories is not None:
-                        request = request.with_fewer_histories()
+                    while most is not None and most < len(request.prompts) and request.prefix_cache is not None:
+                        request = request.with_fewer_prefixes()
                         most = fitting_prompts(policy, kind, request)
                     self.row_limit.generate(
                         request, on_group, partial(decode_stepwise, policy), self.report, most, kind.refills
@@ -65,7 +65,7 @@ def decode_stepwise(
     lasts = torch.tensor([request.limit(number) - 1 for number in range(count)], device=device)
     lasts = lasts.repeat_interleave(group_size)
     completions = _Completions(policy, request, on_group)
-    kept = request.take_histories()[:started]
+    kept = request.take_prefixes()[:started]
     decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens, kept)
     # Of each row of the decoder: its completion, that one's length, and whether it goes on.
     rows = torch.arange(started * group_size, device=device)
@@ -96,16 +96,16 @@ def decode_stepwise(
 
 
 def _keep(decoder: Decoder, request: SamplingRequest, completions: _Completions, rows: Tensor, ending: Tensor) -> None:
-    """Keep the histories of the rows of a decoder that end, if the request says where."""
-    if request.histories is None:
+    """Keep what the rows of a decoder that end have read, if the request has a place for it."""
+    if request.prefix_cache is None:
         return
     for place in ending.nonzero()[:, 0].tolist():
         number = int(rows[place])
-        layers = decoder.history(place)
+        layers = decoder.prefix(place)
         if layers is not None:
             read = layers[0][0].shape[1]
             ids = [*request.prompts[number], *completions.tokens(number)]
-            request.histories.keep(request.keys[number], History(ids[:read], layers))
+            request.prefix_cache.keep(request.keys[number], Prefix(ids[:read], layers))
 
 
 class _Completions:

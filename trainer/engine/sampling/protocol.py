@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grpo_env.errors import RunError
 
-from ..histories import Histories, History
+from ..prefix_cache import Prefix, PrefixCache
 
 if TYPE_CHECKING:
     from ..policy import Policy
@@ -27,7 +27,7 @@ class SamplingRequest:
     prompt, of which ``max_new_tokens`` is the largest.
 
     If the prompts are conversations that go on, each of one row, ``keys`` name them. An engine may then take what it
-    has computed of them from ``histories``, and keep there what the next turn can use.
+    has computed of them from ``prefix_cache``, and keep there what the next turn can use.
     """
 
     prompts: Sequence[list[int]]
@@ -36,30 +36,30 @@ class SamplingRequest:
     temperature: float
     seeds: Sequence[str]
     limits: Sequence[int] | None = None
-    histories: Histories | None = None
+    prefix_cache: PrefixCache | None = None
     keys: Sequence[Hashable] = ()
 
     def limit(self, number: int) -> int:
         """The maximum number of tokens of a completion of prompt ``number``."""
         return self.max_new_tokens if self.limits is None else self.limits[number]
 
-    def take_histories(self) -> list[History | None]:
+    def take_prefixes(self) -> list[Prefix | None]:
         """What is kept of each prompt."""
-        if self.histories is None:
+        if self.prefix_cache is None:
             return []
-        return [self.histories.take(key, prompt) for key, prompt in zip(self.keys, self.prompts, strict=True)]
+        return [self.prefix_cache.take(key, prompt) for key, prompt in zip(self.keys, self.prompts, strict=True)]
 
-    def with_fewer_histories(self) -> SamplingRequest:
-        """The request after the oldest history of another conversation is freed or, if there is none, all are."""
-        if self.histories is not None and self.histories.drop_oldest(but=self.keys):
+    def with_fewer_prefixes(self) -> SamplingRequest:
+        """The request after the oldest prefix of another conversation is freed or, if there is none, all are."""
+        if self.prefix_cache is not None and self.prefix_cache.drop_oldest(but=self.keys):
             return self
-        return self.without_histories()
+        return self.without_prefix_cache()
 
-    def without_histories(self) -> SamplingRequest:
-        """The request after all histories are freed; it keeps none either."""
-        if self.histories is not None:
-            self.histories.clear()
-        return replace(self, histories=None, keys=())
+    def without_prefix_cache(self) -> SamplingRequest:
+        """The request after all prefixes are freed; it keeps none either."""
+        if self.prefix_cache is not None:
+            self.prefix_cache.clear()
+        return replace(self, prefix_cache=None, keys=())
 
     def part(self, numbers: Sequence[int]) -> SamplingRequest:
         """The request for some of its prompts."""

@@ -39,9 +39,8 @@ class RowLimit:
 
         With ``refills``, it gets all of them, the longest prompts first, and begins others as rows end; otherwise it
         gets one part after another. If memory runs out, the groups that are complete are kept, and half as many
-        prompts are sampled at once from then on; ``report`` gets a message. Histories are freed, and no more are kept,
-        unless all prompts fit. Raises ``RunError`` if memory is too small
-        for the rows of one prompt.
+        prompts are sampled at once from then on; ``report`` gets a message. Unless all prompts fit, the prefix cache
+        is emptied and not used. Raises ``RunError`` if memory is too small for the rows of one prompt.
         """
         count, size = len(request.prompts), request.group_size
         if fitting_prompts is not None and fitting_prompts < count and not self.waves_reported:
@@ -55,13 +54,13 @@ class RowLimit:
             limits = [len(missing), fitting_prompts, None if self.rows is None else max(1, self.rows // size)]
             at_once = min(limit for limit in limits if limit is not None)
             if at_once < len(missing):  # what is kept of some would take the room of the others
-                request = request.without_histories()
+                request = request.without_prefix_cache()
             numbers = sorted(missing)[:at_once]
             if refills:
                 numbers = sorted(missing, key=lambda number: -len(request.prompts[number]))
             if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), at_once, generate):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
-                request = request.without_histories()
+                request = request.without_prefix_cache()
                 clear_device_cache(garbage_collection=True)
                 self.rows = at_once // 2 * size
                 report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")

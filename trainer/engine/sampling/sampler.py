@@ -9,8 +9,8 @@ from typing import NamedTuple
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import UsageError
 
-from ..histories import Histories
 from ..policy import Policy
+from ..prefix_cache import PrefixCache
 from .own import OwnEngine
 from .protocol import SamplingRequest
 
@@ -81,7 +81,7 @@ def sample(
     temperature: float,
     seeds: Sequence[str] | None = None,
     limits: Sequence[int] | None = None,
-    histories: Histories | None = None,
+    prefix_cache: PrefixCache | None = None,
     keys: Sequence[Hashable] = (),
     on_group: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
 ) -> list[Rollout]:
@@ -90,7 +90,7 @@ def sample(
     Each group has its own one of ``seeds`` (default: its number). With the ``own`` engine a group's completions depend
     on nothing else: not on the other prompts, nor on when other rows end, and a resumed run needs no generator state.
     ``on_group`` is called with a group's number and rollouts as soon as the last of them has ended. ``limits`` are
-    maximum numbers of tokens of single prompts, at most ``max_new_tokens``. ``histories`` and ``keys`` as in
+    maximum numbers of tokens of single prompts, at most ``max_new_tokens``. ``prefix_cache`` and ``keys`` as in
     ``SamplingRequest``; they change no sample.
 
     Raises:
@@ -99,7 +99,7 @@ def sample(
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
     seeds = seeds if seeds is not None else [str(number) for number in range(len(prompts))]
-    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits, histories, keys)
+    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits, prefix_cache, keys)
     for number, prompt in enumerate(prompts):
         if policy.max_positions is not None and len(prompt) + request.limit(number) > policy.max_positions:
             raise UsageError(

@@ -16,8 +16,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
-from grpo_env.trainer.engine.histories import Histories
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.prefix_cache import PrefixCache
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.admission import fitting_prompts, group_bytes
 from grpo_env.trainer.engine.sampling.own import OwnEngine
@@ -108,7 +108,7 @@ def test_the_arithmetic() -> None:
     assert group_bytes(policy, FusedDecoder, request) == 108 * 768 + 16 * (36 * (768 + 256) + state + logits)
     recorded = group_bytes(policy, CudaGraphDecoder, request)
     assert recorded == 108 * 768 + 16 * (130 * (768 + 256) + state + logits)
-    kept = replace(request, histories=Histories(), keys="ab")
+    kept = replace(request, prefix_cache=PrefixCache(), keys="ab")
     copies = 16 * 130 * 768
     assert group_bytes(policy, CudaGraphDecoder, kept) == recorded + copies
     in_bf16 = replace(policy, autocast=torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Keys and values of conversations, kept between their turns, so that a turn reads only what is new."""
+"""A prefix cache: keys and values of conversations between their turns, so that a turn reads only what is new."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from torch import Tensor
 Layers = list[tuple[Tensor, Tensor]]  # of each layer, keys and values (KV heads, tokens, size)
 
 
-class History(NamedTuple):
+class Prefix(NamedTuple):
     """The keys and values of the first tokens of a conversation, ``ids``."""
 
     ids: list[int]
     layers: Layers
 
 
-class Histories:
-    """The histories of conversations that wait for their next turn, by a key of each conversation.
+class PrefixCache:
+    """The prefixes of conversations that wait for their next turn, by a key of each conversation.
 
     A block of ``with`` bounds their life: weights must not change inside it, and nothing is kept after it.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, History] = {}
+        self._kept: dict[Hashable, Prefix] = {}
         self._open = False
 
     def __enter__(self) -> Self:
@@ -44,29 +44,29 @@ class Histories:
     @property
     def num_bytes(self) -> int:
         """Bytes of all keys and values."""
-        return sum(states.nbytes for history in self._kept.values() for layer in history.layers for states in layer)
+        return sum(states.nbytes for prefix in self._kept.values() for layer in prefix.layers for states in layer)
 
-    def keep(self, key: Hashable, history: History) -> None:
-        """Keep a history until it is taken. Raises ``ValueError`` outside of the block."""
+    def keep(self, key: Hashable, prefix: Prefix) -> None:
+        """Keep a prefix until it is taken. Raises ``ValueError`` outside of the block."""
         if not self._open:
-            raise ValueError("histories are kept only inside of their block")
-        self._kept[key] = history
+            raise ValueError("prefixes are kept only inside of their block")
+        self._kept[key] = prefix
 
-    def take(self, key: Hashable, ids: list[int]) -> History | None:
-        """The part of a history with which ``ids`` begins, at most all but one of them. It is kept no longer."""
-        history = self._kept.pop(key, None)
-        if history is None:
+    def take(self, key: Hashable, ids: list[int]) -> Prefix | None:
+        """The part of a prefix with which ``ids`` begins, at most all but one of them. It is kept no longer."""
+        prefix = self._kept.pop(key, None)
+        if prefix is None:
             return None
-        pairs = zip(history.ids, ids[:-1], strict=False)
-        same = next((n for n, (old, new) in enumerate(pairs) if old != new), min(len(history.ids), len(ids) - 1))
-        return History(ids[:same], [(keys[:, :same], values[:, :same]) for keys, values in history.layers])
+        pairs = zip(prefix.ids, ids[:-1], strict=False)
+        same = next((n for n, (old, new) in enumerate(pairs) if old != new), min(len(prefix.ids), len(ids) - 1))
+        return Prefix(ids[:same], [(keys[:, :same], values[:, :same]) for keys, values in prefix.layers])
 
     def forget(self, key: Hashable) -> None:
-        """Free the history of a conversation that has ended, if there is one."""
+        """Free the prefix of a conversation that has ended, if there is one."""
         self._kept.pop(key, None)
 
     def drop_oldest(self, but: Collection[Hashable]) -> bool:
-        """Free the history that was kept first, of those not in ``but``; its conversation will be read again.
+        """Free the prefix that was kept first, of those not in ``but``; its conversation will be read again.
 
         Returns whether there was one.
         """

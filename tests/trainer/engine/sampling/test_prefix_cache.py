@@ -11,8 +11,8 @@ from grpo_env.trainer.engine import prefill
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
-from grpo_env.trainer.engine.histories import Histories, History
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
@@ -26,7 +26,7 @@ TURNS = 3
 
 
 def converse(
-    policy: Policy, histories: Histories | None, *, fork: bool = False, temperature: float = 1.0
+    policy: Policy, prefix_cache: PrefixCache | None, *, fork: bool = False, temperature: float = 1.0
 ) -> list[Rollout]:
     """Conversations of several turns; each turn misses another of them, and the last begins late.
 
@@ -45,8 +45,8 @@ def converse(
             temperature=temperature,
             seeds=[f"{number}/{turn}" for number in due],
             limits=[8 - number for number in due],
-            histories=histories,
-            keys=due if histories is not None else (),
+            prefix_cache=prefix_cache,
+            keys=due if prefix_cache is not None else (),
         )
         turns += rows
         for number, row in zip(due, rows, strict=True):
@@ -90,8 +90,8 @@ def test_the_same_turns_with_the_log_probabilities_of_a_whole_pass(
     expected = converse(policy, None, fork=fork)
     whole = sum(read)
     read.clear()
-    with Histories() as histories:
-        rows = converse(policy, histories, fork=fork)
+    with PrefixCache() as prefix_cache:
+        rows = converse(policy, prefix_cache, fork=fork)
     assert rows == expected
     assert len({len(row.ids) for row in rows}) > 3
     assert sum(read) < (0.9 if fork else 0.7) * whole
@@ -103,54 +103,54 @@ def test_the_same_turns_with_the_log_probabilities_of_a_whole_pass(
 
 
 def test_greedy_turns(llama: Policy) -> None:
-    with Histories() as histories:
-        assert converse(llama, histories, temperature=0.0) == converse(llama, None, temperature=0.0)
+    with PrefixCache() as prefix_cache:
+        assert converse(llama, prefix_cache, temperature=0.0) == converse(llama, None, temperature=0.0)
 
 
 def test_a_model_whose_keys_cannot_be_kept_reads_everything_again(llama: Policy) -> None:
     llama.model.set_attn_implementation("sdpa")
-    with Histories() as histories:
-        assert converse(llama, histories) == converse(llama, None)
-        assert len(histories) == 0
+    with PrefixCache() as prefix_cache:
+        assert converse(llama, prefix_cache) == converse(llama, None)
+        assert len(prefix_cache) == 0
 
 
 def test_a_turn_reads_what_is_new_and_the_last_sampled_token(llama: Policy, read: list[int]) -> None:
     options = {"max_new_tokens": 4, "temperature": 1.0, "seeds": ["0", "1"], "keys": "ab"}
     vars(llama)["end_ids"] = []
-    with Histories() as histories:
-        rows = sample(llama, [[5] * 9, [5] * 9], 1, histories=histories, **options)
+    with PrefixCache() as prefix_cache:
+        rows = sample(llama, [[5] * 9, [5] * 9], 1, prefix_cache=prefix_cache, **options)
         assert read == [9], "once for neighbors with the same prompt"
         prompts = [row.prompt_ids + row.ids + told for row, told in zip(rows, ([6], [6, 7, 8]), strict=True)]
-        sample(llama, prompts, 1, histories=histories, **options)
+        sample(llama, prompts, 1, prefix_cache=prefix_cache, **options)
         assert read == [9, 2 * (3 + 1)]
 
 
-class Leaky(Histories):
-    """Loses every second history."""
+class Leaky(PrefixCache):
+    """Loses every second prefix."""
 
-    def keep(self, key: object, history: History) -> None:
+    def keep(self, key: object, prefix: Prefix) -> None:
         self.count = getattr(self, "count", 0) + 1
         if self.count % 2:
-            super().keep(key, history)
+            super().keep(key, prefix)
 
 
 def test_what_is_lost_is_read_again(llama: Policy) -> None:
-    with Leaky() as histories:
-        assert converse(llama, histories) == converse(llama, None)
+    with Leaky() as prefix_cache:
+        assert converse(llama, prefix_cache) == converse(llama, None)
 
 
-def test_where_memory_is_short_waiting_histories_go_first(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three histories and three rows fit together; the rows that are sampled free theirs only as they are read."""
+def test_where_memory_is_short_waiting_rows_are_dropped_first(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three rows fit, or fewer where others wait."""
     expected, kept = converse(llama, None), []
 
     def fits(policy: Policy, kind: type[Decoder], request: SamplingRequest) -> int:
-        others = [key for key in request.histories._kept if key not in request.keys] if request.histories else []
+        others = [key for key in request.prefix_cache._kept if key not in request.keys] if request.prefix_cache else []
         kept.append(others)
         return 3 - len(others)
 
     monkeypatch.setattr(own, "fitting_prompts", fits)
-    with Histories() as histories:
-        assert converse(llama, histories) == expected
+    with PrefixCache() as prefix_cache:
+        assert converse(llama, prefix_cache) == expected
     # 1 and 2 are sampled first; then 0, 2, 3 while 1 waits, which is dropped; then 0, 1, 3 while 2 waits.
     assert kept == [[], [1], [], [2], []]
 
@@ -160,9 +160,9 @@ def test_in_waves_nothing_is_kept(llama: Policy, monkeypatch: pytest.MonkeyPatch
     expected = converse(llama, None)
     llama.rollout_engine.report = lambda message: None
     monkeypatch.setattr(own, "fitting_prompts", lambda *_: fits)
-    with Histories() as histories:
-        assert converse(llama, histories) == expected
-        assert len(histories) == 0
+    with PrefixCache() as prefix_cache:
+        assert converse(llama, prefix_cache) == expected
+        assert len(prefix_cache) == 0
 
 
 def test_where_memory_runs_out_all_are_freed(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,29 +171,29 @@ def test_where_memory_runs_out_all_are_freed(llama: Policy, monkeypatch: pytest.
     def failing(policy: Policy, request: SamplingRequest, *rest: object) -> None:
         if len(request.prompts) == 3:
             raise MemoryError
-        kept.append(len(histories))
+        kept.append(len(prefix_cache))
         decode(policy, request, *rest)
 
     monkeypatch.setattr(own, "decode_stepwise", failing)
     llama.rollout_engine.report = lambda message: None
-    with Histories() as histories:
-        assert converse(llama, histories) == expected
+    with PrefixCache() as prefix_cache:
+        assert converse(llama, prefix_cache) == expected
     assert kept[0] == 0
     assert set(kept[1:]) == {0}
 
 
 def test_nothing_outlives_the_block(llama: Policy) -> None:
-    histories = Histories()
-    with histories:
-        converse(llama, histories)
-        assert len(histories) == 4
-        assert histories.num_bytes > 0
-        histories.forget(0)
-        histories.forget("unknown")
-        assert len(histories) == 3
-    assert (len(histories), histories.num_bytes) == (0, 0)
+    prefix_cache = PrefixCache()
+    with prefix_cache:
+        converse(llama, prefix_cache)
+        assert len(prefix_cache) == 4
+        assert prefix_cache.num_bytes > 0
+        prefix_cache.forget(0)
+        prefix_cache.forget("unknown")
+        assert len(prefix_cache) == 3
+    assert (len(prefix_cache), prefix_cache.num_bytes) == (0, 0)
     with pytest.raises(ValueError, match="only inside of their block"):
-        converse(llama, histories)
+        converse(llama, prefix_cache)
 
 
 @pytest.mark.parametrize(
@@ -208,11 +208,11 @@ def test_nothing_outlives_the_block(llama: Policy) -> None:
 )
 def test_the_common_beginning_is_taken(ids: list[int], known: int) -> None:
     states = torch.arange(6.0).view(1, 3, 2)
-    with Histories() as histories:
-        histories.keep("a", History([1, 2, 3], [(states, -states)]))
-        history = histories.take("a", ids)
-        assert histories.take("a", ids) is None
-    assert history.ids == ids[:known]
-    ((keys, values),) = history.layers
+    with PrefixCache() as prefix_cache:
+        prefix_cache.keep("a", Prefix([1, 2, 3], [(states, -states)]))
+        prefix = prefix_cache.take("a", ids)
+        assert prefix_cache.take("a", ids) is None
+    assert prefix.ids == ids[:known]
+    ((keys, values),) = prefix.layers
     assert keys.equal(states[:, :known])
     assert values.equal(-states[:, :known])
