@@ -11,6 +11,7 @@ from grpo_env.check.gold_completion import (
     CompletionTemplate,
     gold_answer,
     gold_reasoning,
+    gold_text,
     prompt_text,
 )
 from grpo_env.check.perturbations import differs, number, tolerances
@@ -102,7 +103,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
             wrong_answers=_wrong_answers(gold, golds[start:] + golds[:start]),
             most_common=most_common,
             reasoning=reasoning,
-            gold_completion=template.text(reasoning, gold),
+            gold_completion=gold_text(task, example, gold),
             tolerates=tolerates,
         )
 

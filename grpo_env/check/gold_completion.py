@@ -25,7 +25,10 @@ class CompletionTemplate:
 
     def text(self, reasoning: str, answer: str) -> str:
         """Reasoning and answer in their blocks, without what the prefill has already written."""
-        text = f"{self.reasoning_block(reasoning)}{self.answer_block(answer)}"
+        return self.without_prefill(f"{self.reasoning_block(reasoning)}{self.answer_block(answer)}")
+
+    def without_prefill(self, text: str) -> str:
+        """A whole response as the model continues the prefill."""
         prefill = self.format.prefill.rstrip()
         return text[len(prefill) :].lstrip("\n") if prefill and text.startswith(prefill) else text
 
@@ -89,21 +92,45 @@ def _golds(task: Task) -> str:
     return next((mode for mode in modes if mode != "one"), "one")
 
 
+def gold_text(task: Task, example: Example, gold: str) -> str:
+    """The honest completion: the response in the data if it has one in the task's tags, else one that is written."""
+    template = CompletionTemplate(task.format)
+    if (response := _tagged_response(task, example, gold)) is not None:
+        return template.without_prefill(response)
+    return template.text(gold_reasoning(task, example, gold), gold)
+
+
+def _tagged_response(task: Task, example: Example, gold: str) -> str | None:
+    """The longest text column with the gold answer in an answer block, or in a box after a reasoning block."""
+    tag = task.format.answer or task.format.reasoning
+    if tag is None:
+        return None
+    blocks = {text: re.findall(f"<{tag}>.*?</{tag}>", text, re.DOTALL) for text in _texts(example)}
+    found = [text for text, spans in blocks.items() if len(spans) == 1 and gold in text[text.index(spans[0]) :]]
+    return max(found, key=len, default=None)
+
+
+def _texts(example: Example) -> list[str]:
+    """The text columns that are not part of the prompt."""
+    prompt = prompt_text(example)
+    return [text for text in example.info.values() if isinstance(text, str) and text not in prompt]
+
+
 def gold_reasoning(task: Task, example: Example, gold: str) -> str:
     """Reasoning for the gold answer: the equations a verifier expects, a worked solution, or a neutral sentence.
 
-    A worked solution is the longest text column that contains the gold answer and is not part of the prompt.
+    A worked solution is the longest text column that contains the gold answer and is not part of the prompt; of a
+    response in the task's tags, what stands in the reasoning block.
     """
     for verifier in task.verifier.walk():
         column = getattr(verifier, "expected", None)
         if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
             return "\n".join(map(str, example.info[column]))
-    prompt = prompt_text(example)
-    solutions = [
-        text
-        for text in example.info.values()
-        if isinstance(text, str) and gold in text and len(text) > 2 * len(gold) + 10 and text not in prompt
-    ]
+    tag = task.format.reasoning
+    if (response := _tagged_response(task, example, gold)) is not None:
+        block = re.search(f"<{tag}>(.*?)</{tag}>", response, re.DOTALL) if tag else None
+        return block[1].strip() if block else NEUTRAL_REASONING
+    solutions = [text for text in _texts(example) if gold in text and len(text) > 2 * len(gold) + 10]
     if not solutions:
         return NEUTRAL_REASONING
     return _FINAL_ANSWER.sub("", _CALCULATION.sub("", max(solutions, key=len))).strip() or NEUTRAL_REASONING

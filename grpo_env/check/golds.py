@@ -11,7 +11,7 @@ from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
-from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, accepted_answers, gold_reasoning
+from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, accepted_answers, gold_text
 from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
@@ -102,7 +102,7 @@ class _Check:
         template = CompletionTemplate(self.task.format)
         groups = []
         for index in indices:
-            text = template.text(gold_reasoning(self.task, self.examples[index], self.golds[index]), self.golds[index])
+            text = gold_text(self.task, self.examples[index], self.golds[index])
             groups.append(Group(self.examples[index], [template.completion(text)]))
         for index, (score,) in zip(indices, score_in_process(self.task.verifier, groups), strict=True):
             if score.value is not None:

@@ -142,9 +142,16 @@ class Task:
         return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
-        """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers."""
-        template = self.spec.dataset.answer
-        return None if template is None else render(template, row, self.format, f"{where}: dataset.answer")
+        """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers.
+
+        Of a whole response that ends with the format's answer block, it is what stands in that block.
+        """
+        template, tag = self.spec.dataset.answer, self.format.answer
+        if template is None:
+            return None
+        answer = render(template, row, self.format, f"{where}: dataset.answer")
+        blocks = answer.split(f"<{tag}>") if tag and answer.rstrip().endswith(f"</{tag}>") else []
+        return blocks[1].rstrip().removesuffix(f"</{tag}>").strip() if len(blocks) == 2 else answer
 
     def score(
         self, completion: str | Completion, *, answer: str | None = None, info: Mapping[str, Any] | None = None

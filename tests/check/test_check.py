@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from grpo_env.check import check
+from grpo_env.check.gold_completion import gold_answer, gold_reasoning, gold_text
 from grpo_env.check.overlap import overlaps
 from grpo_env.check.perturbations import differs, perturbations
 from grpo_env.core import Score, Verifier
@@ -83,6 +84,32 @@ def test_gold_answers_without_full_credit_are_errors(tmp_path):
     result = check(make_task(tmp_path, verifiers={"accuracy": {"sources": ["hashes"]}}, cases=[]))
     assert kinds(result) == {("error", "gold")}
     assert len(result.findings) == 9
+
+
+def tagged(number):
+    """A row with a whole response in the task's tags."""
+    made = row(number)
+    response = f"<think>\n{number} and {number + 3}.\n</think>\n<answer>\n{made['result']}\n</answer>"
+    return {**made, "response": response}
+
+
+def test_a_response_in_the_tasks_tags_is_the_honest_text(tmp_path):
+    """Its tags are not written a second time, which would cost it the credit for the format."""
+    rows = {"train": [tagged(n) for n in range(2, 8)], "held_out": [tagged(n) for n in range(20, 23)]}
+    task = make_task(tmp_path, **rows)
+    example = task.examples("train")[0]
+    assert gold_text(task, example, "7") == example.info["response"]
+    assert gold_reasoning(task, example, "7") == "2 and 5."
+    result = check(task)
+    assert not kinds(result)
+    assert "total 1.2" in result.facts["gold"]
+
+
+def test_a_response_in_the_tasks_tags_as_gold_answer(tmp_path):
+    rows = {"train": [tagged(n) for n in range(2, 8)], "held_out": [tagged(n) for n in range(20, 23)]}
+    task = make_task(tmp_path, **rows, dataset={**TASK["dataset"], "answer": "{{ response }}"})
+    assert gold_answer(task, task.examples("train")[0]) == "7"
+    assert not kinds(check(task))
 
 
 def test_bad_gold_answers_are_listed_by_row(tmp_path):
