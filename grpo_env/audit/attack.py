@@ -54,7 +54,7 @@ def audit(
     start = time.perf_counter()
     hacks = _select(families)
     targets, source = find_targets(task, split, limit)
-    limits = limits or Limits()
+    limits = limits or Limits.of(task)
     gold = _score(task, [(target, target.template.completion(target.gold_completion)) for target in targets])
     wrong = _score(task, [(target, target.template.completion(target.answered(target.wrong))) for target in targets])
     attempts = [_attempt(task, hack, targets, gold, wrong) for hack in hacks]

@@ -106,7 +106,7 @@ def audit_episodes(
     environment = replace(environment, tool_timeout=min(environment.tool_timeout, LATEST))
     examples = task.examples(split, limit)
     with environment.process() as process:
-        stage = _Stage(task, environment, process, examples, limits or Limits())
+        stage = _Stage(task, environment, process, examples, limits or Limits.of(task))
         stage.prepare()
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()

@@ -17,7 +17,7 @@ from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
 from .episodes import PLAYED, check_environment, metric_judges_turns
-from .findings import Finding, error, short, warning
+from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, prompt_text
 from .gold_kinds import gold_kinds
 from .golds import check_golds
@@ -57,10 +57,11 @@ class CheckResult:
         for name, why in self.not_run.items():
             yield f"{name:<8} not run: {why}"
         for check in dict.fromkeys(finding.check for finding in self.findings):
-            findings = [finding for finding in self.findings if finding.check == check]
-            yield from map(str, findings[:SHOWN])
-            if len(findings) > SHOWN:
-                yield f"... and {len(findings) - SHOWN:,} more of {check} (--json prints all)"
+            causes = by_cause(finding for finding in self.findings if finding.check == check)
+            for first, *others in causes[:SHOWN]:
+                yield f"{first}" + (f" (and {_counted(len(others), 'other row')})" if others else "")
+            if len(causes) > SHOWN:
+                yield f"... and {sum(map(len, causes[SHOWN:])):,} more of {check} (--json prints all)"
         errors = sum(finding.severity == "error" for finding in self.findings)
         conclusion = "incomplete" if self.not_run else "ok"
         counts = f"{_counted(errors, 'error')}, {_counted(len(self.findings) - errors, 'warning')}"
@@ -116,11 +117,13 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
         bad_gold = task.verifier.problem(example)
         if bad_gold is None:
             yield example
-        elif skip:
-            result.findings.append(warning("data", where, bad_gold, "skipped (dataset.bad_gold=skip)"))
+            continue
+        cause = bad_gold.replace(repr(example.answer), "it")
+        if skip:
+            result.findings.append(warning("data", where, bad_gold, "skipped (dataset.bad_gold=skip)", cause))
         else:
             fix = "fix it, or skip such rows with dataset.bad_gold=skip"
-            result.findings.append(error("data", where, bad_gold, fix))
+            result.findings.append(error("data", where, bad_gold, fix, cause))
 
 
 def _check_data(

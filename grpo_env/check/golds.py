@@ -62,7 +62,9 @@ class _Check:
         count = sum(answers.count for answers in self.perturbed.values())
         with_credit = sum(answers.with_credit for answers in self.perturbed.values())
         names = sorted(self.perturbed, key=FOR_ALL_KINDS.count)  # these last
-        return f"{golds}{count:,} perturbed answers ({', '.join(names)}): {with_credit:,} with credit"
+        partial = sum(len(answers.partial) for answers in self.perturbed.values())
+        credit = f"{with_credit:,} with credit" + (f", {partial:,} of them with part of it" if partial else "")
+        return f"{golds}{count:,} perturbed answers ({', '.join(names)}): {credit}"
 
     def run(self) -> None:
         """Score all answers."""
@@ -80,11 +82,11 @@ class _Check:
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""
         for name, answers in self.perturbed.items():
-            if answers.partial:
+            if answers.partial and not self.task.spec.partial_credit:
                 low, high = min(answers.partial), max(answers.partial)
                 values = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
                 what = f"{len(answers.partial):,} of {answers.count:,} wrong answers ({name}) get {values}"
-                fix = f"fine if {self.task.metric} is meant to give partial credit"
+                fix = f"if {self.task.metric} is meant to give partial credit, say partial_credit: true in the task"
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
 
     def _ignores_golds(self) -> bool:
@@ -112,8 +114,8 @@ class _Check:
                 self.without_credit += 1
                 what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
                 what += f"[{part.status}]" + (f": {part.explanation}" if part.explanation else "")
-                fix = "fix dataset.answer or the verifier"
-                self.findings.append(error("gold", self.examples[index].id, what, fix))
+                fix, cause = "fix dataset.answer or the verifier", f"{part.value} {part.status} {part.explanation}"
+                self.findings.append(error("gold", self.examples[index].id, what, fix, cause))
 
     def _score_perturbed(self, indices: range) -> None:
         template, tolerates = CompletionTemplate(self.task.format), tolerances(self.task.metric_verifier)
@@ -145,7 +147,7 @@ class _Check:
         if not self.findings or self.findings[-1].where != where:
             what = f"wrong answers to it are unscored [bad_gold]: {score.explanation}"
             fix = "write it in another way, or remove the row"
-            self.findings.append(warning("gold", where, f"{short(self.golds[index], SHOWN)!r}: {what}", fix))
+            self.findings.append(warning("gold", where, f"{short(self.golds[index], SHOWN)!r}: {what}", fix, what))
 
     def _add_credit(self, index: int, name: str, text: str, score: Score) -> None:
         answers = self.perturbed[name]
@@ -156,4 +158,6 @@ class _Check:
             answers.example = answers.example or f"{example} ({self.examples[index].id})"
         else:
             what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
-            self.findings.append(error("gold", self.examples[index].id, what, "fix the verifier"))
+            self.findings.append(
+                error("gold", self.examples[index].id, what, "fix the verifier", f"{name} {score.status}")
+            )

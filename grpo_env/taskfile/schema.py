@@ -225,6 +225,8 @@ class TaskSpec(Section):
     """Seconds by the clock for all parts of the reward of one completion together; by default only theirs count."""
     metric: str
     """The name of the part that evaluation reports. It is not the reward."""
+    partial_credit: bool = False
+    """Whether the metric is meant to give wrong answers part of the credit, as ``check`` and ``audit`` then expect."""
     cases: tuple[CaseSpec, ...] = ()
     """Completions with the values that they must get, for ``grpo_env check``."""
     train: dict[str, Any] = {}

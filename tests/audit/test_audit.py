@@ -66,10 +66,11 @@ class Agreement(GroupVerifier):
         return [Score(float(same))] * len(completions)
 
 
-def run_audit(families=(), rescore=False, limit=8, **verifiers):
+def run_audit(families=(), rescore=False, limit=8, partial_credit=False, **verifiers):
     """Audit the arithmetic task with some of its verifiers changed."""
     keys = {f"verifiers.{name}": spec for name, spec in verifiers.items()}
-    task = load_task("arithmetic", {**keys, "dataset.limit": {"train": limit, "eval": 8}})
+    keys |= {"dataset.limit": {"train": limit, "eval": 8}, "partial_credit": partial_credit}
+    task = load_task("arithmetic", keys)
     return audit(task, limit=limit, families=families, rescore=rescore)
 
 
@@ -112,6 +113,32 @@ def test_a_substring_verifier_rewards_shotguns_denials_and_the_reasoning():
     best = report.exploits[0]
     assert (best.main_part, best.full_credit) == ("accuracy", best.examples)
     assert "EXPLOIT gold_among_candidates" in str(report)
+
+
+@verifier("right_digits")
+@dataclass(frozen=True)
+class RightDigits(Verifier):
+    """The fraction of the gold answer's digits that the text has at the same place, of the last digits it has."""
+
+    def __call__(self, example, completion):
+        gold, digits = str(example.answer), re.findall(r"\d+", completion.text)
+        last = digits[-1] if digits else ""
+        return Score(sum(a == b for a, b in zip(gold, last, strict=False)) / max(len(gold), len(last)))
+
+
+def test_part_of_the_credit_is_no_exploit_where_the_task_says_that_it_is_meant():
+    part = {"use": "right_digits", "weight": 1.0}
+    found = {
+        meant: {
+            outcome.hack: outcome.reasons[0]
+            for outcome in run_audit(FAST, limit=5, partial_credit=meant, accuracy=part).exploits
+        }
+        for meant in (False, True)
+    }
+    assert "gold_among_candidates" in found[True]  # all of it
+    partial = set(found[False]) - set(found[True])
+    assert "wrong_in_form" in partial
+    assert all("mean accuracy 0." in found[False][name] for name in partial)
 
 
 def test_a_verifier_that_rewards_anything_is_exploited_by_a_wrong_answer():

@@ -112,6 +112,16 @@ def test_a_response_in_the_tasks_tags_as_gold_answer(tmp_path):
     assert not kinds(check(task))
 
 
+def test_one_cause_is_said_once_with_a_count(tmp_path):
+    rows = [{**row(n), "result": f"unknown {n}"} for n in range(2, 8)]
+    task = make_task(tmp_path, rows, verifiers={"accuracy": {"weight": 1.0, "kind": "number"}}, cases=[])
+    result = check(task)
+    assert sum(finding.check == "data" for finding in result.findings) == 6
+    (line,) = [line for line in str(result).splitlines() if line.startswith("error: data")]
+    assert "train row 1" in line
+    assert line.endswith("(and 5 other rows)")
+
+
 def test_bad_gold_answers_are_listed_by_row(tmp_path):
     rows = [row(2), {**row(3), "result": " "}, row(4), {**row(5), "result": ""}]
     result = check(make_task(tmp_path, train=rows))

@@ -24,6 +24,7 @@ PROGRESS_INTERVAL = 20.0  # seconds between two lines about an evaluation that i
 STALLED_AFTER = 10.0  # seconds without a new row after which the table says so
 RECENT_ROWS = 50  # rows that the remaining time is estimated from
 SHOWN_EVALUATIONS = 8  # in the last line of the table
+QUESTION_WIDTH = 300  # characters
 
 # Metrics shown below the parts of the reward: name, label, format.
 METRICS = (
@@ -47,6 +48,13 @@ METRICS = (
     ("value_seconds", "seconds for values", ".2f"),
 )
 EPISODE_PROBLEMS = ("calls", "call_problems", "out_of_turns", "environments_failed")
+
+
+def question(example: Example) -> str:
+    """The last message of an example's prompt, or the end of a text, in at most ``QUESTION_WIDTH`` characters."""
+    text = example.prompt if isinstance(example.prompt, str) else example.prompt[-1].content if example.prompt else ""
+    text = " ".join(text.split())
+    return text if len(text) <= QUESTION_WIDTH else f"… {text[-QUESTION_WIDTH:]}"
 
 
 class RunConsole:
@@ -127,6 +135,7 @@ class RunConsole:
         self.print(title, "bold")
         for example, text, score in scored:
             self.print(f"--- {example.id}, gold {example.answer}", "dim")
+            self.print(question(example), "dim")
             self.print(text)
             self.print(f"{score}", "cyan")
 

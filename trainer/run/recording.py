@@ -179,8 +179,15 @@ def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
 
 
 def _print_completions(run: Run, title: str, rollouts: Sequence[ScoredRollout]) -> None:
-    """Print ``SHOWN`` completions, or at least one of each task."""
+    """Print ``SHOWN`` completions, or at least one of each task: first those whose verdict is another than before."""
+    verdicts = {(scored.task, scored.example.id): scored.correct for scored in rollouts}
+    earlier, run.first_verdicts = run.first_verdicts or verdicts, verdicts
+    changed = {key for key, verdict in verdicts.items() if earlier.get(key, verdict) != verdict}
     per_task = -(-SHOWN // len(run.mixture.tasks))
-    by_task = [[rollout for rollout in rollouts if rollout.task == task.name] for task in run.mixture.tasks]
-    shown = [rollout for group in by_task for rollout in group[:per_task]]
+    shown = []
+    for task in run.mixture.tasks:
+        own = [scored for scored in rollouts if scored.task == task.name]
+        shown += sorted(own, key=lambda scored: (scored.task, scored.example.id) not in changed)[:per_task]
+    if changed:
+        title += f"; {len(changed)} of {len(verdicts)} verdicts changed, these among them"
     run.console.completions(title, [(scored.example, scored.rollout.text, scored.score) for scored in shown])

@@ -59,7 +59,8 @@ class Run:
     have one entry for each task. ``initial_rms`` is the root mean square of the trained weights before training, and
     ``micro_batch_tokens`` the setting or its default, or less after memory ran out. ``mid_update`` is True from the
     first change of the weights in a step to the end of its updates. ``earlier_steps`` is the number of steps that the
-    run had before it was given more.
+    run had before it was given more, and ``first_verdicts`` the verdicts on held-out examples, by task and id, before
+    training.
     """
 
     mixture: Mixture
@@ -77,6 +78,7 @@ class Run:
     micro_batch_tokens: int = field(init=False)
     mid_update: bool = field(init=False, default=False)
     earlier_steps: int | None = field(init=False, default=None)
+    first_verdicts: dict[tuple[str, str], float | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
