@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env import scoring_process
-from grpo_env.core import BatchVerifier, Example, Group, Score, Verifier, score_groups
+from grpo_env.core import Example, Group, Score
 from grpo_env.taskfile.task import Task
 
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
 from .episodes import sample_episodes
+from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .prompts import Prompt, make_prompts
 
 
@@ -38,26 +37,6 @@ class ScoredRollout(NamedTuple):
     version: int = 0
 
 
-class BackgroundScorer:
-    """Scores groups in the worker process as soon as they are complete, while other groups are still being sampled."""
-
-    def __init__(self) -> None:
-        self.scores: dict[int, Future[list[list[Score]]]] = {}
-        self._executor = ThreadPoolExecutor(1)
-
-    def submit(self, number: int, verifier: Verifier, group: Group) -> None:
-        """Start to score a group."""
-        self.scores[number] = self._executor.submit(scoring_process.score_in_process, verifier, [group])
-
-    def stop(self) -> None:
-        """Score nothing more; the group that is being scored is given up."""
-        running = any(not future.done() for future in self.scores.values())
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        if running:
-            scoring_process.kill()
-        self._executor.shutdown()
-
-
 @dataclass
 class SampledGroups:
     """The groups of this process: its prompts, their completions in the same order, and the scores in progress."""
@@ -74,7 +53,7 @@ class SampledGroups:
         self.rollouts[number] = rollouts
         task, verifier, example = self.prompts[number]
         self.groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in rollouts])
-        if not _scores_in_batches(verifier):
+        if not scores_in_batches(verifier):
             self.scorer.submit(number, verifier, self.groups[number])
 
 
@@ -185,29 +164,6 @@ def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:
         counts[task.name, example.id] += 1
         seeds.append(f"{seed}/{example.id}" + (f"#{repetition}" if repetition else ""))
     return seeds
-
-
-def _scores_in_batches(verifier: Verifier) -> bool:
-    """Models and servers score many groups at once; a model's output also varies slightly with the composition of its
-    batch, which must not depend on the order in which groups are complete.
-    """
-    return any(isinstance(part, BatchVerifier) for part in verifier.walk())
-
-
-def scores_of(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
-    """The scores of groups, from the worker process unless the verifier's model is loaded here."""
-    score = score_groups if _stays_in_process(verifier) else scoring_process.score_in_process
-    return score(verifier, groups)
-
-
-def _stays_in_process(verifier: Verifier) -> bool:
-    """Whether a verifier has a model that is loaded here, on the policy's device."""
-    return any(isinstance(part, BatchVerifier) and part.in_process for part in verifier.walk())
-
-
-def metric_value(score: Score, metric: str) -> float | None:
-    """The value of the part named ``metric``."""
-    return next((part.value for part in score.walk() if part.name == metric), None)
 
 
 def rank_slice(accelerator: Accelerator, count: int) -> slice:

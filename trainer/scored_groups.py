@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,8 +18,16 @@ from .step_tokens import step_tokens
 
 if TYPE_CHECKING:
     from .engine.policy import Policy
-    from .extensions.step_values import StepValues, ValuedStep
+    from .extensions.step_values import StepValues
     from .rollout import ScoredRollout
+
+
+class ValuedStep(NamedTuple):
+    """A step of a completion: the index of its last token, and the values before and after it, or 0 and its reward."""
+
+    token: int
+    before: float
+    after: float
 
 
 @dataclass(frozen=True)
@@ -91,13 +99,14 @@ def scored_groups(
     # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
     factors = (~truncated | (settings.truncated != "zero")).double()
     names, parts, weights = _part_values(rollouts)
-    with_steps = config.supervision != "outcome" or settings.function is not None
-    step_baselines = None
-    if values is None:
-        step_rewards, step_tokens, step_mask = _step_rewards(policy, rollouts, with_steps)
+    if values is not None:  # of rewards that have the factors already
+        step_rewards, step_baselines, ends, step_mask = _padded_steps(values.rows)
+    else:
+        with_steps = config.supervision != "outcome" or settings.function is not None  # to find their tokens takes time
+        steps = [_rewarded_steps(policy, row) if with_steps else [] for row in rollouts]
+        step_rewards, step_baselines, ends, step_mask = _padded_steps(steps)
         step_rewards = step_rewards * factors[:, None]
-    else:  # of rewards that have the factors already
-        step_rewards, step_baselines, step_tokens, step_mask = _valued_steps(values.rows)
+    by_difference = values is not None and config.step_values.use == "advantages"
     return ScoredGroups(
         group_size=config.group_size,
         rewards=_float64(reward or 0.0 for reward in rewards),
@@ -114,10 +123,10 @@ def scored_groups(
         part_values=parts * factors[:, None],
         part_weights=weights,
         step_rewards=step_rewards,
-        step_tokens=step_tokens,
+        step_tokens=ends,
         step_mask=step_mask,
         greedy_rewards=_greedy_rewards(greedy, config) if greedy else None,
-        step_baselines=step_baselines if config.step_values.use == "advantages" else None,
+        step_baselines=step_baselines if by_difference else None,
     )
 
 
@@ -163,25 +172,14 @@ def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Te
     return tuple(name for task_names in names.values() for name in task_names), values, weights
 
 
-def _step_rewards(policy: Policy, rollouts: Sequence[ScoredRollout], with_steps: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, S) step rewards, the tokens on which the steps end, and a mask of the steps that exist; none, S = 1, unless
-    ``with_steps``, because finding their tokens takes time.
-    """
-    steps = [row.score.steps if with_steps else () for row in rollouts]
-    most = max(1, *map(len, steps))
-    rewards = torch.zeros(len(rollouts), most, dtype=torch.float64)
-    tokens = torch.zeros(len(rollouts), most, dtype=torch.long)
-    mask = torch.zeros(len(rollouts), most, dtype=torch.bool)
-    for index, (row, row_steps) in enumerate(zip(rollouts, steps, strict=True)):
-        last_tokens = step_tokens(policy.decode, row.rollout, row_steps) if row_steps else []
-        for column, (step, token) in enumerate(zip(row_steps, last_tokens, strict=True)):
-            rewards[index, column] = step.value
-            tokens[index, column] = token
-            mask[index, column] = True
-    return rewards, tokens, mask
+def _rewarded_steps(policy: Policy, row: ScoredRollout) -> list[ValuedStep]:
+    """The steps of a row with their rewards, as values after them."""
+    steps = row.score.steps
+    tokens = step_tokens(policy.decode, row.rollout, steps) if steps else []
+    return [ValuedStep(token, 0.0, step.value) for token, step in zip(tokens, steps, strict=True)]
 
 
-def _valued_steps(rows: Sequence[Sequence[ValuedStep]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _padded_steps(rows: Sequence[Sequence[ValuedStep]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(B, S) values after and before the steps, the tokens on which they end, and a mask of those that exist."""
     most = max(1, *map(len, rows))
     mask = torch.tensor([[column < len(steps) for column in range(most)] for steps in rows])

@@ -36,8 +36,8 @@ from ..config import StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import Start, continuations
+from ..group_scoring import metric_value, scores_of
 from ..prompts import Prompt
-from ..rollout import metric_value, scores_of
 from ..step_tokens import completion_ends
 from .generate import SETTINGS
 from .progress import progress

@@ -21,16 +21,8 @@ from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
 from ..prompts import Prompt
 from ..rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
-from ..scored_groups import reward_of
+from ..scored_groups import ValuedStep, reward_of
 from ..step_tokens import completion_ends
-
-
-class ValuedStep(NamedTuple):
-    """A step of a completion: the index of its last token, and the estimated values before and after it."""
-
-    token: int
-    before: float
-    after: float
 
 
 @dataclass(frozen=True)

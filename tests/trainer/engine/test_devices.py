@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,13 +22,14 @@ from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
-from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
+from grpo_env.trainer.engine.sampling.own import decoding_context, with_cuda_graphs
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.run.recording import _print_fallbacks
 from grpo_env.trainer.update import update
 
 from ..shortcuts import packed, roll_out
@@ -49,6 +53,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "cispo": {"loss.surrogate": "cispo", "kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
 }
+
+
+RECORD = CudaGraphDecoder._record  # before it is replaced below
 
 
 class FakeGraph:
@@ -167,6 +174,32 @@ def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.M
     assert not policy.uses_cuda_graphs
     why = "RuntimeError: operation not permitted when stream is capturing"
     assert policy.refusals == {"uses_cuda_graphs": why}
+    lines: list[str] = []
+    _print_fallbacks(SimpleNamespace(policy=policy, console=SimpleNamespace(print=lines.append)))  # type: ignore[arg-type]
+    assert f"sampling   without CUDA graphs, which do not work here ({why})" in lines
+
+
+def test_other_threads_may_use_cuda_during_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, modes = SimpleNamespace(wait_stream=lambda other: None), list[str]()
+
+    @contextmanager
+    def graph(graph: object, *, capture_error_mode: str) -> Iterator[None]:
+        modes.append(capture_error_mode)
+        yield
+
+    for name, stand_in in {
+        "Stream": lambda: stream,
+        "current_stream": lambda: stream,
+        "stream": lambda stream: nullcontext(),
+        "CUDAGraph": object,
+        "graph": graph,
+    }.items():
+        monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
+    policy = tiny("llama")
+    install_attention(policy.model)
+    with decoding_context(policy):
+        RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
+    assert modes == ["thread_local"]
 
 
 def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
