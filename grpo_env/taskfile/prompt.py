@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -82,19 +84,42 @@ def is_true(template: str, row: Mapping[str, Any], format: Format, where: str) -
 
 
 def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:
-    """The prompt of a row: plain text, or messages (system, worked examples, user)."""
+    """The prompt of a row: plain text, or messages (system, worked examples, user). Raises ``UsageError``."""
     if spec.text is not None:
         return render(spec.text, row, format, f"{where}: prompt.text")
+    question = None if spec.messages is None else _chat(row, spec.messages, f"{where}: prompt.messages")
     messages: list[Message] = []
-    if spec.system is not None:
+    if question and question[0].role == "system":
+        messages.append(question.pop(0))
+    elif spec.system is not None:
         messages.append(Message("system", render(spec.system, row, format, f"{where}: prompt.system")))
     for number, shot in enumerate(spec.shots):
         at = f"{where}: prompt.shots.{number}"
         messages.append(Message("user", render(shot.user, row, format, at)))
         messages.append(Message("assistant", render(shot.assistant, row, format, at)))
-    assert spec.user is not None
-    messages.append(Message("user", render(spec.user, row, format, f"{where}: prompt.user")))
-    return tuple(messages)
+    if question is None:
+        assert spec.user is not None
+        question = [Message("user", render(spec.user, row, format, f"{where}: prompt.user"))]
+    return (*messages, *question)
+
+
+def _chat(row: Mapping[str, Any], column: str, where: str) -> list[Message]:
+    """The chat in a column, also as JSON, which ends with what the model has to answer. Raises ``UsageError``."""
+    if column not in row:
+        raise UsageError(f"{where}: no column {column!r}; {nearest(column, row)}")
+    chat = row[column]
+    if isinstance(chat, str):
+        with suppress(ValueError, RecursionError):
+            chat = json.loads(chat)
+    if not isinstance(chat, list) or not chat or not all(_is_message(message) for message in chat):
+        raise UsageError(f"{where}: column {column!r} is not a list of messages with a role and a text as content")
+    if chat[-1]["role"] == "assistant":
+        raise UsageError(f"{where}: the chat in column {column!r} ends with a message of the assistant; leave it out")
+    return [Message(message["role"], message["content"]) for message in chat]
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(value.get(key), str) for key in ("role", "content"))
 
 
 def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:

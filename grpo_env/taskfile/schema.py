@@ -77,7 +77,10 @@ TEMPLATE_ARGUMENTS = frozenset(
 
 
 class PromptSpec(Section):
-    """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``."""
+    """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``.
+
+    Or the rows hold chats themselves, in a column that ``messages`` names.
+    """
 
     system: str | None = None
     """The system message."""
@@ -87,13 +90,18 @@ class PromptSpec(Section):
     """The question, as a message that goes through the model's chat template."""
     text: str | None = None
     """The prompt as plain text, given to the model verbatim, instead of a chat."""
+    messages: str | None = None
+    """The column with the chat: a list of messages with ``role`` and ``content``, the last of the user. ``system`` and
+    ``shots`` come before them; a chat that begins with a system message of its own keeps it instead of ``system``."""
     chat_template_kwargs: dict[str, Any] = {}
     """Variables for the model's chat template, such as ``{enable_thinking: false}`` for Qwen3."""
 
     @model_validator(mode="after")
     def _one_form(self) -> PromptSpec:
-        if (self.user is None) == (self.text is None):
-            raise ValueError("give exactly one of 'user' (a chat prompt) and 'text' (a plain one)")
+        if (self.user is not None) + (self.text is not None) + (self.messages is not None) != 1:
+            raise ValueError(
+                "give exactly one of 'user' (a chat prompt), 'messages' (a column of chats) and 'text' (a plain one)"
+            )
         if self.text is not None and (self.system is not None or self.shots):
             raise ValueError("'system' and 'shots' belong to a chat prompt; write them into 'text' instead")
         if self.text is not None and self.chat_template_kwargs:

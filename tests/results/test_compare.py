@@ -286,6 +286,15 @@ def command(monkeypatch, *arguments):
     return end.value.code
 
 
+def test_completions_that_only_one_file_says_are_correct_are_shown_first(tmp_path, monkeypatch, capsys):
+    a = write(tmp_path / "a.jsonl", [row(str(i), value=0.2) for i in range(4)])
+    b = write(tmp_path / "b.jsonl", [row(str(i), value=1.0 if i == 3 else 0.3) for i in range(4)])
+    command(monkeypatch, "compare", a, b, "--show", "2")
+    printed = capsys.readouterr().out
+    assert printed.index("row '3', completion 0") < printed.index("row '0', completion 0")
+    assert "row '1', completion 0" not in printed
+
+
 def test_the_command_prints_writes_and_fails_on_change(tmp_path, monkeypatch, capsys):
     a = write(tmp_path / "a.jsonl", [row(str(i)) for i in range(6)])
     b = write(tmp_path / "b.jsonl", [row(str(i), value=float(i > 2)) for i in range(6)])

@@ -72,6 +72,48 @@ def test_worked_examples_come_before_the_question(folder):
     assert task.examples("train")[0].prompt[2].content == "<answer>2</answer>"
 
 
+ASKED = {"role": "user", "content": "{{ 1 }}?"}  # no template: it stays as it is
+OWN = {"role": "system", "content": "Be brief."}
+SAID = {"role": "assistant", "content": "1"}
+
+
+@pytest.mark.parametrize(
+    ("chat", "contents"),
+    [
+        ([ASKED], ["Use <answer>.", "1+1?", "2", "{{ 1 }}?"]),
+        ([OWN, ASKED], ["Be brief.", "1+1?", "2", "{{ 1 }}?"]),
+        (json.dumps([ASKED]), ["Use <answer>.", "1+1?", "2", "{{ 1 }}?"]),
+        ([ASKED, SAID, ASKED], ["Use <answer>.", "1+1?", "2", "{{ 1 }}?", "1", "{{ 1 }}?"]),
+    ],
+)  # fmt: skip
+def test_a_column_of_chats_is_the_prompt(folder, chat, contents):
+    prompt = {"system": "Use <{{ format.answer }}>.", "shots": [{"user": "1+1?", "assistant": "2"}], "messages": "chat"}
+    task = make_task(changed("prompt", prompt), "x.yaml", folder)
+    made = task.example({"question": "?", "result": 1, "chat": chat}, "a", "row 1").prompt
+    assert [message.content for message in made] == contents
+    assert (made[0].role, made[-1].role) == ("system", "user")
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"chats": [ASKED]}, "row 1: prompt.messages: no column 'chat'; did you mean 'chats'?"),
+        ({"chat": "What is 1+1?"}, "'chat' is not a list of messages"),
+        ({"chat": [{"role": "user", "content": None}]}, "'chat' is not a list of messages"),
+        (
+            {"chat": [ASKED, {"role": "assistant", "content": "1"}]},
+            "ends with a message of the assistant; leave it out",
+        ),
+    ],
+)
+def test_a_column_that_is_no_chat_is_an_error_in_one_line(folder, row, problem):
+    task = make_task(changed("prompt", {"messages": "chat"}), "x.yaml", folder)
+    with pytest.raises(UsageError) as error:
+        task.example({"question": "?", "result": 1, **row}, "a", "row 1")
+    assert problem in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 def test_a_plain_text_prompt_is_a_string(folder):
     task = make_task(changed("prompt", {"text": "Q: {{ question }}\nA:"}), "x.yaml", folder)
     assert task.examples("train")[0].prompt == "Q: 1+1?\nA:"

@@ -20,6 +20,11 @@ MAX_EXAMPLES = 3  # unmatched rows that are named
 CORRECT = 1.0  # a value from here on is correct, as in the summary of grpo_env score
 
 
+def is_correct(value: float | None) -> bool:
+    """Whether a value says that the completion is correct."""
+    return value is not None and value >= CORRECT
+
+
 class Disagreement(NamedTuple):
     """One completion with the scores, by name, whose value or status differs between the two files."""
 

@@ -13,7 +13,7 @@ from grpo_env.files.writer import new_rows
 
 from ..parts import TOTAL, PartScore
 from ..rows import location, read_scores
-from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare
+from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare, is_correct
 from .paired_tests import MIN_GROUPS
 
 MAX_LENGTH = 160  # characters shown of a field; of a completion the last ones, where answers usually are
@@ -24,18 +24,21 @@ def compare_files(
 ) -> tuple[Comparison, list[Disagreement]]:
     """Compare two scores files and write all disagreements to ``out`` (JSONL), with a progress bar on ``console``.
 
-    Returns the first ``show`` disagreements on the main part too. Raises ``UsageError`` as ``compare`` does, and if
-    ``out`` exists.
+    Returns ``show`` disagreements on the main part too, in order: those where only one file says correct, before
+    others. Raises ``UsageError`` as ``compare`` does, and if ``out`` exists.
     """
     result = Comparison()
-    first: list[Disagreement] = []
+    flipped: list[Disagreement] = []
+    others: list[Disagreement] = []
     rows = track(read_scores(a), "comparing", console=console, transient=True, disable=not console.is_terminal)
     with _writer(out) as write:
         for disagreement in compare(rows, read_scores(b), part, result):
             write(disagreement)
-            if len(first) < show and result.main in disagreement.scores:
-                first.append(disagreement)
-    return result, first
+            if result.main in disagreement.scores:
+                a, b = (is_correct(score.value) for score in disagreement.scores[result.main])
+                chosen = flipped if a != b else others
+                chosen += [disagreement] if len(chosen) < show else []
+    return result, [*flipped, *others][:show]
 
 
 @contextmanager
