@@ -3,6 +3,10 @@
 A bfloat16 has eight significant bits, so round-to-nearest would discard every update of less than a 512th of a weight,
 and at GRPO's learning rates that is all of them. Stochastic rounding is right on average (Gupta et al. 2015, section
 3).
+
+For the bundled model, weights, gradients and moments take 7.2 MB instead of 14.4 MB in float32, and an update 20 ms
+of a CPU core instead of 2 ms (``python benchmarks/fast_paths.py --only optimizer``): it is for memory, not for speed.
+Neither has been measured on a GPU.
 """
 
 from __future__ import annotations
