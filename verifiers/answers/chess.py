@@ -10,6 +10,7 @@ MAX_MOVES = 60
 MOVE = re.compile(
     r"(?:[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|[a-h](?:x[a-h])?[1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?[!?]{0,2}"
 )
+_LONG = re.compile(r"([KQRBN]?)[a-h][1-8] ?([x-]) ?([a-h][1-8])([+#]?)|([a-h])[1-8](\5[1-8])|([KQRBN])-([a-h][1-8])")
 _NUMBER = re.compile(r"(?<![\w-])(\d{1,3})\.(\.\.)? ?")
 _ANNOTATED = re.compile(r"(.+?)([+#])?[!?]{0,2}")
 _GLOSSED = re.compile(r"([^(),]{2,40})(?: \(|, )([^(),]{2,40})\)?")
@@ -72,7 +73,10 @@ def _single(text: str) -> Moves | None:
             return None
         move = f"{piece}{'x' if takes else ''}{match['square'].lower()}"
         return Moves((move,), (_CHECK[match["check"].lower()] if match["check"] else "",), "")
-    move, _, word = text.partition(" ")
+    if (match := _LONG.fullmatch(text)) and (match[1] or match[2] != "x"):  # Ng1-f3, e2e4, N-f3
+        piece, takes = match[1] or match[7] or "", "x" if match[2] == "x" else ""
+        return Moves((f"{piece}{takes}{match[3] or match[6] or match[8]}",), (match[4] or "",), "")
+    move, _, word = text.removeprefix("the move ").partition(" ")
     sign = _CHECK.get(word.lower(), "")
     if not MOVE.fullmatch(move) or (word and not sign):
         return None

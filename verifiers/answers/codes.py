@@ -240,6 +240,8 @@ def _differ_in_free_case(one: str, other: str) -> bool:
     """
     if one.casefold() != other.casefold() or "\\" in one or _FLAG.search(one) or _is_smiles(one) or _is_smiles(other):
         return False
+    if one.endswith("()"):  # the name of a function
+        return False
     if all(text.isupper() or text.islower() for text in (one, other)):
         return True
     return all(EMAIL.fullmatch(text) or URL.fullmatch(text) or HEXADECIMAL.fullmatch(text) or _has_words(text)

@@ -61,6 +61,16 @@ _CALL = re.compile(r"[^'\"]*[\[({=].*")
 _SIGNED = re.compile(
     r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
 )
+_SOURCE = r"the (?:document|text|passage|email|message|article|report|log|ticket|table|source|context|note|page|file)"
+_STATED = r"(?:stated|mentioned|given|specified|provided|indicated|listed|disclosed|recorded|said|included)"
+_NOT_STATED = re.compile(
+    rf"(?:(?:it|this|that) (?:is|was) |it's )?not (?:explicitly )?{_STATED}(?: (?:in|by) {_SOURCE})?"
+    rf"|{_SOURCE} (?:does not|doesn't) (?:explicitly )?(?:state|mention|give|specify|provide|indicate|say|include|list)"
+    r"(?: (?:this|it|that|any|such information|this information))?"
+    rf"|no (?:information|answer|value|date|number) (?:is |was )?{_STATED}",
+    re.IGNORECASE,
+)
+_IN_PLACE = re.compile(r"(?:the )?(\d{1,3}(?:st|nd|rd|th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
 _QUOTED = re.compile(r"'([^'\"\\]*)'")
 
 
@@ -224,6 +234,17 @@ def _row(text: str) -> str | None:
     return re.sub(r"\D+", " ", text) if _ROW.fullmatch(text) else None
 
 
+def _unstated(text: str) -> str | None:
+    """``not stated``, ``not mentioned`` and "The document does not say."."""
+    return "unstated" if _NOT_STATED.fullmatch(text) else None
+
+
+def _place(text: str) -> str | None:
+    """``1st``, ``first`` and ``1st place``."""
+    match = _IN_PLACE.fullmatch(text)
+    return match and (number_at([match[1].lower()])[0] or None)
+
+
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)`` and ``O(n\log n)``."""
     return re.sub(r"[\s\\·*]", "", text) if _GROWTH.fullmatch(text) else None
@@ -236,5 +257,6 @@ def _quotes(text: str) -> str | None:
 
 _FORMS: tuple[Form, ...] = (
     _hours, money, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    spoken_hour, _edge, _moment, _row, _growth, _quotes, _moves, numbered, how_often, possession, at_for, *AMOUNTS,
+    spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
+    at_for, *AMOUNTS,
 )  # fmt: skip

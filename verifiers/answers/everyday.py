@@ -30,6 +30,26 @@ _THERE_ARE = re.compile(
     r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,
 )
+_THING_NAMES = "file|function|method|command|variable|class|module|package|folder|directory|operator|keyword|branch"
+_THING = re.compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
+_LINKED = re.compile(r"<(\S+)>|mailto:(\S+)")
+_SIDES = re.compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
+_CHOSEN = re.compile(
+    r"(?:(?:option|choice|answer|letter) )?\(?([A-H])\)?(?:, | ?[:\u2013-] )(?=\S)([^()]{1,80})"
+    r"|([^()]{1,80}?) \(([A-H])\)",
+    re.IGNORECASE,
+)
+_YES = "yes yeah yep yup correct affirmative true indeed".split()  # noqa: SIM905
+_NO = ["no", "nope", "nah", "false", "not at all", "incorrect", "no way"]
+_REPLY = re.compile(
+    r"(yes|no) (?:it|they|he|she|that|there|this|you|we|I) (?:is|are|was|were|does|do|did|has|have|can|will|must"
+    r"|should)(?P<negated>n['\u2019]t| not)?[.!]?",
+    re.IGNORECASE,
+)
+_SYNONYMS = {"yes": {*_YES, "that is correct", "that's correct"}, "no": {*_NO}} | {
+    "true": {*_YES, "t", "that is true", "that's true"}, "false": {*_NO, "f", "untrue", "not true", "not correct"},
+}  # fmt: skip
+"""What says the same as yes, no, true and false, as the whole answer."""
 _DOTTED_CLOCK = re.compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
 _KEYS = re.compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
 _CONTROL = re.compile(r"control(?= ?\+)", re.IGNORECASE)
@@ -43,6 +63,21 @@ def everyday(gold: str, kind: str, answer: str) -> Iterator[str]:
     """Further readings of an answer in view of the gold answer, both as they were written."""
     if kind in ("code", "number"):
         yield from _labelled(gold, kind, answer)
+    if kind == "code":
+        if thing := _THING.fullmatch(answer):
+            yield thing[1] or thing[2]
+        if "@" in gold or "/" in gold:
+            yield from _linked(answer)
+    if kind == "number" and ":" in gold and (sides := _SIDES.fullmatch(answer)):
+        yield f"{sides[1]}:{sides[2]}"
+    if kind == "choice" and (choice := _CHOSEN.fullmatch(answer)):
+        yield f"({choice[1] or choice[4]}) {choice[2] or choice[3]}"
+    if kind == "words" and (synonyms := _SYNONYMS.get(gold.lower())):
+        yield from [gold] if plain(answer).lower() in synonyms - {gold.lower()} else []
+        if (reply := _REPLY.fullmatch(answer)) and bool(reply["negated"]) == (reply[1].lower() == "no"):
+            yield reply[1]
+    if kind == "words" and ("," in gold or " and " in gold) and answer[:5].lower() == "both ":
+        yield answer[5:]
     if kind == "number" and (there := _THERE_ARE.fullmatch(answer)):
         yield there["count"]
     if ":" in gold and (clock := _DOTTED_CLOCK.fullmatch(answer)):
@@ -69,6 +104,12 @@ def _labelled(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield code
     if kind == "code" and (behind := _LABEL_BEHIND.fullmatch(answer.rstrip("."))):
         yield f"{behind['label']} {behind['code']}"
+
+
+def _linked(answer: str) -> Iterator[str]:
+    """``a@b.com`` of ``<a@b.com>`` and ``mailto:a@b.com``."""
+    if match := _LINKED.fullmatch(answer.rstrip(".")):
+        yield match[1] or match[2]
 
 
 def _abbreviated(gold: str, answer: str) -> Iterator[str]:

@@ -22,6 +22,8 @@ _BEFORE = re.compile(
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
     r"|(?:status|area|exit|error) code|error|HTTP(?: status(?: code)?)?|cell|square(?= [a-h][1-8]$)|column|vitamin"
     r"|blood (?:type|group)|grade|mutation|SKU|case|docket|(?:order|invoice|ticket|serial|part|model|tracking)(?= n|:)"
+    r"|(?:order|invoice|booking|reservation|reference|account|customer|employee|confirmation|case|purchase order|PO)"
+    r"(?= #?[A-Z]*-?\d[\w-]{3,}$)"
     r"|(?:ticket|VLAN(?: ID)?|(?:TCP|UDP)(?: port)?|qty|quantity)(?=:? #?[\w-]*\d$)|call(?= number \S*\d)"
     r"|commit(?: hash)?(?=:? [0-9a-f]{7,40}$)|(?:subnet|network)(?=:? [\d.]{7,15}/\d\d?$))"
     r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",

@@ -134,6 +134,7 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if "](" in answer and (linked := _without_links(answer)):
         yield linked
     if kind == "choice":
+        yield from everyday(gold, kind, answer)
         if size := _SIZE.match(answer):
             yield answer[size.end() :]
         return

@@ -37,6 +37,7 @@ _AGAINST = re.compile(
     rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|close to|left over|left out|one of)\b",
     re.IGNORECASE,
 )
+_TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
 _MAY = re.compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")  # the month
 _BEFORE = re.compile(
     r"\b(?:from|before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
@@ -94,7 +95,7 @@ _TAIL = re.compile(
 def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     """What a sentence may say is the answer: all that follows its verb, or that without its end."""
     text = " ".join(text.split()).rstrip(".! ")
-    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or _is_against(gold):
+    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or gold.lower() in _TRUTHS:
         return
     for lead, said, tail in _readings(gold, kind, text):
         around = f"{lead} {tail}"
@@ -102,7 +103,7 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
             continue
         if kind == "number" and _ORDER.search(around):
             continue
-        if _is_against(said):
+        if kind == "number" and _is_against(said):
             continue
         yield said
         if (end := _TAIL.search(said)) and not _NUMBER.search(end["tail"]):
