@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import SAFE, is_safe_mode, verifier
 
 from .answers.extract import final_answer
-from .blocks import whole_turn
+from .blocks import passage, whole_turn
 from .endpoint import Endpoint, Failure, Reply, ask
 from .llm_judge_prompt import Question, equality_question, read_grade, read_verdict, reasons, reminder, rubric_question
 from .replies import ReplyCache, request_key
@@ -59,7 +59,7 @@ class LLMJudge(BatchVerifier):
     """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
     scale: tuple[float, float] = (0.0, 10.0)
     """The worst and the best grade of the rubric."""
-    text: Literal["answer", "completion"] | None = None
+    text: Literal["answer", "reasoning", "completion"] | None = None
     """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
     max_chars: int | None = None
     """The maximum length of the text in characters; by default 1,000 for an answer, 20,000 for a completion."""
@@ -125,7 +125,7 @@ class LLMJudge(BatchVerifier):
         if question is None and not self.without_prompt:
             why = "the example has no prompt to send to the judge; set without_prompt=true to omit it"
             return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
-        is_answer = (self.text or ("answer" if self.rubric is None else "completion")) == "answer"
+        is_answer = self._seen == "answer"
         text = self._final_answer(example, completion) if is_answer else self._completion(example, completion)
         if isinstance(text, Score):
             return _Draft(text)
@@ -152,10 +152,16 @@ class LLMJudge(BatchVerifier):
         return text
 
     def _completion(self, example: Example, completion: Completion) -> str | Score:
-        text = whole_turn(self.format, completion)[0]
+        """The whole completion or its reasoning, or the score of one without."""
+        whole = self._seen == "completion"
+        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
         if _is_blank(text):
-            return Score(0.0, "no_answer", gold=example.answer, explanation="the completion is empty")
+            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
         return text
+
+    @property
+    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
+        return self.text or ("answer" if self.rubric is None else "completion")
 
     def _verdicts(self, questions: Sequence[Question]) -> dict[str, _Verdict]:
         """The judge's verdicts, by the hash of the question."""

@@ -14,7 +14,7 @@ from grpo_env.core import BatchVerifier, Completion, Example, Format, Message, S
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .blocks import whole_turn
+from .blocks import Where, is_blank, passage, whole_turn
 from .pretrained import Dtype, Encoded, Head, Pretrained, load
 from .segments import Segmenter, check_segments, spans
 from .steps import MAX_STEPS, reasoning
@@ -122,7 +122,8 @@ class RewardModel(_ModelVerifier):
     models. Its input is the conversation in its own chat template, with the completion as the assistant's message;
     without a template, prompt and completion as a pair of texts; and for a plain prompt both as one text. White space
     around the completion is stripped, and control tokens in it are broken up with a space, so that it cannot add
-    messages. The model is loaded once in each process: score with ``--workers 1``.
+    messages. Under ``where`` the block stands for the completion; without one the score is 0 (``no_answer``). The model
+    is loaded once in each process: score with ``--workers 1``.
 
     A completion that is too long for the model is never truncated: with ``sigmoid`` it scores 0 (``over_limit``),
     otherwise it is unscored (``not_applicable``), because 0 may be better than its actual value. If the output is not
@@ -134,6 +135,13 @@ class RewardModel(_ModelVerifier):
 
     activation: Literal["none", "sigmoid"] = "none"
     """``none`` for the logit, which is unbounded; ``sigmoid`` for a value between 0 and 1."""
+    where: Where = "all"
+    """What the model reads of a completion: ``all``, or the ``answer`` or the ``reasoning`` block, with ``sigmoid``."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where != "all" and self.activation == "none":
+            raise UsageError(f"where: {self.where} needs activation: sigmoid, so that a missing block can score 0")
 
     def _load(self) -> Pretrained:
         loaded = self._pretrained("sequence")
@@ -142,7 +150,12 @@ class RewardModel(_ModelVerifier):
         return loaded
 
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
-        turn = loaded.plain(whole_turn(self.format, completion)[0]).rstrip()
+        written = whole_turn(self.format, completion)[0]
+        if self.where != "all":
+            written = passage(self.where, self.format, completion) or ""
+            if is_blank(written):
+                return Score(0.0, "no_answer", explanation=f"no {self.where} for the model to read")
+        turn = loaded.plain(written).rstrip()
         text = turn.lstrip()
         if self.without_prompt:
             encoded = loaded.encode(text)
