@@ -100,6 +100,7 @@ LAYERS = [
     ["formats", "environments"],
     ["scoring", "trainer.config"],
     ["results", "trainer.engine"],
+    ["trainer.episodes"],
     ["trainer"],
     ["trainer.extensions"],
     ["trainer.run"],

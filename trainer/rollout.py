@@ -16,7 +16,7 @@ from grpo_env.taskfile.task import Task
 from .config import TrainConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
-from .episodes import sample_episodes
+from .episodes.sampling import sample_episodes
 from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .prompts import Prompt, make_prompts
 

@@ -23,14 +23,14 @@ from grpo_env.taskfile.task import make_task as make_task_from
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.conversation import check_conversation
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
-from grpo_env.trainer.episodes import sample_episodes
+from grpo_env.trainer.episodes.conversation import check_conversation
+from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.prompts import make_prompts

@@ -16,10 +16,10 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.conversation import check_conversation
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Context, Rollout
-from grpo_env.trainer.episode_metrics import episode_metrics
+from grpo_env.trainer.episodes.conversation import check_conversation
+from grpo_env.trainer.episodes.metrics import episode_metrics
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.prompts import make_prompts

@@ -15,9 +15,9 @@ from grpo_env.environments import pool
 from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
-from ..conversation import check_conversation
 from ..engine.policy import load_policy
 from ..engine.sampling.own import with_cuda_graphs
+from ..episodes.conversation import check_conversation
 from ..prompts import task_examples
 from ..rollout import ScoredRollout
 from ..run.evaluation import accuracy_interval, evaluate, known, summarize

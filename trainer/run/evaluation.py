@@ -12,7 +12,7 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
-from ..episode_metrics import episode_metrics
+from ..episodes.metrics import episode_metrics
 from ..prompts import make_prompts
 from ..rollout import ScoredRollout, sample_rollouts, score_rollouts
 

@@ -24,11 +24,11 @@ from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
-from ..conversation import check_conversation
 from ..custom import try_functions
 from ..engine.micro_batch_size import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
+from ..episodes.conversation import check_conversation
 from ..prompts import PromptSampler, task_examples
 from .checkpoint import RunFolder
 from .console import RunConsole

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from grpo_env.core import Finish
 from grpo_env.environments import pool
@@ -20,13 +21,15 @@ from grpo_env.environments.calls import response_parser
 from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
 from grpo_env.environments.process import EnvironmentProcess
 
+from ..engine.policy import Policy
+from ..engine.prefix_cache import PrefixCache
+from ..engine.sampling.sampler import Context, Rollout, sample
+from ..engine.sharding.weights import unsharded
 from .conversation import Conversation
-from .engine.policy import Policy
-from .engine.prefix_cache import PrefixCache
-from .engine.sampling.sampler import Context, Rollout, sample
-from .engine.sharding.weights import unsharded
 from .history import History
-from .prompts import Prompt
+
+if TYPE_CHECKING:
+    from ..prompts import Prompt
 
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
 # at least LEAST_WAIT, and FIRST_WAIT while environments start.

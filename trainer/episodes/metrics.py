@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from .engine.sampling.sampler import Rollout
+from ..engine.sampling.sampler import Rollout
 
 PROBLEMS = ("unreadable", "unknown_tool", "wrong_arguments", "raised", "late")
 

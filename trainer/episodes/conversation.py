@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import missing_prefill
 from grpo_env.taskfile.task import Task
 
-from .engine.policy import Policy
+from ..engine.policy import Policy
 
 MARK = "7f3a9c51"  # in the made-up turn, to find its end; no template writes it
 _QUESTION = {"role": "user", "content": "?"}
