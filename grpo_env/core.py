@@ -261,6 +261,15 @@ class Score:
             yield from part._lines(indent + 1)
 
 
+LEFT_OUT = Score(None, "not_applicable", explanation="not for this row")
+"""The score of a part where it does not apply."""
+
+
+def is_left_out(score: Score) -> bool:
+    """Whether a part was left out because a row says so."""
+    return score.status == LEFT_OUT.status and score.explanation == LEFT_OUT.explanation
+
+
 class Group(NamedTuple):
     """An example with some or all of its completions."""
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
-from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, Verifier
+from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, Verifier, is_left_out
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
@@ -37,6 +37,8 @@ class WeightedSum(Composite):
     )  # fmt: skip
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
+        if all(map(is_left_out, scores)):
+            return unscored_composite(scores[0], scores)
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return unscored_composite(missing, scores)

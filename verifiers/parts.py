@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import ClassVar, Self
 
-from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, StepScore, Verifier, score_groups
+from grpo_env.core import (
+    COMPLETION_FAULTS,
+    LEFT_OUT,
+    Completion,
+    Example,
+    Group,
+    Score,
+    StepScore,
+    Verifier,
+    is_left_out,
+    score_groups,
+)
 from grpo_env.errors import UsageError, nearest
 
 from .episodes import On, folded, views
@@ -27,6 +38,9 @@ class Part:
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run. ``statuses``
     replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
     value. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
+
+    A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise, and
+    ``row_weight`` gives its ``weight`` there. Both may raise ``UsageError``.
     """
 
     name: str
@@ -38,6 +52,8 @@ class Part:
     statuses: Mapping[str, float] = field(default_factory=dict)
     deadline: float | None = None
     on: On = "last"
+    applies: Callable[[Example], bool] | None = None
+    row_weight: Callable[[Example], float] | None = None
 
     def __post_init__(self) -> None:
         if self.on != "last" and any(inner.compares_completions for inner in self.verifier.walk()):
@@ -61,8 +77,35 @@ class Part:
         weight, process = number_at(self.weight, step), number_at(self.process, step)
         return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
 
+    def problem(self, example: Example) -> str | None:
+        """Why no completion of this example can be scored by this part; ``None`` if it does not count there."""
+        try:
+            if not self.counts or (self.applies is not None and not self.applies(example)):
+                return None
+            if self.row_weight is not None:
+                self.row_weight(example)
+        except UsageError as error:
+            return str(error)
+        return self.verifier.problem(example)
+
     def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
+        if self.applies is None and self.row_weight is None:
+            return self._score(groups, gates)
+        applies = [self.applies is None or self.applies(group.example) for group in groups]
+        some_gates = None if gates is None else list(compress(gates, applies))
+        scores = iter(self._score(list(compress(groups, applies)), some_gates))
+        left_out = LEFT_OUT.relabel(name=self.name, weight=0.0, process=0.0)
+        return [
+            self._weighed(group.example, next(scores)) if runs else [left_out] * len(group.completions)
+            for group, runs in zip(groups, applies, strict=True)
+        ]
+
+    def _weighed(self, example: Example, scores: list[Score]) -> list[Score]:
+        weight = None if self.row_weight is None else self.row_weight(example)
+        return scores if weight is None else [score.relabel(weight=weight) for score in scores]
+
+    def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         if gates is None:
             rows = self._run(groups)
             return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
@@ -154,8 +197,7 @@ class Composite(Verifier):
 
     def problem(self, example: Example) -> str | None:
         for part in self.parts:
-            problem = part.verifier.problem(example) if part.counts else None
-            if problem:
+            if problem := part.problem(example):
                 return f"{part.name}: {problem}"
         return None
 
@@ -198,8 +240,10 @@ class Unweighted(Composite):
     def __post_init__(self) -> None:
         super().__post_init__()
         for part in self.parts:
-            if part.weight != 1.0 or part.process != 0.0:
+            if part.weight != 1.0 or part.process != 0.0 or part.row_weight is not None:
                 raise UsageError(f"verifier {part.name!r}: only parts of a sum have weights; weight the composite")
+            if part.applies is not None:
+                raise UsageError(f"verifier {part.name!r}: when: only parts of a sum can be left out by a row")
 
 
 def composite_score(
@@ -255,6 +299,8 @@ def _is_open(gate: Score) -> bool:
 
 
 def _closed(gate: Score) -> Score:
+    if is_left_out(gate):
+        return Score(0.0, explanation=f"{gate.name} is not for this row")
     if gate.scored:
         return Score(0.0, explanation=f"the gate {gate.name} is closed")
     return Score(None, "not_applicable", explanation=f"the gate {gate.name} is unscored")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from grpo_env.core import Example, Group, Score
+from grpo_env.core import Example, Group, Score, is_left_out
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
@@ -110,6 +110,8 @@ class _Check:
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
             part = score.part(self.task.metric)
+            if is_left_out(part):
+                continue
             if part.value is None or part.value < 1:
                 self.without_credit += 1
                 what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
@@ -130,6 +132,8 @@ class _Check:
             Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases
         ]
         for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
+            if is_left_out(score):
+                continue
             self.perturbed[name].count += 1
             if score.status == "bad_gold":
                 self._add_unreadable(index, score)

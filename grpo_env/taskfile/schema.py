@@ -164,6 +164,9 @@ class ScheduleSpec(Section):
 Seconds = Annotated[FiniteFloat, Field(gt=0)]
 
 
+RowTemplate = Annotated[str, Field(pattern=r"\{[{%]")]
+
+
 class VerifierSpec(BaseModel):
     """One entry of ``verifiers``, a part of the reward. All other keys are options of the verifier itself."""
 
@@ -171,8 +174,9 @@ class VerifierSpec(BaseModel):
 
     use: str | None = None
     """The verifier's name; by default the name of the entry."""
-    weight: FiniteFloat | ScheduleSpec | None = None
-    """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given."""
+    weight: FiniteFloat | ScheduleSpec | RowTemplate | None = None
+    """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given. Or a template
+    of the row: ``"{{ points }}"``."""
     process: FiniteFloat | ScheduleSpec = 0.0
     """The weight of its steps in process supervision; a part without steps counts as one final step."""
     on: Literal["last", "each", "state"] = "last"
@@ -180,7 +184,8 @@ class VerifierSpec(BaseModel):
     per turn and their mean as the value; or the environment's ``state`` (as JSON) after each turn, where the step
     score of a turn is what the state's value rose by and the value is that of the last state."""
     when: str | None = None
-    """The name of another part: this one only counts if that one is above 0."""
+    """The name of another part: this one only counts if that one is above 0. Or a template of the row that is true
+    where the part counts at all: ``"{{ kind == 'math' }}"``."""
     clip: tuple[float, float] | None = None
     """Bounds ``[low, high]`` of the part's value."""
     statuses: dict[str, FiniteFloat] = {}

@@ -16,6 +16,7 @@ from grpo_env.registry import find
 
 from .dataset import SplitRows, is_local, load_rows
 from .prompt import build_prompt, is_true, render
+from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
@@ -281,7 +282,9 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
     from grpo_env.verifiers.parts import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
 
-    def number(spec: float | ScheduleSpec) -> Any:
+    def number(spec: float | ScheduleSpec | str) -> Any:
+        if isinstance(spec, str):  # a template of the row: any weight, so that the part counts
+            return 1.0
         if not isinstance(spec, ScheduleSpec):
             return spec
         shape, line = (Linear, spec.linear) if spec.linear else (Cosine, spec.cosine)
@@ -299,7 +302,9 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
                 weight=number(weight),
                 process=number(spec.process),
                 on=spec.on,
-                when=spec.when,
+                when=None if is_template(spec.when) else spec.when,
+                applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
+                row_weight=RowNumber(spec.weight, format, f"{name}: weight") if isinstance(spec.weight, str) else None,
                 clip=spec.clip,
                 statuses=spec.statuses,
                 deadline=spec.deadline,

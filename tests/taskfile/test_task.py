@@ -10,7 +10,7 @@ import yaml
 
 from grpo_env import registry
 from grpo_env.check import failed_cases
-from grpo_env.core import Message
+from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
@@ -137,6 +137,56 @@ def test_a_weight_may_be_a_schedule(folder):
     task = make_task(changed("verifiers.strict_format.weight", weight), "x.yaml", folder)
     parts = {step: task.verifier.at(step).parts[1].weight for step in (0, 5, 10, 99)}
     assert parts == {0: 1.0, 5: 0.5, 10: 0.0, 99: 0.0}
+
+
+MIXED = {
+    "math": {"use": "accuracy", "weight": "{{ points }}", "when": "{{ kind == 'math' }}"},
+    "mc": {"use": "choice", "weight": 2.0, "when": "{{ kind == 'mc' }}"},
+    "form": {"use": "strict_format", "weight": 0.5, "when": "math"},
+}
+
+
+@pytest.mark.parametrize(
+    ("info", "gold", "said", "total", "values"),
+    [  # by hand: points x accuracy + 0.5 x form behind it, or 2 x choice
+        ({"kind": "math", "points": 3}, "5", "5", 3.5, {"math": 1, "mc": None, "form": 1}),
+        ({"kind": "math", "points": "0.25"}, "5", "5", 0.75, {"math": 1, "mc": None, "form": 1}),
+        ({"kind": "math", "points": 3}, "5", "6", 0.0, {"math": 0, "mc": None, "form": 0}),
+        ({"kind": "mc", "points": 3}, "C", "C", 2.0, {"math": None, "mc": 1, "form": 0}),
+        ({"kind": "essay", "points": 3}, "?", "C", 0.0, {"math": None, "mc": None, "form": 0}),
+    ],
+)
+def test_a_row_decides_which_parts_count_and_with_what_weight(folder, info, gold, said, total, values):
+    task = make_task({**changed("verifiers", MIXED), "metric": "math", "cases": []}, "x.yaml", folder)
+    assert pickle.loads(pickle.dumps(task)).spec == task.spec
+    score = task.score(f"<think>\n.\n</think>\n<answer>\n{said}\n</answer>", answer=gold, info=info)
+    assert score.value == total
+    assert {part.name: part.value for part in score.parts} == values
+    assert task.verifier.problem(Example("", (), gold, info)) is None
+
+
+def test_a_sum_without_any_part_for_a_row_is_unscored(folder):
+    parts = {name: {**MIXED[name], "weight": 1.0} for name in ("math", "mc")}
+    task = make_task({**changed("verifiers", parts), "metric": "math", "cases": []}, "x.yaml", folder)
+    score = task.score(RIGHT, answer="5", info={"kind": "essay"})
+    assert (score.value, score.status) == (None, "not_applicable")
+
+
+def test_what_a_row_cannot_decide_is_a_problem_of_the_row(folder):
+    task = make_task({**changed("verifiers", MIXED), "metric": "math", "cases": []}, "x.yaml", folder)
+    for info, problem in [
+        (
+            {"kind": "math", "points": "many"},
+            "math: weight: template '{{ points }}' gives 'many'; it must give a number",
+        ),
+        ({"kind": "math"}, "uses the unknown field 'points'"),
+        ({"points": 1}, "uses the unknown field 'kind'"),
+    ]:
+        assert problem in task.verifier.problem(Example("", (), "5", info))
+    for composite in ("any_of", "first_of", "appeal"):
+        of = {"math": {"use": "accuracy", "when": "{{ kind == 'math' }}"}, "mc": {"use": "choice"}}
+        with pytest.raises(UsageError, match="only parts of a sum can be left out by a row"):
+            make_task(changed("verifiers.both", {"use": composite, "of": of}), "x.yaml", folder)
 
 
 def test_composites_nest(folder):

@@ -74,8 +74,8 @@ def _single(text: str) -> Moves | None:
         move = f"{piece}{'x' if takes else ''}{match['square'].lower()}"
         return Moves((move,), (_CHECK[match["check"].lower()] if match["check"] else "",), "")
     if (match := _LONG.fullmatch(text)) and (match[1] or match[2] != "x"):  # Ng1-f3, e2e4, N-f3
-        piece, takes = match[1] or match[7] or "", "x" if match[2] == "x" else ""
-        return Moves((f"{piece}{takes}{match[3] or match[6] or match[8]}",), (match[4] or "",), "")
+        piece, capture = match[1] or match[7] or "", "x" if match[2] == "x" else ""
+        return Moves((f"{piece}{capture}{match[3] or match[6] or match[8]}",), (match[4] or "",), "")
     move, _, word = text.removeprefix("the move ").partition(" ")
     sign = _CHECK.get(word.lower(), "")
     if not MOVE.fullmatch(move) or (word and not sign):

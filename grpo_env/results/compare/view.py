@@ -35,8 +35,8 @@ def compare_files(
         for disagreement in compare(rows, read_scores(b), part, result):
             write(disagreement)
             if result.main in disagreement.scores:
-                a, b = (is_correct(score.value) for score in disagreement.scores[result.main])
-                chosen = flipped if a != b else others
+                first, second = disagreement.scores[result.main]
+                chosen = flipped if is_correct(first.value) != is_correct(second.value) else others
                 chosen += [disagreement] if len(chosen) < show else []
     return result, [*flipped, *others][:show]
 
