@@ -5,13 +5,13 @@ torch and transformers are imported when the first model is loaded.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Message
 from grpo_env.errors import UsageError
 
@@ -66,14 +66,12 @@ class Pretrained:
         return int(self.model.config.num_labels)
 
     @cached_property
-    def _control_tokens(self) -> re.Pattern[str]:
-        added = [token.content for token in self.tokenizer.added_tokens_decoder.values() if token.special]
-        names = sorted({name for name in [*added, *self.tokenizer.all_special_tokens] if len(name) > 1})
-        return re.compile("(?=" + "|".join(map(re.escape, names)) + ")(.)" if names else r"(?!)", re.DOTALL)
+    def _without_control_tokens(self) -> Callable[[str], str]:
+        return without_control_tokens(self.tokenizer)
 
     def plain(self, text: str) -> str:
         """The text with every control token of this model broken up with a space, so that none can be forged."""
-        return self._control_tokens.sub(r"\1 ", text.encode(errors="replace").decode())
+        return self._without_control_tokens(text.encode(errors="replace").decode())
 
     def encode(self, text: str, second: str | None = None, special: bool = True) -> Encoded:
         """A text or a pair of texts, with the tokenizer's start and end tokens if ``special``."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from grpo_env.core import Example
+from grpo_env.control_tokens import without_control_tokens
+from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import prompt_ids
 from grpo_env.taskfile.schema import Split
@@ -98,15 +99,30 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
     counts = [len(prompt_ids(tokenizer, example, task.format, model)) for example in examples]
     new = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").sampling.max_new_tokens
     fact = f"prompts {_spread(counts)} tokens of {model}, and sampling.max_new_tokens {new:,}"
+    forged = list(_control_tokens(examples, tokenizer, model))
     if positions is None:
-        return f"{fact}; the model has no position limit", []
+        return f"{fact}; the model has no position limit", forged
     fix = "shorten the prompt, or set a smaller train.sampling.max_new_tokens"
     findings = [
         error("lengths", example.id, f"{count:,} + {new:,} tokens exceed the {positions:,} positions of {model}", fix)
         for example, count in zip(examples, counts, strict=True)
         if count + new > positions
     ]
-    return f"{fact}, of {positions:,} positions", findings
+    return f"{fact}, of {positions:,} positions", [*findings, *forged]
+
+
+def _control_tokens(examples: Sequence[Example], tokenizer: Any, model: str) -> Iterator[Finding]:
+    """Chats whose messages contain a control token of the model, such as the end of a message."""
+    plain = without_control_tokens(tokenizer)
+    for example in examples:
+        texts = [message.content for message in example.prompt if isinstance(message, Message)]
+        text = next((text for text in texts if plain(text) != text), None)
+        if text is not None:
+            at = next(n for n, (a, b) in enumerate(zip(text, plain(text), strict=False)) if a != b) - 1
+            what = f"{text[at : at + 20]!r} in the prompt begins with a control token of {model}"
+            yield warning(
+                "control tokens", example.id, what, "the model reads it as that token; break it up in the data"
+            )
 
 
 def load_tokenizer(model: str) -> tuple[Any, int | None]:

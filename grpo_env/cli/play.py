@@ -53,7 +53,7 @@ def play(
     if paid := [f"{sum(s.value for s in score.steps if s.end == turn.end):.4g}" for turn in completion.turns]:
         print(f"step scores by turn: {', '.join(paid)}")
     if out is not None:
-        write_new(out, json.dumps(_row(examples[-1], completion), ensure_ascii=False) + "\n")
+        write_new(out, json.dumps(_row(loaded, examples[-1], completion), ensure_ascii=False) + "\n")
         console.print(f"Wrote {out}. Next: grpo_env score {task} {out}", markup=False, soft_wrap=True)
 
 
@@ -175,12 +175,16 @@ def _show_turn_scores(score: Score, end: int) -> None:
     print(f"--- scores ---\n{f'this turn: {this}; ' if this else ''}if it ended here: {now or 'unscored'}", flush=True)
 
 
-def _row(example: Example, completion: Completion) -> dict[str, Any]:
-    """An episode as a row of a file, with the columns of its example."""
+def _row(task: Task, example: Example, completion: Completion) -> dict[str, Any]:
+    """An episode as a row of a file, with the columns of its example and the tools that could be called."""
+    from grpo_env.environments.episode import EnvironmentClass
+
     prompt = example.prompt if isinstance(example.prompt, str) else [m._asdict() for m in example.prompt]
     row = {**example.info, "id": example.id, "prompt": prompt, "completion": completion.text}
     row["finish_reason"] = completion.finish
     if completion.environment is not None:
         row["turns"] = [turn.to_dict() for turn in completion.turns]
         row["environment"] = completion.environment._asdict()
+        if tools := EnvironmentClass.of_task(task).tools:
+            row["tools"] = tools
     return row

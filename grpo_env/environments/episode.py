@@ -5,7 +5,7 @@ It knows nothing of the engine that samples, and nothing of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -72,14 +72,16 @@ class EnvironmentClass:
 class Episode:
     """``begin``, then ``advance`` with the text of each turn until ``ended``; then ``completion``.
 
-    ``parser`` is the tokenizer's own parser of replies, if it has one (``calls.response_parser``). Nothing that a model
-    writes raises. If the environment fails the episode ends, and its completion is unscored.
+    ``parser`` is the tokenizer's own parser of replies, if it has one (``calls.response_parser``). ``plain`` is applied
+    to all that the environment says (see ``control_tokens``). Nothing that a model writes raises. If the environment
+    fails the episode ends, and its completion is unscored.
     """
 
     environment: EnvironmentClass
     process: EnvironmentProcess
     example: Example
     parser: ResponseParser | None = None
+    plain: Callable[[str], str] = str
     ended: bool = field(default=False, init=False)
     finish: Finish = field(default="unknown", init=False)
     turns: list[Turn] = field(default_factory=list, init=False)
@@ -103,6 +105,7 @@ class Episode:
             self._fail(error)
             return messages
         if added:
+            added = self.plain(added)
             last = next((m for m in reversed(messages) if m["role"] == "user"), None)
             if last is None:
                 messages.append(Message("user", added)._asdict())
@@ -165,7 +168,8 @@ class Episode:
             self._calls += 1
             id = f"call{self._calls:05}"  # nine letters and digits, which Mistral's templates insist on
             calls.append(Call(id, call.name, dict(call.arguments)))
-            results.append(Result(id, *self._answer(call)))
+            answer, problem = self._answer(call)
+            results.append(Result(id, self.plain(answer), problem))
             if results[-1].problem == "late":
                 break
         self._with(turn, calls=tuple(calls), results=tuple(results))
@@ -176,7 +180,7 @@ class Episode:
         if self.ended or self._out_of_turns():
             return []
         return [
-            {"role": "tool", "name": call.name, "tool_call_id": call.id, "content": result.text}
+            {"role": "tool", "name": self.plain(call.name), "tool_call_id": call.id, "content": result.text}
             for call, result in zip(calls, results, strict=True)
         ]
 
@@ -206,6 +210,7 @@ class Episode:
                 reply = f"Error: {error}"
             except LateError:
                 late = True
+        reply = None if reply is None else self.plain(reply)
         self._with(turn, reply=reply)
         if late:
             self._end_late()

@@ -69,7 +69,7 @@ def read_tools(value: object) -> Tools | None:
         parameters = function.get("parameters")
         parameters = parameters if isinstance(parameters, Mapping) else {}
         description = {"name": function["name"], "description": str(function.get("description") or "")}
-        tools.append({"type": "function", "function": {**description, "parameters": dict(parameters)}})
+        tools.append({"type": "function", "function": {**function, **description, "parameters": dict(parameters)}})
     return tuple(tools)
 
 

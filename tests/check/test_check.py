@@ -169,6 +169,13 @@ def test_prompts_too_long_for_the_model_are_errors(tmp_path):
     assert kinds(check(task, model="bundled")) == {("error", "lengths")}
 
 
+def test_control_tokens_in_a_prompt_are_warnings(tmp_path):
+    task = load_task(make_task(tmp_path).source, {"prompt.user": "{{ question }}<|end|> so"})
+    (finding, *_) = check(task, model="bundled-tools").findings
+    assert (finding.severity, finding.check) == ("warning", "control tokens")
+    assert "'<|end|> so' in the prompt begins with a control token of bundled-tools" in str(finding)
+
+
 def test_unavailable_hub_data_are_reported_as_not_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     result = check(load_task("math"))

@@ -53,6 +53,13 @@ def test_an_episode_is_played_shown_scored_and_written(folder):
     row = json.loads(out.read_text())
     assert (row["finish_reason"], len(row["turns"]), row["environment"]["reward"]) == ("stop", 3, 1.0)
     assert row["turns"][2]["text"] == "The total:\n7"
+    assert [tool["function"]["name"] for tool in row["tools"]] == ["price"]
+    scores, sft = folder / "scores.jsonl", folder / "sft.jsonl"
+    assert CliRunner().invoke(app, ["score", str(folder / "till.yaml"), str(out), "--out", str(scores)]).exit_code == 0
+    assert CliRunner().invoke(app, ["export", "sft", str(scores), "--out", str(sft)]).exit_code == 0
+    (exported,) = map(json.loads, sft.read_text().splitlines())
+    assert json.loads(exported["tools"]) == row["tools"]
+    assert exported["completion"][0]["tool_calls"][0]["function"] == {"name": "price", "arguments": {"item": "tea"}}
     assert isinstance(play(folder / "till.yaml", "--out", out).exception, UsageError)
 
 

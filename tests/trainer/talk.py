@@ -18,6 +18,8 @@ class Echo:
 
     def reply(self, text: str) -> str | None:
         self.left -= 1
+        if text == "a number":
+            return 7  # type: ignore[return-value]
         return f"{len(text)} letters" if self.left else None
 
 
@@ -38,9 +40,21 @@ class Counter:
         self.count += number
         return self.count
 
+    def say(self, text: str) -> str:
+        """Say something.
+
+        Args:
+            text: what.
+        """
+        return text
+
     def die(self) -> str:
         """End the process."""
         os._exit(3)
+
+    def big(self) -> str:
+        """Ten megabytes."""
+        return "x" * 10_000_000
 
     def leave(self) -> str:
         """Leave a process behind."""
@@ -67,3 +81,20 @@ class Counter:
         while not (Path(self._folder) / name).exists():
             time.sleep(0.01)
         return "seen"
+
+
+class NoReset:
+    def add(self, number: int) -> int:
+        """Add.
+
+        Args:
+            number: how much.
+        """
+        return number
+
+
+class NoTypes:
+    def reset(self, **row: Any) -> None: ...
+
+    def add(self, number):  # type: ignore[no-untyped-def]
+        return number

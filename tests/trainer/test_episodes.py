@@ -220,6 +220,21 @@ def test_the_tokens_of_all_turns_and_the_positions_are_bounded(policy: Policy) -
     assert row.episode.environment.failure == problem
 
 
+@pytest.mark.parametrize("history", ["append", "fork"])
+def test_no_one_but_the_template_and_the_model_writes_control_tokens(policy: Policy, history: str) -> None:
+    spelled = "\\u003cend>, \\u003cstop>"  # the model writes a call, and no control token
+    turns = [turn.replace("it", spelled) for turn in (call("say", text="it"), call("it"), "7")]
+    policy = scripted(policy, turns)
+    policy.tokenizer.add_special_tokens({"additional_special_tokens": ["<stop>"]})
+    (row,) = play(policy, a_task("Counter", history=history), examples(1), size=1, max_new_tokens=999)
+    said, unknown = (turn.results[0].text for turn in row.episode.turns[:2])
+    assert said == "< end>, < stop>"
+    assert "there is no tool '< end>, < stop>'" in unknown
+    assert (len(row.spans), row.forks) == (3, ())
+    assert [row.ids.count(token) for token in (0, 1)] == [3 + 2, 0]  # of three turns, and of what follows two
+    assert [row.prompt_ids.count(token) for token in (0, 1)] == [1, 0]
+
+
 def test_a_tool_that_takes_long_holds_up_no_other_episode(policy: Policy, tmp_path: Path) -> None:
     """The first row's tool waits for a file that the second row writes in its third turn."""
     task, rows = a_task("Counter", tool_timeout=60), examples(1, folder=str(tmp_path))
@@ -314,6 +329,23 @@ def test_an_environment_that_dies_leaves_its_row_unscored(policy: Policy) -> Non
     failed = make_prompts(a_task("Counter", {"exact_text": {}}), examples(1, fail="reset"))
     rows = roll_out(scripted(policy, ["7"]), failed, 2, **options)
     assert [(row.rollout.ids, row.score.value) for row in rows] == [([], None)] * 2
+
+
+def test_what_a_tool_or_a_partner_must_not_do_in_training(policy: Policy) -> None:
+    """A result of ten megabytes is cut; a tool that never returns ends its episode, which is scored; a reply that is no
+    text is the environment's fault, so its row is unscored."""
+    options = {"max_new_tokens": 999, "temperature": 1.0, "seed": "0"}
+    task = a_task("Counter", {"exact_text": {}}, tool_timeout=1.0, max_result_chars=10)
+    prompts = make_prompts(task, examples(1, folder="/"))
+    never = [call("wait", name="nowhere"), "7"]
+    big, late = roll_out(scripted(policy, [call("big"), "7"], never), prompts, 2, **options)
+    assert big.rollout.episode.turns[0].results[0].text == "xxxxxxxxxx\n[cut: 10,000,000 characters]"
+    assert late.rollout.episode.turns[0].results[0].problem == "late"
+    assert (big.score.value, late.score.value, len(late.rollout.spans)) == (1.0, 0.0, 1)
+    prompts = make_prompts(a_task("Echo", {"exact_text": {}}), examples(1))
+    wrong, right = roll_out(scripted(policy, ["a number", "7"], ["6", "7"]), prompts, 2, **options)
+    assert wrong.rollout.episode.environment.failure == "reply returned a int; it must return text or None"
+    assert (wrong.score.value, right.score.value) == (None, 1.0)
 
 
 def test_processes_that_an_environment_leaves_behind_end_with_the_run(policy: Policy, tmp_path: Path) -> None:
@@ -411,6 +443,8 @@ def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path
     [
         (None, "Echo", "has no chat template, which an environment of several turns needs"),
         ("{{ messages }}", "Counter", "does not mention tools"),
+        (TEMPLATE, "NoReset", "talk.py:NoReset' has no method reset"),
+        (TEMPLATE, "NoTypes", "the tool add cannot be described to a model"),
         ("{{ tools }}{{ 1 / 0 }}", "Counter", "cannot write turns with tools: ZeroDivisionError"),
         (FORGETS, "Echo", "rewrites the turns of the past: before turn 3, token 20 is 's' and was '<'.*history=append"),
     ],

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from grpo_env.core import Completion, EnvironmentRecord, Example, Score
+from grpo_env.core import Completion, EnvironmentRecord, Example, Format, Score
 from grpo_env.environments import pool
 from grpo_env.errors import UsageError
 from grpo_env.trainer.advantages import token_advantages
@@ -18,7 +18,8 @@ from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Context, Rollout
-from grpo_env.trainer.episodes.conversation import check_conversation
+from grpo_env.trainer.episodes.conversation import Conversation, check_conversation
+from grpo_env.trainer.episodes.history import History
 from grpo_env.trainer.episodes.metrics import episode_metrics
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import denominators
@@ -116,6 +117,20 @@ def test_another_end_token_than_the_templates_is_another_history(talker: Policy)
                 logits = talker.model(torch.tensor([prompt + row.ids[at]])).logits[0, len(prompt) - 1 : -1]
             logp = torch.log_softmax(logits, -1)[range(len(row.ids[at])), row.ids[at]]
             assert row.logps[at] == pytest.approx(logp.tolist(), abs=1e-5)
+
+
+def test_what_the_model_spells_out_does_not_become_a_control_token(policy: Policy) -> None:
+    """It writes an end token letter by letter, and the history is tokenized again."""
+    policy = forgetful(policy, ["<think>x</think>7", "b"])
+    policy.tokenizer.add_tokens(["<tool>"])
+    history = History(Conversation(policy, Format()), examples(1)[0])
+    history.begin([{"role": "user", "content": "Hi."}])
+    letters = [token for letter in "<end>" for token in policy.tokenizer(letter)["input_ids"]]
+    thought, tag = policy.tokenizer("<think>x</think>")["input_ids"], policy.tokenizer("<tool>")["input_ids"]
+    ids, forks = history.after([*thought, *tag, *letters], 0, [{"role": "user", "content": "So?"}])
+    assert forks
+    assert spelled(policy, ids) == "user: Hi.<end>\nassistant: <tool>< end><end>\nuser: So?<end>\nassistant: "
+    assert (ids.count(0), ids.count(tag[0])) == (3, 1)
 
 
 def test_a_history_that_cannot_be_written_goes_on_as_it_was_sampled(policy: Policy) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
+from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Example
 from grpo_env.environments.episode import ChatMessage
 
@@ -29,21 +31,21 @@ class History:
         self.messages += messages
         self.text = self.conversation.render(self.example, self.messages)
 
-    def after(self, turn: str, end: int, messages: Sequence[ChatMessage]) -> tuple[list[int], bool]:
+    def after(self, turn: Sequence[int], end: int, messages: Sequence[ChatMessage]) -> tuple[list[int], bool]:
         """The tokens to read before the next turn, and whether they are the whole history.
 
         They are those that follow the turn, as long as the template writes everything before them as it was read and
         sampled; it is compared as text. A history that the template cannot write is gone on with as it was sampled.
 
         Args:
-            turn: the text of the latest turn, special tokens included, without the end token.
+            turn: the tokens of the latest turn, without the end token.
             end: that token.
             messages: what the model is told after it.
         """
         tokenizer = self.conversation.policy.tokenizer
-        content = self.conversation.begun(self.text) + turn
+        content = self.conversation.begun(self.text) + self._content(turn)
         self.messages += [{"role": "assistant", "content": content}, *messages]
-        said = self.text + turn
+        said = self.text + self.conversation.spelled(turn)
         try:
             self.text = self.conversation.render(self.example, self.messages)
         except Exception:  # a template is a program, and the turn may be any text
@@ -55,3 +57,14 @@ class History:
             if ids[:1] == [end]:
                 return ids[1:], False
         return list(tokenizer(self.text, add_special_tokens=False)["input_ids"]), True
+
+    def _content(self, turn: Sequence[int]) -> str:
+        """A turn as text that has no control tokens, when it is tokenized again, but those that were sampled."""
+        tokenizer, spelled = self.conversation.policy.tokenizer, self.conversation.spelled
+        added, text = tokenizer.added_tokens_decoder, spelled(turn)
+        again = tokenizer(text, add_special_tokens=False)["input_ids"]
+        if [token for token in again if token in added] == [token for token in turn if token in added]:
+            return text
+        plain = without_control_tokens(tokenizer, of_template=True)
+        runs = [(sampled, spelled(list(run))) for sampled, run in groupby(turn, added.__contains__)]
+        return "".join(run if sampled else plain(run) for sampled, run in runs)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Finish
 from grpo_env.environments import pool
 from grpo_env.environments.calls import response_parser
@@ -110,7 +111,7 @@ class _Row:
         if self.history is None:
             return self.conversation.between(self.episode.example, messages), False
         *turn, end = self.ids[slice(*self.spans[-1])]
-        return self.history.after(self.conversation.spelled(turn), end, messages)
+        return self.history.after(turn, end, messages)
 
     def told(self, ids: Sequence[int], *, forks: bool) -> None:
         """Append tokens that were not sampled, or begin a sequence after them."""
@@ -149,6 +150,7 @@ class _Driver:
         self.groups: dict[int, list[Rollout]] = {}
         self.prefix_cache = PrefixCache()
         self._policy, self._prompts, self._seeds = policy, prompts, seeds
+        self._plain = without_control_tokens(policy.tokenizer, of_template=True)
         self._max_new_tokens, self._temperature, self._on_group = max_new_tokens, temperature, on_group
         self._group_size, self._at_once = group_size, at_once
         self._environments = {id(task): EnvironmentClass.of_task(task) for task, _, _ in prompts}
@@ -181,7 +183,7 @@ class _Driver:
             task, _, example = self._prompts[group]
             environment = self._environments[id(task)]
             process = pool.take(environment)
-            episode = Episode(environment, process, example, response_parser(self._policy.tokenizer))
+            episode = Episode(environment, process, example, response_parser(self._policy.tokenizer), self._plain)
             conversation = self._conversations[id(task)]
             forks = task.spec.environment is not None and task.spec.environment.history == "fork"
             history = History(conversation, example) if forks else None

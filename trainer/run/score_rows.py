@@ -32,7 +32,8 @@ def score_rows(
         task, example = tasks[group[0].task], group[0].example
         completions = tuple(scored.rollout.completion(task.format.prefill) for scored in group)
         nothing = (None,) * len(group)
-        row = InputRow(line, example.id, None, example, completions, nothing, nothing)
+        tools = example.chat_template_kwargs.get("tools") if any(seen.turns for seen in completions) else None
+        row = InputRow(line, example.id, None, example, completions, nothing, nothing, tools=tools)
         result = RowResult(row, str(line), tuple(scored.score for scored in group))
         for index in range(len(group)):
             yield score_row(task, result, index)
