@@ -40,9 +40,10 @@ tests-rest: $(VENV)/ready
 docs: shipped $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Every command in the pages, including training runs; takes some minutes. `make tests` runs the fast ones.
+# Every command in the pages, including training runs, and the GPU benchmark on a CPU; takes some minutes. `make tests` runs
+# the fast ones.
 test-docs: $(VENV)/ready
-	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
+	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs tests/test_benchmarks.py
 
 # Every attack on the sandbox, in each mode and as each kind of user; writes the table of docs/sandbox.md.
 attacks: $(VENV)/ready

@@ -51,7 +51,15 @@ def test_the_task_for_own_data_passes_its_checks(tmp_path):
 def test_own_verifier_trains_on_own_data(tmp_path):
     assert "0 cases failed" in run("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
     numbers = "verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}"
-    options = ["--verifiers", EXAMPLES / "own_verifier.py", numbers, "steps=3", "eval.every=3", "eval.examples=4"]
+    options = [
+        "--verifiers",
+        EXAMPLES / "own_verifier.py",
+        numbers,
+        "steps=1",
+        "prompts_per_step=4",
+        "eval.every=0",
+        "eval.examples=4",
+    ]
     output = run(
         "grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path
     )

@@ -38,8 +38,8 @@ from grpo_env.trainer.run.run import Run
 torch.set_num_threads(1)
 def run(folder):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
-    train(task, run_dir=folder, steps=5, prompts_per_step=4, group_size=4, supervision="both",
-          eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 5}, advantage={"scale": "batch"},
+    train(task, run_dir=folder, steps=3, prompts_per_step=4, group_size=4, supervision="both",
+          eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 3}, advantage={"scale": "batch"},
           kl={"coef": 0.1}, optimizer={"updates_per_step": 2, "mini_batches": 2},
           engine={"micro_batch_tokens": 300, "device": "cpu"})
 def die_at(last):
@@ -85,7 +85,7 @@ def assert_equal(expected_run: Path, actual_run: Path) -> None:
         [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
         for run in (expected_run, actual_run)
     ]
-    assert [row["step"] for row in rows[0]] == [0, 0, 1, 2, 3, 4, 5]
+    assert [row["step"] for row in rows[0]] == [0, 0, 1, 2, 3]
     for expected, actual in zip(*rows, strict=True):
         compared = {"accuracy", "reward", "length", "loss", "grad_norm", "kl", "entropy", "uniform_groups"}
         keys = compared & expected.keys()
@@ -117,14 +117,14 @@ FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate la
 GO_ON = """
 resume("sharded")
 if os.environ["RANK"] == "0":
-    shutil.copytree("sharded", "resumed", ignore=shutil.ignore_patterns("model", "step-000005"))
+    shutil.copytree("sharded", "resumed", ignore=shutil.ignore_patterns("model", "step-000003"))
 torch.distributed.barrier()
 resume("resumed")
 """
 
 
 def first_steps(single_run: Path, folder: Path) -> None:
-    shutil.copytree(single_run, folder, ignore=shutil.ignore_patterns("model", "step-00000[345]"))
+    shutil.copytree(single_run, folder, ignore=shutil.ignore_patterns("model", "step-00000[23]"))
 
 
 def test_two_processes_equal_one(single_run: Path, two_process_runs: tuple[Path, str]) -> None:
@@ -137,7 +137,7 @@ def assert_sharded_runs_equal(single_run: Path, folder: Path) -> None:
     """``GO_ON`` repeated the steps of one process; resumed from its own checkpoint, it repeated its own exactly."""
     assert_equal(single_run, folder / "sharded")
     runs = [folder / "sharded", folder / "resumed"]
-    states = [torch.load(run / "checkpoints/step-000005/state.pt", weights_only=True) for run in runs]
+    states = [torch.load(run / "checkpoints/step-000003/state.pt", weights_only=True) for run in runs]
     torch.testing.assert_close(*states, rtol=0, atol=0)
     sizes = {(run / "model/model.safetensors").stat().st_size for run in (single_run, *runs)}
     assert len(sizes) == 1  # tied weights are written once
@@ -173,7 +173,7 @@ def test_the_shards_of_stage_3_add_up_to_the_tensor() -> None:
 
 
 def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Path) -> None:
-    done = two_processes(tmp_path, "die_at(3)", f"run({str(tmp_path / 'two')!r})")
+    done = two_processes(tmp_path, "die_at(2)", f"run({str(tmp_path / 'two')!r})")
     assert done.returncode != 0
     assert "SIGKILL" in done.stderr
     assert not (tmp_path / "two" / "model").exists()

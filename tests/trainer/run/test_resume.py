@@ -30,7 +30,7 @@ from grpo_env.trainer.loop import resume, train
 resource = pytest.importorskip("resource", reason="needs the limits of a POSIX system")
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
-KILLS = int(os.environ.get("GRPO_ENV_KILLS", "5"))
+KILLS = int(os.environ.get("GRPO_ENV_KILLS", "3"))
 RMTREE = getattr(shutil.rmtree, "__qualname__", "_RmtreeType.__call__")
 # Where a kill falls: in a function, or in the middle of a file that it writes.
 PLACES = (
