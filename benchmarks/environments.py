@@ -4,8 +4,10 @@
     python benchmarks/environments.py --turns 8 --tokens 64 --rounds 9
 
 The engine is the library's own, which ends every turn after the same number of tokens; a partner answers each with one
-word. ``loop`` is the time outside of the engine: environments, chat template, waiting. ``history`` is what the engine
-takes longer, because it reads the turns of the past again. Starting the environments is not counted.
+word. ``loop`` is the time outside of the engine: environments, chat template, waiting. ``engine`` is what the engine
+takes longer, because it reads what the partner said; ``no cache`` the same if it reads the whole past again, without
+its prefix cache. The three kinds take turns. Starting the environments is not counted. Times are by the clock and, in
+parentheses, of the processor in this process alone.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 from unittest.mock import patch
 
 import torch
@@ -31,6 +34,7 @@ from grpo_env.environments.children import descendants
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.prefix_cache import PrefixCache
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
@@ -49,6 +53,34 @@ class Partner:
 """
 
 
+class Seconds(NamedTuple):
+    """By the clock, and of the processor in this process."""
+
+    clock: float
+    processor: float
+
+    @classmethod
+    def now(cls) -> Seconds:
+        """Since some moment."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, before: Seconds) -> Seconds:
+        """The difference."""
+        return Seconds(self.clock - before.clock, self.processor - before.processor)
+
+    def plus(self, other: Seconds) -> Seconds:
+        """The sum."""
+        return Seconds(self.clock + other.clock, self.processor + other.processor)
+
+
+class Round(NamedTuple):
+    """Total and engine of episodes with and without the prefix cache, and one turn with the same tokens."""
+
+    cached: tuple[Seconds, Seconds]
+    uncached: tuple[Seconds, Seconds]
+    once: Seconds
+
+
 class FixedEngine(OwnEngine):
     """The library's own engine, in which every turn has ``tokens`` tokens; ``seconds`` is its time.
 
@@ -57,7 +89,7 @@ class FixedEngine(OwnEngine):
 
     def __init__(self, tokens: int) -> None:
         super().__init__()
-        self._tokens, self.seconds = tokens, 0.0
+        self._tokens, self.seconds = tokens, Seconds(0.0, 0.0)
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
@@ -71,10 +103,10 @@ class FixedEngine(OwnEngine):
                 torch.full_like(chosen, end) if is_last else torch.where(ends, max(policy.end_ids) + 1, chosen)
             ), prob
 
-        began = time.perf_counter()
+        began = Seconds.now()
         with patch.object(own, "choose_tokens", fixed):
             super().generate(policy, request, on_group)
-        self.seconds += time.perf_counter() - began
+        self.seconds = self.seconds.plus(Seconds.now().since(began))
 
 
 def main() -> None:
@@ -94,13 +126,15 @@ def main() -> None:
             Example(str(number), (Message("user", f"What is {number} + 7?"),), "7", {"turns": options.turns})
             for number in range(options.episodes)
         ]
-        rows, memory = [], []
+        rounds, memory = [], []
         for number in range(options.rounds + 1):
-            in_turns = episodes(policy, task, examples, options.turns, options.tokens, f"round {number}")
-            at_once = one_turn(policy, task, examples, options.turns * options.tokens, f"round {number}")
-            rows.append((*in_turns, at_once))
+            seed = f"round {number}"
+            with_cache = episodes(policy, task, examples, options.turns, options.tokens, seed)
             memory.append(resident())
-    report(rows[1:], memory, options)
+            with patch.object(PrefixCache, "keep", lambda *_: None):
+                without = episodes(policy, task, examples, options.turns, options.tokens, seed)
+            rounds.append(Round(with_cache, without, one_turn(policy, task, examples, options, seed)))
+    report(rounds[1:], memory, options)
 
 
 def partner(folder: Path) -> Task:
@@ -121,10 +155,10 @@ def partner(folder: Path) -> Task:
 
 def episodes(
     policy: Policy, task: Task, examples: Sequence[Example], turns: int, tokens: int, seed: str
-) -> tuple[float, float]:
-    """Seconds of episodes, and those of the engine in them."""
+) -> tuple[Seconds, Seconds]:
+    """Episodes, and the engine in them."""
     engine = FixedEngine(tokens)
-    began = time.perf_counter()
+    began = Seconds.now()
     rollouts = sample_episodes(
         replace_engine(policy, engine),
         make_prompts(task, examples),
@@ -134,15 +168,17 @@ def episodes(
         seeds=[f"{seed}/{example.id}" for example in examples],
         at_once=len(examples),
     )
-    seconds = time.perf_counter() - began
+    seconds = Seconds.now().since(began)
     assert {row.num_sampled for row in rollouts} == {turns * tokens}
     assert {len(row.spans or ()) for row in rollouts} == {turns}
     return seconds, engine.seconds
 
 
-def one_turn(policy: Policy, task: Task, examples: Sequence[Example], tokens: int, seed: str) -> float:
-    """Seconds of completions of one turn with as many tokens."""
-    began = time.perf_counter()
+def one_turn(
+    policy: Policy, task: Task, examples: Sequence[Example], options: argparse.Namespace, seed: str
+) -> Seconds:
+    """Completions of one turn with as many tokens."""
+    tokens, began = options.turns * options.tokens, Seconds.now()
     sample(
         replace_engine(policy, FixedEngine(tokens)),
         [policy.prompt_ids(example, task.format) for example in examples],
@@ -151,7 +187,7 @@ def one_turn(policy: Policy, task: Task, examples: Sequence[Example], tokens: in
         temperature=1.0,
         seeds=[f"{seed}/{example.id}" for example in examples],
     )
-    return time.perf_counter() - began
+    return Seconds.now().since(began)
 
 
 def replace_engine(policy: Policy, engine: FixedEngine) -> Policy:
@@ -171,17 +207,22 @@ def resident() -> float:
     return total / 1024
 
 
-def report(rows: Sequence[tuple[float, float, float]], memory: Sequence[float], options: argparse.Namespace) -> None:
+def report(rounds: Sequence[Round], memory: Sequence[float], options: argparse.Namespace) -> None:
     """Print medians of the rounds, and the memory after each."""
-    total, engine, single = (median(column) for column in zip(*rows, strict=True))
-    loop = median((seconds - inside) / once for seconds, inside, once in rows)
-    history = median((inside - once) / once for _, inside, once in rows)
-    print(
-        f"{options.episodes} episodes of {options.turns} x {options.tokens} tokens, {torch.get_num_threads()} threads"
-    )
-    print(f"one turn {single:.2f} s; episodes {total:.2f} s, of which the engine {engine:.2f} s")
-    print(f"loop     {loop:+.1%} of one turn")
-    print(f"history  {history:+.1%} of one turn")
+    threads = torch.get_num_threads()
+    print(f"{options.episodes} episodes of {options.turns} x {options.tokens} tokens, {threads} threads")
+    once = [median(part) for part in zip(*(row.once for row in rounds), strict=True)]
+    print(f"one turn  {once[0]:.2f} s ({once[1]:.2f} s)")
+
+    def line(name: str, excess: Callable[[Round], Seconds]) -> None:
+        ratios = [[part / once for part, once in zip(excess(row), row.once, strict=True)] for row in rounds]
+        clock, processor = (median(part) for part in zip(*ratios, strict=True))
+        print(f"{name:<9} {clock:+.1%} ({processor:+.1%}) of one turn")
+
+    line("episodes", lambda row: row.cached[0].since(row.once))
+    line("  loop", lambda row: row.cached[0].since(row.cached[1]))
+    line("  engine", lambda row: row.cached[1].since(row.once))
+    line("no cache", lambda row: row.uncached[1].since(row.once))
     print(f"memory after rounds of {options.episodes} episodes, MB: {', '.join(f'{m:,.0f}' for m in memory)}")
 
 
