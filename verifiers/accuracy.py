@@ -179,7 +179,8 @@ class Accuracy(Verifier):
             return verdict
         if final.whole and golds[0].kind == "json":
             return self._verdict(golds, [final.whole], rules)
-        if len(final.answers) == 1 and final.source not in ("last_line", "last_number"):
+        is_marked = final.source not in ("last_line", "last_number")
+        if is_marked and len(final.answers) == 1 and " " in final.answers[0]:
             for gold in golds:
                 for said in stated(gold.answer.text, gold.kind, final.answers[0]):
                     if (other := self._accepted(gold, said, rules)) is not None:

@@ -58,6 +58,7 @@ min 60 s
 h 3600 s
 day 86400 s
 week 604800 s
+fortnight 1209600 s
 year 12 month
 decade 120 month
 century 1200 month
@@ -134,7 +135,8 @@ def converted(number: Number, unit: Unit) -> Number | None:
         kelvin = (number.value + scales[0][1]) * scales[0][0]
         return replace(number, value=kelvin / scales[1][0] - scales[1][1], unit=unit, also=())
     units = _measures(number.unit), _measures(unit)
-    if units[0][1] and units[1][1] and units[0][1] != units[1][1]:  # apples and pears
+    words = units[0][1], units[1][1]
+    if (all(words) or ("business", 1) in words[0] + words[1]) and words[0] != words[1]:  # apples and pears
         return None
     one, other = _size(_decided(units[0][0], unit)), _size(_decided(units[1][0], number.unit))
     if one is None or other is None or one.dimensions != other.dimensions:

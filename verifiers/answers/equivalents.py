@@ -20,7 +20,7 @@ from .dates import read_date
 from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
-from .money import Money, read_money, same_money
+from .money import Money, read_currency, read_money, same_money
 from .number_words import number_at
 
 MAX_LENGTH = 300
@@ -107,6 +107,11 @@ def _moves(text: str) -> Moves | None:
 def money(text: str) -> Money | None:
     """``zł 160`` and ``160,00 PLN``."""
     return read_money(text)
+
+
+def _currency(text: str) -> str | None:
+    """``USD`` and US dollars."""
+    return read_currency(text)
 
 
 def _data(text: str) -> Json | None:
@@ -256,7 +261,7 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, money, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
+    _hours, money, _currency, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
     spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
     at_for, *AMOUNTS,
 )  # fmt: skip

@@ -33,6 +33,15 @@ _THERE_ARE = re.compile(
 _THING_NAMES = "file|function|method|command|variable|class|module|package|folder|directory|operator|keyword|branch"
 _THING = re.compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
 _LINKED = re.compile(r"<(\S+)>|mailto:(\S+)")
+_SORTS = (
+    "language|model|airport|department|team|city|planet|airline|colou?r|currency|element|protocol|format|button|key|tab"
+    "|menu|plan|browser|app|database|gene"
+)
+_NAMED = re.compile(
+    rf"(?:the )?((?-i:[A-Z])\S*(?: \S+){{0,3}}) (?:{_SORTS})\.?"
+    rf"|(?:the )?(?:{_SORTS})(?: of)? ((?-i:[A-Z])\S*(?: \S+){{0,3}}?)\.?",
+    re.IGNORECASE,
+)
 _SIDES = re.compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
 _CHOSEN = re.compile(
     r"(?:(?:option|choice|answer|letter) )?\(?([A-H])\)?(?:, | ?[:\u2013-] )(?=\S)([^()]{1,80})"
@@ -70,7 +79,7 @@ def everyday(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield from _linked(answer)
     if kind == "number" and ":" in gold and (sides := _SIDES.fullmatch(answer)):
         yield f"{sides[1]}:{sides[2]}"
-    if kind == "choice" and (choice := _CHOSEN.fullmatch(answer)):
+    if kind == "choice" and len(gold) > 3 and (choice := _CHOSEN.fullmatch(answer)):
         yield f"({choice[1] or choice[4]}) {choice[2] or choice[3]}"
     if kind == "words" and (synonyms := _SYNONYMS.get(gold.lower())):
         yield from [gold] if plain(answer).lower() in synonyms - {gold.lower()} else []
@@ -87,6 +96,8 @@ def everyday(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [] if UNSURE.search(rest) else [rest.rstrip(".")]
     if kind in ("words", "code"):
         yield from _abbreviated(gold, answer)
+        if named := _NAMED.fullmatch(answer):
+            yield named[1] or named[2]
     if kind == "words" and "," in gold:
         yield from _listed(answer)
 

@@ -124,6 +124,12 @@ def read_money(text: str) -> Money | None:
     return Money(codes, -amount if match["minus"] or match["minus_behind"] else amount)
 
 
+def read_currency(text: str) -> str | None:
+    """``USD`` of US dollars, for names of one currency."""
+    codes = _named(text.removeprefix("the ")) if 3 <= len(text) <= MAX_LENGTH else None
+    return next(iter(codes)) if codes and len(codes) == 1 else None
+
+
 def same_money(gold: Money, answer: Money) -> bool:
     """Whether an answer is the gold answer's amount, in its currency or without one."""
     return bool(gold.codes) and gold.amount == answer.amount and (not answer.codes or bool(gold.codes & answer.codes))

@@ -12,6 +12,7 @@ from .clock import in_figures
 from .everyday import everyday, names_another
 from .extract.statements import UNSURE
 from .quantities import in_full
+from .sentences import is_against
 from .spellings import spelled
 
 MAX_LENGTH = 200
@@ -66,6 +67,7 @@ _DECREASE = re.compile(
     r"|down (?:by )?(?=[$€£]?\.?\d)",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
 _IN_TWO_UNITS = re.compile(
     r"[a-z -]{3,40} (?:dollars?|euros?|feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"
@@ -108,7 +110,7 @@ _PLACE = re.compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = re.compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
-    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z"
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)"
 )
 _TIME_GLOSS = re.compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
 _DATE_WORD = re.compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
@@ -288,6 +290,8 @@ def _is_score(gold: str) -> bool:
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, ``60 thousand`` for 60k, 2.5 kg for ``2,5 kg``."""
     yield from in_full(gold, answer)
+    if (numbered := _NUMBERED.fullmatch(answer)) and gold.isdecimal():
+        yield numbered[1]
     if ("k" in answer or "K" in answer) and (thousands := _THOUSANDS.fullmatch(answer)) and _AMOUNT.fullmatch(gold):
         yield f"{thousands[1]} thousand{thousands[2]}"
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
@@ -335,4 +339,4 @@ def _only_mark(answer: str) -> str | None:
     if len(marks) != 1 or not _SENTENCE.fullmatch(answer):
         return None
     around = _MARKED.sub("", answer)
-    return None if UNSURE.search(around) or _NO_LABEL.search(around) else marks[0][1]
+    return None if is_against(around) or _NO_LABEL.search(around) else marks[0][1]

@@ -22,15 +22,16 @@ def _words(table: str) -> str:
 
 
 _AGAINST_WORDS = _words(r"""
-    old older previous\w* former\w* initial\w* original\w* earlier later others? another rest instead rather unlike
-    contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* errors? myth trap guess\w* suppos\w* assum\w*
-    thinks? thought believe\w* seems? appears? hopes? claims? claimed expect\w* estimat\w* likely unlikely unsure
-    uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum most least worst
-    candidates? approximations? difference reciprocal inverse negation complement half halves twice double triple thrice
-    times minus negative plus more less fewer each every per apiece percent short missing extra additional also both too
-    wait actually sorry correction hmm however though although yet only avoid\w* reject\w* exclud\w* eliminat\w*
-    discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost loses? forgot\w* stop\w*
-    quit remov\w* reduc\w* increas\w* decreas\w* question example answers? runner-up neither
+    doubt\w* disput\w* contradict\w* suspect\w* changed? moved? switch\w* corrected updat\w* renam\w* replac\w*
+    convert\w* different old older previous\w* former\w* initial\w* original\w* earlier later others? another rest
+    instead rather unlike contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* myth trap guess\w*
+    suppos\w* assum\w* thinks? thought believe\w* seems? appears? hopes? claims? claimed expect\w* estimat\w* likely
+    unlikely unsure uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum most
+    least worst candidates? approximations? difference reciprocal inverse negation complement half halves twice double
+    triple thrice times minus negative plus more less fewer each every per apiece percent short missing extra
+    additional also both too wait actually sorry correction hmm however though although yet only avoid\w* reject\w*
+    exclud\w* eliminat\w* discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost
+    loses? forgot\w* stop\w* quit remov\w* reduc\w* increas\w* decreas\w* question example answers? runner-up neither
     """)
 _AGAINST = re.compile(
     rf"{UNSURE.pattern}"
@@ -47,7 +48,7 @@ _BEFORE = re.compile(
 _NUMBER = re.compile(
     r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b", re.I
 )
-_ORDER = re.compile(r"\b(?:first|second|third|fourth|last|next)\b", re.IGNORECASE)
+_ORDER = re.compile(r"\b(?:errors?|first|second|third|fourth|last|next)\b", re.IGNORECASE)
 _VERBS = _words(r"""
     is are was were 's ’s costs? takes? took lasts? lasted weighs? weighed measures? measured contains? contained has
     have had holds? held plays? played uses? used needs? needed requires? required reads? shows? showed says? said
@@ -57,10 +58,11 @@ _VERBS = _words(r"""
     outputs? prints? printed
     yields? produces? produced raises? raised throws? threw worked visits? visited buys? bought eats? ate sees? saw
     wears? wore speaks? ordered chose picked recommends? called mentions? mentioned means? lies located named choose
-    pick select play
+    pick select play listens?
     """)
 _LINKS = _words("""
-    exactly now therefore thus precisely just called named located scheduled set due held available at on in for with
+    exactly now therefore thus precisely just called named located scheduled set due held
+    available still currently place been at on in for with
     """)
 _VERB = re.compile(
     r"(?:(?<=\s)|(?=['’]s ))(?:will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
@@ -99,18 +101,19 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
         return
     for lead, said, tail in _readings(gold, kind, text):
         around = f"{lead} {tail}"
-        if _is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):
+        if is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):
             continue
         if kind == "number" and _ORDER.search(around):
             continue
-        if kind == "number" and _is_against(said):
+        if kind == "number" and is_against(said):
             continue
         yield said
         if (end := _TAIL.search(said)) and not _NUMBER.search(end["tail"]):
             yield said[: end.start()]
 
 
-def _is_against(text: str) -> bool:
+def is_against(text: str) -> bool:
+    """Whether a word denies, doubts, compares or corrects."""
     return _AGAINST.search(_MAY.sub("", text)) is not None
 
 

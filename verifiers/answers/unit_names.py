@@ -28,6 +28,7 @@ min minute minutes mins
 h hour hours hr hrs
 day days
 week weeks wk wks
+fortnight fortnights
 month months
 year years yr yrs
 decade decades
@@ -117,6 +118,7 @@ BC bc bce b.c b.c.e
 AD ad ce a.d c.e
 sq
 cu
+business working
 person persons people
 child children
 man men

@@ -78,6 +78,8 @@ def same_unit(first: Unit, second: Unit) -> bool:
         return False
     if not one or not other:
         return True
+    if ("business" in one) != ("business" in other) and "day" in one and "day" in other:  # 5 business days
+        return False
     for unit, opposite in ((one, other), (other, one)):
         if "unit" in unit:  # 12 square units: of any length
             return unit["unit"] in opposite.values()

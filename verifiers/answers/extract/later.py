@@ -29,7 +29,7 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 """The sources that need no tags."""
 
 _INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_FENCE = re.compile(r"\s*```[a-z0-9+#]{0,12}[ \t]*\n((?:(?!```).)*?)\s*```\s*", re.DOTALL)
+_FENCE = re.compile(r"\s*```[a-z0-9+#]{0,12}[ \t]*\n((?:(?!```).)*)```\s*", re.DOTALL)
 _WEAKER: tuple[Source, ...] = ("hashes", "phrase", "a_line")
 
 
@@ -40,7 +40,7 @@ def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer
     if answer and (answer.denied or len(answer.answers) > 1):
         answer = replaced(text, answer, lambda part: _stated(part, sources)) or answer
     if answer is None and "```" in text and (fence := _FENCE.fullmatch(text)):
-        text = fence[1]
+        text = fence[1].strip()
     return answer or extracted([text], "text")
 
 
