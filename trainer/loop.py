@@ -15,10 +15,10 @@ from grpo_env.taskfile.task import Task
 from .advantages import token_advantages
 from .batch import pack_batches
 from .config import TrainConfig, with_located_code
+from .extensions.greedy_baseline import greedy_rollouts
 from .extensions.step_sampler import StepSampler
 from .extensions.step_values import step_values
 from .reference_model import add_reference_logp
-from .rollout import greedy_rollouts
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording

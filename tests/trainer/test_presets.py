@@ -14,9 +14,10 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.extensions.greedy_baseline import greedy_rollouts
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
-from grpo_env.trainer.rollout import ScoredRollout, greedy_rollouts
+from grpo_env.trainer.rollout import ScoredRollout
 
 LENGTHS = (2, 4, 1, 3)
 

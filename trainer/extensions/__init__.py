@@ -1,1 +1,1 @@
-"""What other papers add to a step's samples: dynamic sampling, samples one step ahead, step values."""
+"""What other papers add to a step's samples: dynamic sampling, sampling ahead, greedy baselines, values of steps."""
