@@ -70,7 +70,7 @@ _NOT_STATED = re.compile(
     rf"|no (?:information|answer|value|date|number) (?:is |was )?{_STATED}",
     re.IGNORECASE,
 )
-_IN_PLACE = re.compile(r"(?:the )?(\d{1,3}(?:st|nd|rd|th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
+_IN_PLACE = re.compile(r"(?:the )?(\d{0,2}(?:1st|2nd|3rd|[04-9]th|1[123]th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
 _QUOTED = re.compile(r"'([^'\"\\]*)'")
 
 
