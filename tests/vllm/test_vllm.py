@@ -52,10 +52,17 @@ def policy() -> Policy:
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[str, int]]:
     """The URL of a server with the bundled model, and its process."""
+    with run_server(str(BUNDLED)) as server:
+        yield server
+
+
+@contextmanager
+def run_server(model: str) -> Iterator[tuple[str, int]]:
+    """The URL of a server, and its process, which is ended."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(BUNDLED)]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model]
     options = ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--enforce-eager"]
     modes = ["--logprobs-mode", "processed_logprobs", "--no-enable-chunked-prefill"]
     with subprocess.Popen(
