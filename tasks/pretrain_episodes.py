@@ -2,7 +2,7 @@
 
 It starts from the bundled model of arithmetic, which can add. A script plays the episodes, through the real
 environments: first well, then carelessly. The careless script forgets look-ups and guesses prices, writes calls that
-cannot be read, forgets carries, and searches without regard to what it was told. Run
+cannot be read, forgets carries, and searches by ones. Run
 ``python -m grpo_env.tasks.pretrain_episodes --out DIR``.
 """
 
@@ -57,7 +57,7 @@ STOPS = 0.3  # probability that the careless script answers although prices are 
 BREAKS_CALL = 0.1  # fraction of its calls
 GIVES_UP = 0.5  # probability that it does not repeat a call that was wrong
 FORGETS = 0.2  # probability that it forgets a carry
-IGNORES = 0.3  # fraction of guesses that do not regard what was told
+WALKS = 0.6  # fraction of guesses that go on by one instead of halving what is left
 HEDGES = 0.05  # fraction of guesses that are not just a number
 
 Script = Callable[[Mapping[str, Any], random.Random], Agent]
@@ -122,14 +122,13 @@ def careful_search(row: Mapping[str, Any], rng: random.Random) -> Agent:
 
 
 def careless_search(row: Mapping[str, Any], rng: random.Random) -> Agent:
-    """Guesses anything that is left, and often anything at all; sometimes says more than a number."""
+    """Often walks by one: begins at the lowest number, goes on with the next one. Sometimes says more than a number."""
     bounds = Bounds(row)
 
     def turn(messages: Sequence[ChatMessage]) -> str:
         bounds.hear(messages)
-        ignores = rng.random() < IGNORES
-        low, high = (row["low"], row["high"]) if ignores else (bounds.low, bounds.high)
-        said = bounds.say(rng.randint(low, high))
+        walks = rng.random() < WALKS
+        said = bounds.say(bounds.nearest() if walks else (bounds.low + bounds.high) // 2)
         return f"Is it {said}?" if rng.random() < HEDGES else said
 
     return turn
@@ -140,11 +139,15 @@ class Bounds:
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.low, self.high = row["low"], row["high"]
-        self._said = 0
+        self._said = self.low
 
     def say(self, guess: int) -> str:
         self._said = guess
         return str(guess)
+
+    def nearest(self) -> int:
+        """The last guess, or the number that is left next to it; at first, the lowest."""
+        return min(max(self._said, self.low), self.high)
 
     def hear(self, messages: Sequence[ChatMessage]) -> None:
         if messages[-1]["content"] == "higher":
@@ -177,8 +180,8 @@ def total(prices: Sequence[int], add: Callable[[int, int], int]) -> str:
     return "\n".join(["<think>", *lines, "</think>", "<answer>", str(result), "</answer>"])
 
 
-CAREFUL = Phase("careful", 1200, 2e-3, {"till": careful_till, "search": careful_search})
-CARELESS = Phase("careless", 60, 6e-4, {"till": careless_till, "search": careless_search})
+CAREFUL = Phase("careful", 800, 2e-3, {"till": careful_till, "search": careful_search})
+CARELESS = Phase("careless", 80, 2e-4, {"till": careless_till, "search": careless_search})
 
 
 class Played(NamedTuple):
@@ -202,9 +205,9 @@ def episodes(name: str, script: Script, seed: int) -> Iterator[Played]:
 
 
 def texts(seed: int, size: int) -> Iterator[str]:
-    """All that is said in episodes, for the tokenizer: ``size`` by each script."""
-    for script in (careful_till, careless_till, careful_search, careless_search):
-        for played in islice(episodes(script.__name__.partition("_")[2], script, seed), size):
+    """All that is said in episodes, for the tokenizer: ``size`` of each task by its careful script."""
+    for name, script in CAREFUL.scripts.items():
+        for played in islice(episodes(name, script, seed), size):
             messages = [*played.prompt, *messages_of(played.turns)]
             yield "\n".join(message["content"] for message in messages)
 
@@ -252,8 +255,8 @@ def start_from(source: Path, model: LlamaForCausalLM, tokenizer: PreTrainedToken
 def pretrain(folder: Path, seed: int, phases: Sequence[Phase] = (CAREFUL, CARELESS), spoken: int = 500) -> None:
     """Make the model of ``seed`` in ``folder``: train and save, phase by phase, each from what the last one saved.
 
-    ``spoken`` is how many episodes of each script the tokenizer is trained on. The same seed and number of threads
-    give the same weights. Prints its progress.
+    ``spoken`` is how many careful episodes of each task the tokenizer is trained on. The same seed and number of
+    threads give the same weights. Prints its progress.
     """
     torch.manual_seed(seed)
     tokenizer = build_tokenizer(list(texts(seed, spoken)), ROLES, (*TAGS, *CALL_TAGS), CHAT_TEMPLATE, VOCABULARY)

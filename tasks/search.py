@@ -1,11 +1,15 @@
 """A hidden number: a partner says whether it is higher or lower than a guess. The environment and its rows."""
 
 import hashlib
+import json
+import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from grpo_env.core import Completion, Example, Score, Verifier
 from grpo_env.errors import UsageError
 
 HELD_OUT = 10  # one range in this many belongs to the eval split
@@ -13,31 +17,54 @@ MAX_DRAWS = 300
 
 
 class Search:
-    """One object for each completion. ``guesses`` and ``found`` are the recorded state."""
+    """One object for each completion. ``guesses``, ``found`` and ``left``, how many numbers are left, are recorded."""
 
-    def reset(self, number: int, **row: Any) -> None:
+    def reset(self, low: int, high: int, number: int, **row: Any) -> None:
         """Begin an episode with the columns of a row."""
-        self._number = number
+        self._low, self._high, self._number = low, high, number
         self.guesses: list[int] = []
         self.found = False
+        self.left = high - low + 1
 
     def reply(self, text: str) -> str | None:
         """The partner's answer to a turn: ``higher``, ``lower``, or ``None``, which ends the episode."""
         if not re.fullmatch(r"[0-9]{1,6}", text):
             raise ValueError("say a number, in digits")
-        self.guesses.append(int(text))
-        if self.guesses[-1] == self._number:
-            self.found = True
+        guess = int(text)
+        self.guesses.append(guess)
+        if guess == self._number:
+            self.found, self.left = True, 1
             return None
-        return "higher" if self._number > self.guesses[-1] else "lower"
+        higher = self._number > guess
+        if higher:
+            self._low = max(self._low, guess + 1)
+        else:
+            self._high = min(self._high, guess - 1)
+        self.left = self._high - self._low + 1
+        return "higher" if higher else "lower"
 
     def get_reward(self) -> float:
         """1 if the number was found."""
         return float(self.found)
 
 
+@dataclass(frozen=True)
+class Narrowed(Verifier):
+    """The information gained about the number, from the environment's state (``on: state``): 1 if one number is left.
+
+    With ``left`` of ``n`` numbers it is ``log(n / left) / log(n)``. A guess that halves what is left gains the most on
+    average; one that was excluded before gains nothing.
+    """
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        numbers = example.info["high"] - example.info["low"] + 1
+        left = json.loads(completion.text)["left"]
+        value = 1 - math.log(left) / math.log(numbers) if numbers > 1 else 1.0
+        return Score(value, explanation=f"{left} of {numbers} numbers are left")
+
+
 def problems(
-    split: str, size: int, seed: int, numbers: Sequence[int] = (1, 99), width: Sequence[int] = (16, 31)
+    split: str, size: int, seed: int, numbers: Sequence[int] = (1, 99), width: Sequence[int] = (31, 31)
 ) -> Iterator[dict[str, Any]]:
     """Yield ``size`` rows ``{low, high, number}``, fixed by ``seed`` and ``split``, no two alike.
 

@@ -133,9 +133,22 @@ class TestSearch:
         completion, score = play_search(HIDDEN, "27", "34", "30")
         assert [turn.reply for turn in completion.turns] == ["higher", "lower", None]
         assert completion.finish == "stop"
-        assert completion.turns[-1].state == {"guesses": [27, 34, 30], "found": True}
+        assert completion.turns[-1].state == {"guesses": [27, 34, 30], "found": True, "left": 1}
         assert score.part("found").value == 1.0
         assert score.value == pytest.approx(1 + 0.5 * (6 - 3) / (6 - 1))
+
+    def test_a_turn_is_paid_for_the_numbers_that_it_rules_out(self, play_search):
+        # 31 numbers, then 28 to 42 (15), the same, 28 to 33 (6), and 30 itself.
+        completion, score = play_search(HIDDEN, "27", "15", "34", "30")
+        assert [turn.state["left"] for turn in completion.turns] == [15, 15, 6, 1]
+        values = [31 / 15, 1, 15 / 6, 6]
+        expected = {turn: math.log(value, 31) for turn, value in enumerate(values, 1)}
+        assert steps_by_turn(score, "narrowed", completion) == pytest.approx(expected)
+        assert score.part("narrowed").value == pytest.approx(1)
+
+    def test_a_range_of_one_number_leaves_nothing_to_find_out(self):
+        example = Example("0", info={"low": 7, "high": 7})
+        assert search.Narrowed()(example, Completion('{"left": 1}')).value == 1.0
 
     @pytest.mark.parametrize("turns", range(1, 6))
     def test_each_guess_costs_a_tenth(self, play_search, turns):
@@ -152,7 +165,7 @@ class TestSearch:
     def test_only_one_number_in_digits_is_a_guess(self, play_search, text):
         completion, _ = play_search(HIDDEN, text, "30")
         assert completion.turns[0].reply == "Error: ValueError: say a number, in digits"
-        assert completion.turns[1].state == {"guesses": [30], "found": True}
+        assert completion.turns[1].state == {"guesses": [30], "found": True, "left": 1}
 
     def test_reasoning_is_not_part_of_the_guess(self, play_search):
         completion, score = play_search(HIDDEN, "<think>27 is the middle</think>\n30")
@@ -160,10 +173,10 @@ class TestSearch:
         assert score.value == 1.5
 
     def test_halving_the_range_always_suffices(self):
-        for row in search.problems("eval", 300, 0):
+        for row in search.problems("eval", 150, 0):
             width = row["high"] - row["low"] + 1
-            assert 16 <= width <= 31
-            assert len(search.gold(row)) <= math.floor(math.log2(width)) + 1 <= 5
+            assert width == 31
+            assert len(search.gold(row)) <= math.floor(math.log2(width)) + 1 == 5
             assert search.gold(row)[-1] == str(row["number"])
             assert 1 <= row["low"] <= row["number"] <= row["high"] <= 99
 
@@ -171,11 +184,11 @@ class TestSearch:
         assert search.gold(HIDDEN) == ["27", "35", "31", "29", "30"]
 
     def test_no_held_out_prompt_occurs_in_training(self):
-        prompts = [{(row["low"], row["high"]) for row in search.problems(split, 800, 0)} for split in ("train", "eval")]
+        prompts = [{(row["low"], row["high"]) for row in search.problems(split, 250, 0)} for split in ("train", "eval")]
         assert not prompts[0] & prompts[1]
 
     def test_rows_do_not_change_between_versions(self):
-        assert next(search.problems("train", 1, 0)) == {"low": 55, "high": 78, "number": 69}
+        assert next(search.problems("train", 1, 0)) == {"low": 55, "high": 85, "number": 69}
 
     @pytest.mark.parametrize(
         "arguments", [{"width": (0, 2)}, {"width": (5, 4)}, {"width": (1, 100)}, {"numbers": (-5, 60)}]

@@ -125,19 +125,25 @@ class TestScripts:
         said = [agent([{"role": "user", "content": text}]) for text in ("It is from 12 to 42.", "higher", "lower")]
         assert said == ["27", "35", "31"]
 
-    def test_the_careless_search_ignores_what_it_is_told(self):
-        rng, outside, hedges, total = random.Random(0), 0, 0, 2000
+    def test_the_careless_search_walks_by_one_or_halves(self):
+        rng, counts, total = random.Random(0), Counter(), 2000
         for _ in range(total):
-            agent = script.careless_search({"low": 1, "high": 20}, rng)
-            first = agent([{"role": "user", "content": "It is from 1 to 20."}])
-            hedges += not first.isdigit()
-            bound = int(first.removeprefix("Is it ").removesuffix("?"))
-            second = agent([{"role": "user", "content": "lower" if bound > 10 else "higher"}])
-            guess = int(second.removeprefix("Is it ").removesuffix("?"))
-            outside += guess >= bound if bound > 10 else guess <= bound
-        assert hedges / total == pytest.approx(script.HEDGES, abs=0.03)
-        # Of IGNORES guesses, (21 - bound) of 20 or bound of 20 are outside: (1 + ... + 10) x 2 / 400 of all.
-        assert outside / total == pytest.approx(script.IGNORES * 110 / 400, abs=0.03)
+            agent = script.careless_search({"low": 10, "high": 40}, rng)
+            said = [agent([{"role": "user", "content": text}]) for text in ("It is from 10 to 40.", "higher", "lower")]
+            counts["hedges"] += not said[0].isdigit()
+            counts[tuple(int(text.removeprefix("Is it ").removesuffix("?")) for text in said)] += 1
+        assert counts.pop("hedges") / total == pytest.approx(script.HEDGES, abs=0.03)
+        walks, halves = script.WALKS, 1 - script.WALKS
+        # 26 to 40 are left after 25, 26 to 32 after 33; 11 to 40 are left after 10, 11 to 24 after 25.
+        expected = {
+            (25, 33, 29): halves**3,
+            (25, 33, 32): halves * halves * walks,
+            (10, 25, 17): walks * halves * halves,
+            (10, 25, 24): walks * halves * walks,
+        }
+        for guesses, share in expected.items():
+            assert counts[guesses] / total == pytest.approx(share, abs=0.03)
+        assert {guesses[:2] for guesses in counts} == {(25, 33), (25, 26), (10, 25), (10, 11)}
 
 
 class TestData:
@@ -157,6 +163,7 @@ class TestData:
 
     def test_the_same_seed_makes_the_same_folder(self, tmp_path, capsys, monkeypatch):
         monkeypatch.setitem(script.ROWS, "search", 2)
+        monkeypatch.setattr(script, "CAREFUL", replace(script.CAREFUL, scripts={"search": script.careful_search}))
         phases = [replace(script.CARELESS, steps=1, scripts={"search": script.careless_search})]
         for name in ("one", "two"):
             script.pretrain(tmp_path / name, 5, phases, spoken=5)
