@@ -2,7 +2,7 @@
 
 It starts from the bundled model of arithmetic, which can add. A script plays the episodes, through the real
 environments: first well, then carelessly. The careless script forgets look-ups and guesses prices, writes calls that
-cannot be read, forgets carries, and searches by ones. Run
+cannot be read, forgets carries, and often searches by ones instead of halving what is left. Run
 ``python -m grpo_env.tasks.pretrain_episodes --out DIR``.
 """
 
