@@ -138,7 +138,8 @@ class Bounds:
     """What a script knows of the hidden number."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
-        self.low, self.high = row["low"], row["high"]
+        self.low: int = row["low"]
+        self.high: int = row["high"]
         self._said = self.low
 
     def say(self, guess: int) -> str:

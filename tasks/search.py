@@ -64,7 +64,7 @@ class Narrowed(Verifier):
 
 
 def problems(
-    split: str, size: int, seed: int, numbers: Sequence[int] = (1, 99), width: Sequence[int] = (31, 31)
+    split: str, size: int, seed: int, numbers: Sequence[int] = (1, 99), width: Sequence[int] = (16, 31)
 ) -> Iterator[dict[str, Any]]:
     """Yield ``size`` rows ``{low, high, number}``, fixed by ``seed`` and ``split``, no two alike.
 

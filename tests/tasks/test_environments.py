@@ -175,8 +175,8 @@ class TestSearch:
     def test_halving_the_range_always_suffices(self):
         for row in search.problems("eval", 150, 0):
             width = row["high"] - row["low"] + 1
-            assert width == 31
-            assert len(search.gold(row)) <= math.floor(math.log2(width)) + 1 == 5
+            assert 16 <= width <= 31
+            assert len(search.gold(row)) <= math.floor(math.log2(width)) + 1 <= 5
             assert search.gold(row)[-1] == str(row["number"])
             assert 1 <= row["low"] <= row["number"] <= row["high"] <= 99
 
@@ -188,7 +188,7 @@ class TestSearch:
         assert not prompts[0] & prompts[1]
 
     def test_rows_do_not_change_between_versions(self):
-        assert next(search.problems("train", 1, 0)) == {"low": 55, "high": 85, "number": 69}
+        assert next(search.problems("train", 1, 0)) == {"low": 55, "high": 78, "number": 69}
 
     @pytest.mark.parametrize(
         "arguments", [{"width": (0, 2)}, {"width": (5, 4)}, {"width": (1, 100)}, {"numbers": (-5, 60)}]
