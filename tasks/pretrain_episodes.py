@@ -140,7 +140,7 @@ class Bounds:
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.low: int = row["low"]
         self.high: int = row["high"]
-        self._said = self.low
+        self._said: int = self.low
 
     def say(self, guess: int) -> str:
         self._said = guess
