@@ -25,7 +25,7 @@ shipped: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 
 # Most tests use one thread, so the suite runs in two processes of about equal duration.
-FIRST := tests/trainer tests/scoring tests/files tests/docs tests/serving tests/integrations tests/check tests/test_examples.py
+FIRST := tests/trainer tests/scoring tests/files tests/sandbox tests/serving tests/integrations tests/check tests/test_examples.py
 
 tests: $(VENV)/ready
 	$(MAKE) --no-print-directory --jobs 2 tests-first tests-rest

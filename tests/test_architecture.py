@@ -187,6 +187,7 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/trainer/bundled/model.safetensors",
         "grpo_env/trainer/bundled/tokenizer.json",
         "grpo_env/trainer/bundled_tools/model.safetensors",
+        "grpo_env/trainer/bundled_search/model.safetensors",
         "grpo_env/tasks/till.yaml",
         "grpo_env/tasks/till.py",
     ):

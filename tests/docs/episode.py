@@ -10,7 +10,7 @@ from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
-ROW = 3  # looks something else up, then misreads a price; no total of the group is right
+ROW = 3  # both prices are looked up, then added wrongly
 WIDTH, LEFT, RIGHT, SIZE, LINE = 760, 96, 478, 12, 23  # pixels; tokens lie between LEFT and RIGHT
 ADVANCE = 0.61  # the width of a character of most monospaced fonts, in font sizes
 COLUMNS = {"step score": 520, "return": 576, "group mean": 632, "process adv.": 688, "outcome adv.": 746}

@@ -20,7 +20,7 @@ from grpo_env.tasks import pretrain_episodes as script
 from grpo_env.tasks.pretrain import IGNORED
 from grpo_env.trainer.engine.bundled import BUNDLED, MODELS
 
-FOLDER = MODELS["bundled-tools"]
+FOLDER = MODELS["bundled-search"]
 ROW = {"basket": ["tea", "rice", "milk"], "prices": {"tea": 8, "rice": 17, "milk": 6}, "total": 31}
 TEA, RICE = script.look_up("tea"), script.look_up("rice")
 
@@ -37,23 +37,28 @@ def tokenizer():
     return AutoTokenizer.from_pretrained(FOLDER)
 
 
-class TestBundledModel:
-    def test_it_is_small_and_complete(self):
-        sizes = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+class TestBundledModels:
+    @pytest.mark.parametrize("name", ["bundled-tools", "bundled-search"])
+    def test_it_is_small_and_complete(self, name):
+        sizes = {path.name: path.stat().st_size for path in MODELS[name].iterdir()}
         assert sum(sizes.values()) <= 2_000_000
         assert {"config.json", "generation_config.json", "tokenizer.json", "chat_template.jinja"} <= set(sizes)
-        assert "license: apache-2.0" in (FOLDER / "README.md").read_text()
+        assert "license: apache-2.0" in (MODELS[name] / "README.md").read_text()
 
-    def test_transformers_loads_it_with_its_end_and_pad_tokens(self, tokenizer):
-        model = AutoModelForCausalLM.from_pretrained(FOLDER)
+    @pytest.mark.parametrize("name", ["bundled-tools", "bundled-search"])
+    def test_transformers_loads_it_with_its_end_and_pad_tokens(self, name):
+        model, tokenizer = (
+            AutoModelForCausalLM.from_pretrained(MODELS[name]),
+            AutoTokenizer.from_pretrained(MODELS[name]),
+        )
         assert model.dtype == torch.bfloat16
         assert model.generation_config.eos_token_id == tokenizer.eos_token_id
         assert model.generation_config.pad_token_id == tokenizer.pad_token_id != tokenizer.eos_token_id
         assert model.config.vocab_size == len(tokenizer) <= script.VOCABULARY
 
-    @pytest.mark.parametrize("name", ["till", "search"])
-    def test_its_tasks_take_it_by_default(self, name):
-        assert load_task(name).defaults["model"] == "bundled-tools"
+    def test_its_task_takes_it_by_default(self):
+        models = {name: load_task(name).defaults["model"] for name in ("till", "search")}
+        assert models == {"till": "bundled-tools", "search": "bundled-search"}
 
 
 class TestTokenizer:
@@ -70,7 +75,7 @@ class TestTokenizer:
     def test_the_chat_template_tells_of_tools_and_results(self, tokenizer):
         task = load_task("till")
         environment = EnvironmentClass.of_task(task)
-        check_template(tokenizer.chat_template, environment, "bundled-tools")
+        check_template(tokenizer.chat_template, environment, "bundled-search")
         messages = [*ASKED, {"role": "assistant", "content": TEA}, *tool("8")]
         tools = list(environment.tools)
         text = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)

@@ -33,7 +33,8 @@ class TrainConfig(Settings):
     """All settings of a training run. The defaults are those the literature supports as of 2026."""
 
     model: str = "bundled"
-    """A folder or hub id of a causal language model for transformers, or ``bundled``, or ``bundled-tools``."""
+    """A folder or hub id of a causal language model for transformers, or a bundled one: ``bundled``, ``bundled-tools``,
+    ``bundled-search``."""
     seed: int = Field(default=0, ge=0, le=2**31)
     """Determines the order of the examples and every sample."""
     steps: int = Field(default=100, ge=0)

@@ -7,5 +7,9 @@ from pathlib import Path
 _TRAINER = Path(__file__).parent.parent
 
 BUNDLED = _TRAINER / "bundled"
-MODELS = {"bundled": BUNDLED, "bundled-tools": _TRAINER / "bundled_tools"}
-"""Folders by the names that settings have for them: the model of ``arithmetic``, that of ``till`` and ``search``."""
+MODELS = {
+    "bundled": BUNDLED,
+    "bundled-tools": _TRAINER / "bundled_tools",
+    "bundled-search": _TRAINER / "bundled_search",
+}
+"""Folders by the names that settings have for them: the models of ``arithmetic``, ``till`` and ``search``."""

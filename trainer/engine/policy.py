@@ -163,7 +163,7 @@ def count_weights(weights: Iterable[Tensor]) -> int:
 def load_policy(
     name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
 ) -> Policy:
-    """Load a policy from ``bundled``, ``bundled-tools``, a folder, or a hub id.
+    """Load a policy from a bundled model (``bundled.MODELS``), a folder, or a hub id.
 
     Weights are float32 whatever the file holds, so that small updates are not rounded away. Dropout stays off (eval
     mode), or the importance ratio of the first update would not be 1.
