@@ -12,6 +12,7 @@ import torch
 
 from grpo_env.environments import pool
 from grpo_env.taskfile.task import load_task
+from grpo_env.trainer.engine.bundled import MODELS
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.vllm import VllmEngine
@@ -79,7 +80,8 @@ def test_in_process(policy: Policy) -> None:
 
 
 def test_server(policy: Policy) -> None:
-    with run_server(policy.name) as (url, _), started(VllmServers([url], None), policy) as sampler:
+    folder = str(MODELS["bundled-tools"])
+    with run_server(folder) as (url, _), started(VllmServers([url], None), policy) as sampler:
 
         def hits() -> float:
             lines = httpx2.get(f"{url}/metrics").text.splitlines()
