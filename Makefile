@@ -78,7 +78,7 @@ test-view: .venv-view/ready
 
 .venv-view/ready: pyproject.toml constraints.txt tests/view/browser/requirements.txt
 	$(PYTHON) -m venv .venv-view
-	.venv-view/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[view]' pytest -r tests/view/browser/requirements.txt
+	.venv-view/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[view]' pytest hypothesis -r tests/view/browser/requirements.txt
 	npm install --silent --no-save --prefix .venv-view axe-core@4.14.1
 	touch $@
 
