@@ -34,6 +34,8 @@ class SampleFiles:
     def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, max_gb: float) -> None:
         self._folder, self._group_size = run.path / SAMPLES, group_size
         self._tasks = {task.name: task for task in tasks}
+        # One type for all steps, also of a mixture in which only some tasks have prompts that are text.
+        self._text_prompts = any(task.spec.prompt.text is not None for task in tasks)
         self._max_bytes = max_gb * GIGABYTE
         self._bytes = sum(file.stat().st_size for file in run.sample_files())
 
@@ -53,19 +55,19 @@ class SampleFiles:
         draft = final.with_name(f".{final.name}.tmp")
         with write_errors(final):
             self._folder.mkdir(exist_ok=True)
-            with parquet_writer(draft, self._schema(rollouts), compression="zstd") as write:
+            with parquet_writer(draft, self._schema(), compression="zstd") as write:
                 for row in self._rows(step, rollouts, advantages):
                     write(row)
             fsync(draft)
             draft.replace(final)
             self._bytes += final.stat().st_size
 
-    def _schema(self, rollouts: Sequence[ScoredRollout]) -> Any:
+    def _schema(self) -> Any:
         import pyarrow as pa
 
         columns = [("step", pa.int64()), ("version", pa.int64()), ("token_advantages", pa.list_(pa.float32()))]
         own = pa.schema([*columns, ("forked_turns", pa.list_(pa.int64())), (COLUMN, pa.string())])
-        schema = arrow_schema(list(self._tasks.values()), text_prompts=_text_prompts(rollouts))
+        schema = arrow_schema(list(self._tasks.values()), text_prompts=self._text_prompts)
         return pa.unify_schemas([schema, own])
 
     def _rows(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> Iterator[dict[str, Any]]:
@@ -77,7 +79,7 @@ class SampleFiles:
                 row |= _advantages(list(compress(advantages[number].tolist(), scored.rollout.sampled)))
             if scored.rollout.forks:
                 row["forked_turns"] = _forked_turns(scored.rollout)
-            yield parquet_row(row, _text_prompts(rollouts))
+            yield parquet_row(row, self._text_prompts)
 
 
 def _forked_turns(rollout: Rollout) -> list[int]:
@@ -87,7 +89,3 @@ def _forked_turns(rollout: Rollout) -> list[int]:
 
 def _advantages(by_token: list[float]) -> dict[str, Any]:
     return {"advantage": by_token[0]} if len(set(by_token)) == 1 else {"token_advantages": by_token}
-
-
-def _text_prompts(rollouts: Sequence[ScoredRollout]) -> bool:
-    return any(isinstance(scored.example.prompt, str) for scored in rollouts)
