@@ -70,7 +70,7 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
     folder, mixture, config = RunFolder.reopen(Path(run_dir))
     earlier_steps = config.steps
     if steps is not None:
-        config = config.model_copy(update={"steps": more_steps(folder, config.steps, steps)})
+        config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
     elif (folder.path / MODEL).exists():
         raise UsageError(
             f"{run_dir}: this run is finished; to go on with it: "
@@ -85,18 +85,6 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
         result = learn(run, start=run.reopen_folder(folder))
     push(run)
     return result
-
-
-def more_steps(folder: RunFolder, steps: int, wanted: int | str) -> int:
-    """The new number of steps of a run of ``steps``. Raises ``UsageError`` unless it is larger."""
-    try:
-        number = int(wanted)
-    except ValueError:
-        raise UsageError(f"steps={wanted}: a number of steps, or +N for N more") from None
-    total = steps + number if str(wanted).startswith("+") else number
-    if total <= steps:
-        raise UsageError(f"{folder.path}: this run has {steps} steps already; steps=+N adds to them")
-    return total
 
 
 def learn(run: Run, start: int) -> Result:

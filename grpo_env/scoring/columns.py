@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
+from grpo_env.files.jsonl import json_value
 from grpo_env.formats.chat import before_turns, is_chat, read_messages
 from grpo_env.taskfile.prompt import build_prompt, render
+from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
 
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
@@ -41,7 +42,7 @@ class Fields:
 
 def select(row: Row, selector: str, task: Task) -> Any:
     """The value of a selector (see ``Fields``) in a row. Raises ``UsageError`` with the nearest key."""
-    if "{{" in selector or "{%" in selector:
+    if is_template(selector):
         return render(selector, row, task.format, "row")
     if selector in row:
         return row[selector]
@@ -155,7 +156,7 @@ def episode_of(row: Row, text: str) -> tuple[tuple[Turn, ...], EnvironmentRecord
 
     A column ``turns`` of another kind is not one of ours. Raises ``UsageError`` for turns that do not make ``text``.
     """
-    turns, environment = _parsed(row.get("turns")), _parsed(row.get("environment"))
+    turns, environment = json_value(row.get("turns")), json_value(row.get("environment"))
     if not isinstance(turns, list) or not turns or not all(isinstance(t, Mapping) and "start" in t for t in turns):
         return (), None
     try:
@@ -183,13 +184,4 @@ def environment_reward_of(row: Row, task: Task) -> float | None:
         value = row.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
-    return None
-
-
-def _parsed(value: Any) -> Any:
-    """A value, or that of its JSON, which it is in Parquet."""
-    if not isinstance(value, str):
-        return value
-    with suppress(ValueError, RecursionError):
-        return json.loads(value)
     return None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +12,7 @@ from jinja2.exceptions import SecurityError
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError, nearest
+from grpo_env.files.jsonl import json_value
 
 from . import bounded_jinja
 from .schema import PromptSpec
@@ -107,10 +106,7 @@ def _chat(row: Mapping[str, Any], column: str, where: str) -> list[Message]:
     """The chat in a column, also as JSON, which ends with what the model has to answer. Raises ``UsageError``."""
     if column not in row:
         raise UsageError(f"{where}: no column {column!r}; {nearest(column, row)}")
-    chat = row[column]
-    if isinstance(chat, str):
-        with suppress(ValueError, RecursionError):
-            chat = json.loads(chat)
+    chat = json_value(row[column])
     if not isinstance(chat, list) or not chat or not all(_is_message(message) for message in chat):
         raise UsageError(f"{where}: column {column!r} is not a list of messages with a role and a text as content")
     if chat[-1]["role"] == "assistant":

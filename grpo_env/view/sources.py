@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any, Literal
 
 from grpo_env.errors import UsageError
 from grpo_env.files.compression import DamagedError, open_source
-from grpo_env.files.jsonl import dump_record
+from grpo_env.files.jsonl import dump_record, json_value
 from grpo_env.files.reader import Line, parse, read_lines, read_records
 from grpo_env.results.rows import REQUIRED
 from grpo_env.scoring.score_row import JSON_COLUMNS
@@ -125,11 +124,4 @@ def read_line(path: Path, offset: int) -> dict[str, Any] | None:
 
 def decoded(row: dict[str, Any]) -> dict[str, Any]:
     """A row of Parquet with the values of the columns that hold JSON; ``None`` for what is not valid."""
-    return row | {name: _parsed(row[name]) for name in JSON_COLUMNS if isinstance(row.get(name), str)}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return row | {name: json_value(row[name]) for name in JSON_COLUMNS if name in row}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grpo_env.errors import RunError, memory_ran_out
+from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 
 from ..config import TrainConfig
@@ -36,6 +36,17 @@ class RunFolder(RunFiles):
         """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
         return cls(path, writes), load_mixture(path / "task.yaml"), config
+
+    def more_steps(self, steps: int, wanted: int | str) -> int:
+        """The new number of steps of this run, which has ``steps``. Raises ``UsageError`` unless it is larger."""
+        try:
+            number = int(wanted)
+        except ValueError:
+            raise UsageError(f"steps={wanted}: a number of steps, or +N for N more") from None
+        total = steps + number if str(wanted).startswith("+") else number
+        if total <= steps:
+            raise UsageError(f"{self.path}: this run has {steps} steps already; steps=+N adds to them")
+        return total
 
     def extend(self, config: TrainConfig) -> None:
         """Let the run go on with ``config``, which has more steps. Its model, if any, is kept as ``model-STEPS``."""
