@@ -91,7 +91,7 @@ test-view: .venv-view/ready
 
 .venv-integrations/ready: pyproject.toml constraints.txt tests/integrations/requirements.txt tests/integrations/requirements-alone.txt
 	$(PYTHON) -m venv .venv-integrations
-	grep --invert-match --extended-regexp '^(fsspec|openai|python-dateutil)==' constraints.txt > .venv-integrations/constraints.txt
+	grep --invert-match --extended-regexp '^(fsspec|openai|python-dateutil|tabulate)==' constraints.txt > .venv-integrations/constraints.txt
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c .venv-integrations/constraints.txt -e '.[serve]' pytest hypothesis -r tests/integrations/requirements.txt
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/integrations/requirements-alone.txt
 	touch $@

@@ -79,7 +79,10 @@ def test_each_turn_is_sampled_on_the_history_as_the_template_writes_it(policy: P
     assert len(row.sequences) == 3
     assert row.num_sampled == sum(row.sampled) == len(row.episode.token_ids)
     metrics = episode_metrics([row])
-    assert (metrics["episodes/forked"], metrics["episodes/sequences"]) == (2 / 4, 3.0)
+    names = ("episodes/forked", "episodes/sequences", "episodes/unwritten")
+    assert tuple(metrics[name] for name in names) == (2 / 4, 3.0, 0)
+    (row,) = play(policy, a_task(history="append"), examples(1, turns=4), size=1, max_new_tokens=999)
+    assert not set(names) & set(episode_metrics([row]))
 
 
 def test_calls_of_a_turn_stay_as_the_model_wrote_them(policy: Policy) -> None:
@@ -101,7 +104,8 @@ def test_an_episode_that_does_not_fork_is_that_of_append(policy: Policy, cls: st
         play(scripted(policy, turns), a_task(cls, history=history), examples(2, turns=3), max_new_tokens=999)
         for history in ("append", "fork")
     )
-    assert appended == forked
+    assert [row.unwritten for row in (*appended, *forked)] == [None] * 4 + [0] * 4
+    assert appended == [replace(row, unwritten=None) for row in forked]
     assert max(len(row.spans) for row in forked) == 3
 
 
@@ -133,13 +137,22 @@ def test_what_the_model_spells_out_does_not_become_a_control_token(policy: Polic
     assert (ids.count(0), ids.count(tag[0])) == (3, 1)
 
 
-def test_a_history_that_cannot_be_written_goes_on_as_it_was_sampled(policy: Policy) -> None:
-    policy = forgetful(policy, ["<think>x</think>bad", "<think>y</think>b", "c"])
-    fails = "{% if messages | length > 1 and 'bad' in messages[1].content %}{{ 1 / 0 }}{% endif %}"
-    policy.tokenizer.chat_template = fails + FORGETS
-    (row,) = play(policy, a_task(history="fork"), examples(1, turns=3), size=1, max_new_tokens=999)
-    assert row.forks == ()
-    assert len(row.spans) == 3
+@pytest.mark.parametrize(
+    ("fails_on", "forks", "unwritten"), [(3, [2, 3], 1), (5, [1, 3], 1), (7, [1], 1), (9, [1, 3], 0)]
+)
+def test_a_history_that_cannot_be_written_is_counted_and_goes_on_as_it_was_sampled(
+    policy: Policy, fails_on: int, forks: list[int], unwritten: int
+) -> None:
+    """A template that fails on the n-th message; with ``TURNS``, turns 1 and 3 (from 0) fork if none fails."""
+    policy = forgetful(policy, TURNS)
+    fails = "{% if messages[0].content == 'Hi. Go.' and messages | length == NUMBER %}{{ 1 / 0 }}{% endif %}"
+    policy.tokenizer.chat_template = fails.replace("NUMBER", str(fails_on)) + FORGETS
+    (row,) = play(policy, a_task(history="fork"), examples(1, turns=4), size=1, max_new_tokens=999)
+    assert len(row.spans) == 4
+    assert [fork.start for fork in row.forks] == [row.spans[turn][0] for turn in forks]
+    assert episode_metrics([row])["episodes/unwritten"] == unwritten
+    for prompt, at in row.sequences:  # what goes on as sampled is the whole of what was said before
+        assert spelled(policy, prompt + row.ids[at]).endswith("<end>")
 
 
 def test_a_history_that_leaves_no_position_ends_the_episode(policy: Policy) -> None:

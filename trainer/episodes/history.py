@@ -25,6 +25,8 @@ class History:
     messages: list[ChatMessage] = field(default_factory=list)
     text: str = ""
     """What was read before the latest turn."""
+    unwritten: int = 0
+    """How often the template failed, so that the next turn was sampled after the tokens before it."""
 
     def begin(self, messages: Sequence[ChatMessage]) -> None:
         """Take the messages before the first turn."""
@@ -35,7 +37,8 @@ class History:
         """The tokens to read before the next turn, and whether they are the whole history.
 
         They are those that follow the turn, as long as the template writes everything before them as it was read and
-        sampled; it is compared as text. A history that the template cannot write is gone on with as it was sampled.
+        sampled; it is compared as text. A history that the template cannot write is gone on with as it was sampled, and
+        counted: a model may write what the template fails on, and must not escape its reward that way.
 
         Args:
             turn: the tokens of the latest turn, without the end token.
@@ -49,6 +52,7 @@ class History:
         try:
             self.text = self.conversation.render(self.example, self.messages)
         except Exception:  # a template is a program, and the turn may be any text
+            self.unwritten += 1
             ids = self.conversation.between(self.example, messages)
             self.text = said + self.conversation.spelled([end, *ids])
             return ids, False

@@ -17,8 +17,11 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     ``turns``, ``calls`` and ``told_tokens`` (read by the model, and not sampled by it) are means over episodes;
     ``call_problems`` is the fraction of calls that could not be run or failed, and ``calls/PROBLEM`` counts each kind.
     ``out_of_turns`` is the fraction of episodes that had no turn left, ``environments_failed`` the number of those that
-    could not be scored because their environment failed. ``episodes/forked`` is the fraction of turns that were sampled
-    on a history other than the tokens before them, ``episodes/sequences`` how many sequences an episode has.
+    could not be scored because their environment failed.
+
+    Tasks with ``environment.history: fork`` add ``episodes/forked``, the fraction of turns that were sampled on another
+    history than the tokens before them; ``episodes/sequences``, how many sequences an episode has; and
+    ``episodes/unwritten``, which counts histories that the chat template could not write.
     """
     rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
     if not rows:
@@ -33,7 +36,16 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
         "out_of_turns": fmean(episode.finish == "turns" for _, episode in rows),
         "environments_failed": sum(bool(e.environment and e.environment.failure) for _, e in rows),
         "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
-        "episodes/forked": sum(len(rollout.forks) for rollout, _ in rows)
-        / max(1, sum(len(episode.turns) for _, episode in rows)),
-        "episodes/sequences": fmean(len(rollout.sequences) for rollout, _ in rows),
+        **_fork_metrics([rollout for rollout, _ in rows if rollout.unwritten is not None]),
+    }
+
+
+def _fork_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    if not rollouts:
+        return {}
+    turns = sum(len(rollout.spans or ()) for rollout in rollouts)
+    return {
+        "episodes/forked": sum(len(rollout.forks) for rollout in rollouts) / max(1, turns),
+        "episodes/sequences": fmean(len(rollout.sequences) for rollout in rollouts),
+        "episodes/unwritten": sum(rollout.unwritten or 0 for rollout in rollouts),
     }

@@ -126,8 +126,17 @@ class _Row:
         sampled = tuple(token for start, end in self.spans for token in self.ids[start:end])
         prefill = self.conversation.format.prefill
         seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled, prefill=prefill)
-        spans, forks = tuple(self.spans), tuple(self.forks)
-        return Rollout(self.prompt_ids, self.ids, seen.text, seen.finish, self.logps, spans, seen, forks)
+        return Rollout(
+            self.prompt_ids,
+            self.ids,
+            seen.text,
+            seen.finish,
+            self.logps,
+            tuple(self.spans),
+            seen,
+            tuple(self.forks),
+            None if self.history is None else self.history.unwritten,
+        )
 
 
 _Event = tuple[_Row, list[ChatMessage], BaseException | None]

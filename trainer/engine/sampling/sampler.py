@@ -31,7 +31,9 @@ class Rollout:
 
     An episode of several turns has what verifiers see in ``episode``, and in ``spans`` the range ``[start, end)`` of
     the sampled tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
-    ``forks`` are the turns that were sampled after another history than the tokens before them, in order.
+    ``forks`` are the turns that were sampled after another history than the tokens before them, in order, and
+    ``unwritten`` counts histories that the chat template could not write; it is ``None`` unless the task's
+    ``environment.history`` is ``fork``.
     """
 
     prompt_ids: list[int]
@@ -42,6 +44,7 @@ class Rollout:
     spans: tuple[tuple[int, int], ...] | None = None
     episode: Completion | None = None
     forks: tuple[Context, ...] = ()
+    unwritten: int | None = None
 
     @property
     def sequences(self) -> list[tuple[list[int], slice]]:
