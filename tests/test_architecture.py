@@ -102,7 +102,7 @@ LAYERS = [
     ["results", "trainer.engine"],
     ["trainer.episodes"],
     ["trainer"],
-    ["trainer.extensions"],
+    ["trainer.extensions", "trainer.reward_models"],
     ["trainer.run"],
     ["trainer.commands", "trainer.loop"],
     ["check", "calibrate", "integrations", "docgen", "tasks"],

@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .blocks import Where, is_blank, passage, whole_turn
-from .pretrained import Dtype, Encoded, Head, Pretrained, load
+from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train
 from .segments import Segmenter, check_segments, spans
 from .steps import MAX_STEPS, reasoning
 
@@ -29,7 +29,7 @@ _REDUCE: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-class _Input(NamedTuple):
+class ModelInput(NamedTuple):
     """The model's input for a completion, and the steps in it as characters of the completion's text."""
 
     encoded: Encoded
@@ -37,8 +37,11 @@ class _Input(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _ModelVerifier(BatchVerifier):
-    """The base of reward models: loading, batching and length limits."""
+class ModelVerifier(BatchVerifier):
+    """The base of reward models: loading, batching and length limits.
+
+    ``head`` is the kind of model. ``read`` gives what it reads of a completion, which is also what to train it on.
+    """
 
     model: str
     """A folder or a hub id. Code in a model's repository is never run."""
@@ -71,21 +74,25 @@ class _ModelVerifier(BatchVerifier):
     def default_deadline(self) -> float:
         return 3600.0  # the first call may download the model
 
+    @property
+    @abstractmethod
+    def head(self) -> Head: ...
+
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
         loaded = self._load()
-        drafts = [self._draft(loaded, example, completion) for example, completion in pairs]
-        inputs = [draft.encoded for draft in drafts if isinstance(draft, _Input)]
+        drafts = [self.read(loaded, example, completion) for example, completion in pairs]
+        inputs = [draft.encoded for draft in drafts if isinstance(draft, ModelInput)]
         outputs = iter(loaded.outputs(inputs, self.batch_tokens, self._columns(loaded)))
-        return [self._score(draft, next(outputs)) if isinstance(draft, _Input) else draft for draft in drafts]
+        return [self._score(draft, next(outputs)) if isinstance(draft, ModelInput) else draft for draft in drafts]
 
     @abstractmethod
     def _load(self) -> Pretrained: ...
 
     @abstractmethod
-    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score: ...
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score: ...
 
     @abstractmethod
-    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score: ...
+    def _score(self, model_input: ModelInput, logits: list[list[float]]) -> Score: ...
 
     @abstractmethod
     def _too_long(self, why: str) -> Score: ...
@@ -93,11 +100,19 @@ class _ModelVerifier(BatchVerifier):
     def _columns(self, loaded: Pretrained) -> list[int] | None:
         return None
 
-    def _pretrained(self, head: Head) -> Pretrained:
-        name = str(Path(self.model).expanduser()) if self.model.startswith("~") else self.model
-        return load(name, head, self.revision, self.device, self.dtype)
+    def _pretrained(self) -> Pretrained:
+        return load(self._source, self.head, self.revision, self.device, self.dtype)
 
-    def _draft(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+    def trainable(self, seed: int) -> Pretrained:
+        """A copy of the model to train, on ``device``. Raises ``UsageError``, see ``load_to_train``."""
+        return load_to_train(self._source, self.head, seed, self.revision, self.device)
+
+    @property
+    def _source(self) -> str:
+        return str(Path(self.model).expanduser()) if self.model.startswith("~") else self.model
+
+    def read(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
+        """The model's input for a completion, or its score if there is none."""
         if not self.without_prompt and not example.prompt:
             why = "the example has no prompt for the model; set without_prompt=true to leave it out"
             return Score(None, "not_applicable", explanation=why)
@@ -108,14 +123,14 @@ class _ModelVerifier(BatchVerifier):
             draft = self._encode(loaded, example, completion)
         except UsageError as error:
             return Score(None, "error", explanation=str(error))
-        if isinstance(draft, _Input) and len(draft.encoded.ids) > longest:
+        if isinstance(draft, ModelInput) and len(draft.encoded.ids) > longest:
             return self._too_long(f"{len(draft.encoded.ids)} tokens with the prompt, the model reads {longest}")
         return draft
 
 
 @verifier("reward_model")
 @dataclass(frozen=True)
-class RewardModel(_ModelVerifier):
+class RewardModel(ModelVerifier):
     """The output of a trained outcome reward model for the whole completion: its logit, or the sigmoid of the logit.
 
     The model is a sequence classifier with one label, like those of TRL's ``RewardTrainer`` and most public reward
@@ -143,13 +158,17 @@ class RewardModel(_ModelVerifier):
         if self.where != "all" and self.activation == "none":
             raise UsageError(f"where: {self.where} needs activation: sigmoid, so that a missing block can score 0")
 
+    @property
+    def head(self) -> Head:
+        return "sequence"
+
     def _load(self) -> Pretrained:
-        loaded = self._pretrained("sequence")
+        loaded = self._pretrained()
         if loaded.labels != 1:
             raise UsageError(f"model {self.model!r} has {loaded.labels} labels, a reward model has one")
         return loaded
 
-    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
         written = whole_turn(self.format, completion)[0]
         if self.where != "all":
             written = passage(self.where, self.format, completion) or ""
@@ -167,9 +186,9 @@ class RewardModel(_ModelVerifier):
                 encoded = loaded.encode(_joined(example.prompt), text)
             else:
                 encoded = loaded.encode(chat, special=False)
-        return _Input(encoded) if encoded.ids else Score(None, "not_applicable", explanation="the input is empty")
+        return ModelInput(encoded) if encoded.ids else Score(None, "not_applicable", explanation="the input is empty")
 
-    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score:
+    def _score(self, model_input: ModelInput, logits: list[list[float]]) -> Score:
         ((logit,),) = logits
         if not math.isfinite(logit):
             return Score(None, "error", explanation=f"the model's value is {logit}")
@@ -183,7 +202,7 @@ class RewardModel(_ModelVerifier):
 
 @verifier("process_reward_model")
 @dataclass(frozen=True)
-class ProcessRewardModel(_ModelVerifier):
+class ProcessRewardModel(ModelVerifier):
     """The minimum (mean, last, product) of a trained process reward model's values for the steps, each from 0 to 1.
 
     The steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The
@@ -226,8 +245,12 @@ class ProcessRewardModel(_ModelVerifier):
         if (self.good_token is None) != (self.bad_token is None):
             raise UsageError("good_token and bad_token belong together: give both or none")
 
+    @property
+    def head(self) -> Head:
+        return "token" if self.good_token is None else "causal"
+
     def _load(self) -> Pretrained:
-        loaded = self._pretrained("token" if self.good_token is None else "causal")
+        loaded = self._pretrained()
         if self.good_token is None and loaded.labels not in (1, 2):
             raise UsageError(f"model {self.model!r} has {loaded.labels} labels, a process reward model has one or two")
         return loaded
@@ -241,7 +264,7 @@ class ProcessRewardModel(_ModelVerifier):
             raise UsageError(f"{both} must be different single tokens of {self.model}")
         return [*bad, *good]
 
-    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> _Input | Score:
+    def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
         text, start, end, offset = reasoning(self.format, completion)
         step_spans = list(islice(spans(text, start, end, self.segments, self.separator), MAX_STEPS + 1))
         if not step_spans:
@@ -252,7 +275,7 @@ class ProcessRewardModel(_ModelVerifier):
         prompt, special = self._prompt(loaded, example)
         encode = _encode_separately if self.good_token is None else _encode_as_one_text
         encoded = encode(loaded, prompt, special, steps, self.step_tag)
-        return _Input(encoded, tuple((first - offset, last - offset) for first, last in step_spans))
+        return ModelInput(encoded, tuple((first - offset, last - offset) for first, last in step_spans))
 
     def _prompt(self, loaded: Pretrained, example: Example) -> tuple[str, bool]:
         """The text before the steps, and whether the tokenizer's start token is needed before it."""
@@ -263,7 +286,7 @@ class ProcessRewardModel(_ModelVerifier):
         chat = loaded.chat(example.prompt, generation_prompt=True)
         return (_joined(example.prompt) + "\n", True) if chat is None else (chat, False)
 
-    def _score(self, model_input: _Input, logits: list[list[float]]) -> Score:
+    def _score(self, model_input: ModelInput, logits: list[list[float]]) -> Score:
         if not all(math.isfinite(logit) for row in logits for logit in row):
             return Score(None, "error", explanation="the model's values are not all finite")
         values = [_sigmoid(row[-1] - (row[0] if len(row) == 2 else 0.0)) for row in logits]

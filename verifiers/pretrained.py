@@ -26,6 +26,7 @@ _CLASSES = {
     "token": "AutoModelForTokenClassification",
     "causal": "AutoModelForCausalLM",
 }
+_KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "causal": "ForCausalLM"}
 _ENDLESS = 10**9  # tokenizers without a known limit report a far larger one
 
 
@@ -149,33 +150,71 @@ def load(name: str, head: Head, revision: str | None = None, device: str = "auto
 
 @lru_cache(maxsize=8)
 def _load(name: str, head: Head, revision: str | None, device: str, dtype: Dtype) -> Pretrained:
+    loaded, missing = _read(name, head, revision, _device(device), dtype)
+    if missing:  # transformers initialized them at random
+        raise UsageError(f"model {name!r} has no weights for {missing[0]}: it is not a checkpoint for {_CLASSES[head]}")
+    loaded.model.eval()
+    return loaded
+
+
+def load_to_train(name: str, head: Head, seed: int, revision: str | None = None, device: str = "auto") -> Pretrained:
+    """The model in float32, shared with nobody; one without this head gets one with a single output, by ``seed``.
+
+    Raises ``UsageError`` as ``load`` does, and if other weights than the head's are missing.
+    """
+    import torch
+    import transformers
+
+    config = _or_usage_error(
+        name, lambda: transformers.AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
+    )
+    has_head = any(_KINDS[head] in architecture for architecture in config.architectures or ())
+    new = {} if has_head else {"num_labels": 1}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        loaded, missing = _read(name, head, revision, _device(device), "float32", **new)
+    body = f"{loaded.model.base_model_prefix}."
+    absent = [key for key in missing if has_head or (key.startswith(body) and "pooler" not in key)]
+    if absent:
+        raise UsageError(f"model {name!r} has no weights for {absent[0]}")
+    return loaded
+
+
+def _read(
+    name: str, head: Head, revision: str | None, device: torch.device, dtype: Dtype, **settings: Any
+) -> tuple[Pretrained, list[str]]:
+    """The model with tokenizer, and the names of weights that it does not have. Raises ``UsageError``."""
     import torch
     import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    place = _device(device)
-    precision = dtype if dtype != "auto" or place.type != "cpu" else "float32"
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
-        model, report = getattr(transformers, _CLASSES[head]).from_pretrained(
+    precision = dtype if dtype != "auto" or device.type != "cpu" else "float32"
+    common: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
+    tokenizer = _or_usage_error(name, lambda: transformers.AutoTokenizer.from_pretrained(name, **common))
+    model, report = _or_usage_error(
+        name,
+        lambda: getattr(transformers, _CLASSES[head]).from_pretrained(
             name,
-            revision=revision,
-            trust_remote_code=False,
+            **common,
+            **settings,
             dtype="auto" if precision == "auto" else getattr(torch, precision),
             output_loading_info=True,
-        )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        why = str(error).strip().split("\n")[0]
-        raise UsageError(f"model {name!r} cannot be loaded ({why}); give a hub id or a folder") from error
-    if missing := sorted(report["missing_keys"]):
-        # transformers would initialize them at random.
-        raise UsageError(f"model {name!r} has no weights for {missing[0]}: it is not a checkpoint for {_CLASSES[head]}")
+        ),
+    )
     pad_id = _pad_id(model, tokenizer)
     if pad_id is None:
         raise UsageError(f"model {name!r} has neither a padding nor an end token, so it cannot be batched")
     model.config.get_text_config().pad_token_id = pad_id  # sequence classifiers need it to find the last token
-    return Pretrained(name, head, model.to(place).eval(), tokenizer, place, pad_id)
+    return Pretrained(name, head, model.to(device), tokenizer, device, pad_id), sorted(report["missing_keys"])
+
+
+def _or_usage_error(name: str, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        why = str(error).strip().split("\n")[0]
+        raise UsageError(f"model {name!r} cannot be loaded ({why}); give a hub id or a folder") from error
 
 
 def _device(name: str) -> torch.device:

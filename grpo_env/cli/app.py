@@ -13,6 +13,7 @@ from grpo_env.errors import GrpoEnvError
 from .calibrate import calibrate
 from .options import console, escape_controls
 from .play import play
+from .reward_model import reward_model_app
 from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(verifiers_app, name="verifiers")
+app.add_typer(reward_model_app, name="reward-model")
 app.command()(generate)
 app.command()(score)
 app.command()(serve)

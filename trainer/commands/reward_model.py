@@ -1,0 +1,246 @@
+"""``grpo_env reward-model train``: a reward model from labelled completions, in a folder that the verifiers load."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Console
+
+from grpo_env.core import Group
+from grpo_env.errors import RunError, UsageError
+from grpo_env.taskfile.task import Task, make_verifier
+
+from ..config import TrainConfig
+from ..engine.bundled import MODELS
+from ..group_scoring import scores_of
+from ..reward_models.figures import Figures, Mean, held_out_figures
+from ..reward_models.fit import FitSettings, fit, save
+from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
+from ..reward_models.score_files import judged_completions
+from ..run.folder import RunFiles
+from .progress import progress
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.models import ModelVerifier
+    from grpo_env.verifiers.pretrained import Pretrained
+
+FIGURES = "held_out.json"
+"""The file of the new folder with what was trained on and how well it predicts."""
+BUNDLED_RATE, RATE = 5e-4, 1e-5
+"""Learning rates of the bundled models, of under a million weights, and of others."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to train: a model of the steps if ``process``, split by ``segments``, else of whole completions.
+
+    ``part`` has the labels; ``hard`` makes them 0 and 1; ``held_out`` is the fraction of prompts for the figures.
+    """
+
+    process: bool = False
+    part: str | None = None
+    segments: str = "line"
+    separator: str = ""
+    hard: bool = False
+    held_out: float = 0.2
+
+    def verifier(self, task: Task, model: str) -> ModelVerifier:
+        """The verifier that reads the model, with this task's format. Raises ``UsageError``."""
+        name = "process_reward_model" if self.process else "reward_model"
+        return cast("ModelVerifier", make_verifier(name, {**self.options, "model": model}, name, task.format))
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The verifier's options besides the model."""
+        if not self.process:
+            return {"activation": "sigmoid"}
+        return {"segments": self.segments, **({"separator": self.separator} if self.separator else {})}
+
+    def yaml(self, model: Path) -> str:
+        """The verifier as a task file writes it."""
+        name, extra = ("process_reward_model", ", process: 1.0") if self.process else ("reward_model", "")
+        options = "".join(f", {key}: {json.dumps(value)}" for key, value in self.options.items())
+        return f"{{use: {name}, model: {model}{options}{extra}}}"
+
+
+def train_reward_model(
+    task: Task,
+    file: Path,
+    out: Path,
+    request: Request | None = None,
+    settings: FitSettings | None = None,
+    *,
+    model: str | None = None,
+    learning_rate: float | None = None,
+    console: Console,
+) -> Figures:
+    """Train a reward model on a score file, and write it to ``out`` with its figures on held-out prompts.
+
+    Args:
+        task: the task that the rows are of, for its format.
+        file: a file that ``score`` or ``label-steps`` wrote, or the folder of a run, for its samples.
+        out: a new folder.
+        request: what to train.
+        settings: how to train it.
+        model: what to start from: ``bundled``, a folder or a hub id; default: the task's own.
+        learning_rate: in place of that of ``settings``; default: 5e-4 for a bundled model, 1e-5 for others.
+        console: gets messages and the progress.
+
+    Raises:
+        UsageError: a folder that exists, an unusable model, file or label; before any training.
+        RunError: the folder cannot be written.
+    """
+    request = request or Request()
+    if out.exists():
+        raise UsageError(f"{out}: already exists; give another folder with --out")
+    name = model or TrainConfig.from_mapping({}, "reward-model", defaults=task.defaults).model
+    rate = learning_rate or (BUNDLED_RATE if name in MODELS else RATE)
+    settings = replace(settings or FitSettings(), learning_rate=rate)
+    verifier = request.verifier(task, str(MODELS.get(name, name)))
+    loaded = verifier.trainable(settings.seed)
+    labelled = _read(verifier, loaded, file, task, request)
+    train, held_out = _split(labelled, file, request.held_out, settings.seed)
+    _print_start(loaded, name, labelled, train, held_out, settings, console)
+    with _new_folder(out) as draft:
+        with progress("reward-model", settings.epochs * len(train), console) as advance:
+            training_loss = fit(loaded, train, settings, advance)
+        save(loaded, draft)
+        del loaded
+        groups = [Group(row.judged.example, [row.judged.completion]) for row in held_out]
+        scores = [score for (score,) in scores_of(request.verifier(task, str(draft)), groups)]
+        figures = held_out_figures(held_out, scores, _mostly_good(train))
+        record = {
+            "task": task.name,
+            "file": str(file),
+            "model": name,
+            "request": asdict(request),
+            "settings": asdict(settings),
+            "rows": {"train": len(train), "held_out": len(held_out), "left_out": dict(labelled.left_out)},
+            "training_loss": training_loss,
+            "held_out": _plain(figures),
+        }
+        (draft / FIGURES).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return figures
+
+
+def _read(verifier: ModelVerifier, loaded: Pretrained, file: Path, task: Task, request: Request) -> LabelledSet:
+    """The labelled completions of a file. Raises ``UsageError`` if there are none, or all labels are alike."""
+    left_out = Counter[str]()
+    judged = judged_completions(_score_files(file), task, request.part, left_out, process=request.process)
+    labelled = label(verifier, loaded, judged, hard=request.hard)
+    labelled.left_out.update(left_out)
+    if not labelled.rows:
+        why = f": {_counts(labelled.left_out)}" if labelled.left_out else ", which is empty"
+        raise UsageError(f"{file}: no labelled completion{why}")
+    return labelled
+
+
+def _score_files(path: Path) -> list[Path]:
+    """A score file, or those of the steps of a run folder. Raises ``UsageError``."""
+    if not path.is_dir():
+        return [path]
+    found = RunFiles(path).sample_files()
+    if not found:
+        raise UsageError(f"{path}: a folder without samples/step-*.parquet; give a score file or the folder of a run")
+    return found
+
+
+def _split(labelled: LabelledSet, file: Path, fraction: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    """Rows to train on and held-out ones. Raises ``UsageError`` if one side has nothing to tell apart."""
+    try:
+        train, held_out = split_by_prompt(labelled.rows, fraction, seed)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+    labels = [value for row in train for value in row.known]
+    if len({value >= 0.5 for value in labels}) < 2:
+        side = "0.5 or more" if labels[0] >= 0.5 else "below 0.5"
+        raise UsageError(f"{file}: all {len(labels):,} labels to train on are {side}: there is nothing to tell apart")
+    return train, held_out
+
+
+def _mostly_good(rows: Sequence[Labelled]) -> bool:
+    labels = [value for row in rows for value in row.known]
+    return 2 * sum(value >= 0.5 for value in labels) >= len(labels)
+
+
+@contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """A folder that becomes ``out`` at the end of the block, and is removed if that raises. Raises ``RunError``."""
+    draft = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+        if out.exists():
+            raise UsageError(f"{out}: was created by another process in the meantime; give another name")
+        draft.rename(out)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def figure_lines(figures: Figures) -> Iterator[str]:
+    """The figures for a terminal, line by line."""
+    accuracy, pairs = figures.accuracy, figures.pairs
+    always = f"always the same answer: {figures.majority:.3f}"
+    yield f"accuracy     {_mean(accuracy)} of {accuracy.compared:,} labels; {always}"
+    if pairs is None:
+        yield "pairs        no held-out prompt has a correct and a wrong completion"
+    else:
+        yield f"pairs        {_mean(pairs)} of {pairs.compared:,} pairs of a correct and a wrong completion in order"
+    yield f"calibration  expected error {figures.calibration_error:.3f}"
+    yield "    value      labels  mean value  mean label  95% interval"
+    for low, high, count, value, label_, interval in figures.bins:
+        ends = f"{interval[0]:.3f} to {interval[1]:.3f}"
+        yield f"  {low:.1f} to {high:.1f} {count:>8,} {value:>11.3f} {label_:>11.3f}  {ends}"
+    if figures.unscored:
+        yield f"unscored     {figures.unscored:,} held-out completions"
+
+
+def _mean(mean: Mean) -> str:
+    low, high = mean.interval
+    return f"{mean.value:.3f} [{low:.3f}, {high:.3f}] by {mean.prompts:,} prompts,"
+
+
+def _plain(figures: Figures) -> dict[str, Any]:
+    """For JSON, with names."""
+    bins = [each._asdict() for each in figures.bins]
+    pairs = None if figures.pairs is None else figures.pairs._asdict()
+    return {**asdict(figures), "accuracy": figures.accuracy._asdict(), "pairs": pairs, "bins": bins}
+
+
+def _counts(left_out: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {why}" for why, count in left_out.most_common())
+
+
+def _print_start(
+    loaded: Pretrained,
+    name: str,
+    labelled: LabelledSet,
+    train: Sequence[Labelled],
+    held_out: Sequence[Labelled],
+    settings: FitSettings,
+    console: Console,
+) -> None:
+    weights = sum(weight.numel() for weight in loaded.model.parameters())
+    prompts = len({row.prompt for row in train}), len({row.prompt for row in held_out})
+    unlabelled = f", {labelled.unlabelled:,} steps without a label" if labelled.unlabelled else ""
+    lines = [
+        f"data       {len(labelled.labels):,} labels of {len(labelled.rows):,} completions{unlabelled}; "
+        f"{prompts[0]:,} prompts to train on, {prompts[1]:,} held out",
+        f"model      {name}: {weights:,} parameters, fp32 on {loaded.device}",
+        f"training   {settings.epochs} epochs of {len(train):,} completions, {settings.batch_size} an update, learning "
+        f"rate {settings.learning_rate:g}",
+    ]
+    if labelled.left_out:
+        lines.insert(1, f"left out   {_counts(labelled.left_out)}")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)

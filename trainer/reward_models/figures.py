@@ -1,0 +1,125 @@
+"""How well a reward model predicts held-out labels: accuracy, calibration, and the order of a prompt's completions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean
+from typing import NamedTuple
+
+from grpo_env.confidence_intervals import Interval, bootstrap, wilson
+from grpo_env.core import Score
+
+from .labels import Labelled
+
+BINS = 10
+
+
+class Guess(NamedTuple):
+    """A label of a prompt's completion, and the model's value for it."""
+
+    prompt: str
+    label: float
+    value: float
+
+
+class Mean(NamedTuple):
+    """A mean over prompts with its 95 % interval, by a bootstrap of prompts; ``compared`` counts labels or pairs."""
+
+    value: float
+    interval: Interval
+    prompts: int
+    compared: int
+
+
+class Bin(NamedTuple):
+    """Labels with values in ``[low, high)``, or ``[low, 1]``: how many, both means, and Wilson's 95 % interval."""
+
+    low: float
+    high: float
+    labels: int
+    value: float
+    label: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Held-out figures.
+
+    Attributes:
+        accuracy: the fraction of labels on the same side of 0.5 as the model's value, by prompt.
+        majority: the same for the more frequent side of the training labels, whatever the completion.
+        calibration_error: the expected calibration error (Guo et al. 2017, arXiv:1706.04599, equation 3) in ``BINS``
+            bins of equal width, of probabilities of label 1.
+        bins: those that are not empty.
+        pairs: of each prompt's pairs of a correct and a wrong completion, the fraction with the higher value for the
+            correct one (half for equal values); ``None`` if there is no such pair.
+        unscored: completions for which the model has no value.
+    """
+
+    accuracy: Mean
+    majority: float
+    calibration_error: float
+    bins: Sequence[Bin]
+    pairs: Mean | None
+    unscored: int = 0
+
+
+def held_out_figures(rows: Sequence[Labelled], scores: Sequence[Score], mostly_good: bool) -> Figures:
+    """The figures of held-out completions with the verifier's scores of them, steps or whole texts.
+
+    ``mostly_good`` says which side of 0.5 most training labels are on.
+    """
+    guesses, by_prompt, unscored = [], defaultdict[str, tuple[list[float], list[float]]](lambda: ([], [])), 0
+    for row, score in zip(rows, scores, strict=True):
+        if score.value is None:
+            unscored += 1
+            continue
+        values = [step.value for step in score.steps] or [score.value]
+        guesses += [Guess(row.prompt, y, p) for y, p in zip(row.labels, values, strict=True) if y is not None]
+        if row.judged.correct is not None:
+            by_prompt[row.prompt][row.judged.correct].append(score.value)
+    bins = calibration_bins(guesses)
+    return Figures(
+        accuracy=_by_prompt([(g.prompt, float((g.value >= 0.5) == (g.label >= 0.5))) for g in guesses]),
+        majority=_by_prompt([(g.prompt, float((g.label >= 0.5) == mostly_good)) for g in guesses]).value,
+        calibration_error=sum(b.labels * abs(b.value - b.label) for b in bins) / len(guesses),
+        bins=bins,
+        pairs=pair_accuracy(by_prompt),
+        unscored=unscored,
+    )
+
+
+def calibration_bins(guesses: Sequence[Guess], count: int = BINS) -> list[Bin]:
+    """The bins that are not empty, in order."""
+    members = defaultdict[int, list[Guess]](list)
+    for guess in guesses:
+        members[min(int(guess.value * count), count - 1)].append(guess)
+    bins = []
+    for number, inside in sorted(members.items()):
+        labels, values = [guess.label for guess in inside], [guess.value for guess in inside]
+        interval = wilson(sum(labels), len(labels))
+        bins.append(Bin(number / count, (number + 1) / count, len(inside), fmean(values), fmean(labels), interval))
+    return bins
+
+
+def pair_accuracy(by_prompt: dict[str, tuple[list[float], list[float]]]) -> Mean | None:
+    """From the values of each prompt's wrong and correct completions."""
+    pairs = [
+        (prompt, float(right > wrong) + 0.5 * (right == wrong))
+        for prompt, (wrongs, rights) in by_prompt.items()
+        for wrong, right in product(wrongs, rights)
+    ]
+    return _by_prompt(pairs) if pairs else None
+
+
+def _by_prompt(values: Sequence[tuple[str, float]]) -> Mean:
+    """The mean over prompts of the mean of each prompt's values."""
+    groups = defaultdict[str, list[float]](list)
+    for prompt, value in values:
+        groups[prompt].append(value)
+    means = [fmean(group) for group in groups.values()]
+    return Mean(fmean(means), bootstrap(means), len(means), len(values))

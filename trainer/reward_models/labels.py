@@ -1,0 +1,122 @@
+"""Labelled completions for a reward model: what the model reads of each, with a label for each of its outputs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from grpo_env.core import Completion, Example, Score, StepScore
+from grpo_env.errors import UsageError
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.models import ModelInput, ModelVerifier
+    from grpo_env.verifiers.pretrained import Pretrained
+
+
+class Judged(NamedTuple):
+    """A completion and what a rule says of it.
+
+    ``label`` is a value from 0 to 1 for an outcome model; ``steps`` are the labels for a process model. ``correct`` is
+    the verdict on the whole, ``None`` if there is none. ``where`` is its place in the data, for messages.
+    """
+
+    example: Example
+    completion: Completion
+    label: float | None = None
+    steps: Sequence[StepScore] = ()
+    correct: bool | None = None
+    where: str = ""
+
+
+class Labelled(NamedTuple):
+    """A completion as the model reads it, with a label for each output: of its steps, or one; ``None``: unknown."""
+
+    judged: Judged
+    read: ModelInput
+    labels: tuple[float | None, ...]
+
+    @property
+    def known(self) -> list[float]:
+        """The labels that are known."""
+        return [label for label in self.labels if label is not None]
+
+    @property
+    def prompt(self) -> str:
+        """The same text for all completions of a prompt, whatever the ids of their rows."""
+        return prompt_key(self.judged.example)
+
+
+@dataclass
+class LabelledSet:
+    """Labelled completions, and why others were left out."""
+
+    rows: list[Labelled] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def labels(self) -> list[float]:
+        """All known labels."""
+        return [label for row in self.rows for label in row.known]
+
+    @property
+    def unlabelled(self) -> int:
+        """The number of steps without a label."""
+        return sum(label is None for row in self.rows for label in row.labels)
+
+    @property
+    def prompts(self) -> list[str]:
+        """The distinct prompts, in order."""
+        return list(dict.fromkeys(row.prompt for row in self.rows))
+
+
+def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged], *, hard: bool = False) -> LabelledSet:
+    """The completions that the verifier's model can read, with their labels; ``hard`` makes them 1 above 0, else 0.
+
+    Raises ``UsageError`` for a label that is not between 0 and 1.
+    """
+    found = LabelledSet()
+    for item in judged:
+        read = verifier.read(loaded, item.example, item.completion)
+        if isinstance(read, Score):
+            found.left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
+            continue
+        labels = _of_steps(item.steps, read.steps) if verifier.head == "token" else [item.label]
+        if hard:
+            labels = [None if value is None else float(value > 0) for value in labels]
+        for value in labels:
+            if value is not None and not 0 <= value <= 1:
+                raise UsageError(
+                    f"{item.where}: a label must be between 0 and 1, found {value:g}; --hard takes those above 0 as 1"
+                )
+        if all(value is None for value in labels):
+            found.left_out["without a label"] += 1
+            continue
+        found.rows.append(Labelled(item, read, tuple(labels)))
+    return found
+
+
+def _of_steps(labels: Sequence[StepScore], steps: Sequence[tuple[int, int]]) -> list[float | None]:
+    """For each step the lowest of the labels that end in it."""
+    return [min((each.value for each in labels if first < each.end <= last), default=None) for first, last in steps]
+
+
+def split_by_prompt(rows: Sequence[Labelled], fraction: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    """Rows to train on, and held-out ones: all completions of ``fraction`` of the prompts, at least one prompt.
+
+    Raises ``UsageError`` if there are fewer than two prompts.
+    """
+    prompts = sorted({row.prompt for row in rows})
+    if len(prompts) < 2:
+        raise UsageError("all completions have the same prompt; held-out figures need at least two")
+    count = min(max(1, round(fraction * len(prompts))), len(prompts) - 1)
+    held_out = set(random.Random(f"{seed}/held-out").sample(prompts, count))
+    return [row for row in rows if row.prompt not in held_out], [row for row in rows if row.prompt in held_out]
+
+
+def prompt_key(example: Example) -> str:
+    """A prompt as text, chat or not."""
+    return json.dumps(example.prompt, ensure_ascii=True)
