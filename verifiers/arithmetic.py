@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from .answers.currencies import SIGNS
 from .answers.units import may_be_unit
 
 MAX_TOKENS = 400
@@ -17,11 +18,12 @@ MAX_DEPTH = 40
 _TOKEN = re.compile(
     r"(?P<number>\d{1,6}[ ]\d{1,4}/\d{1,4}(?![\d/])|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"|(?P<times>[*×·](?!\*)|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>//?|÷|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
-    r"|(?P<skip>[$€£]|\\[$%()\[\],; ]|\s+)|(?P<unknown>\\[A-Za-z]*|\*\*|[{}^_<>!√])"
+    rf"|(?P<skip>[{SIGNS}]|\\[$%()\[\],; ]|\s+)"
+    r"|(?P<unknown>\\[A-Za-z]*|\*\*|[{}^_<>!√])"
     r"|(?P<word>[A-Za-z]+(?:['./-][A-Za-z]+)*)|(?P<end>[,;.:])|(?P<other>.)",
     re.DOTALL,
 )
-_NUMBER_NEXT = re.compile(r"\s{0,9}[$€£(]?\.?\d")
+_NUMBER_NEXT = re.compile(rf"\s{{0,9}}[{SIGNS}(]?\.?\d")
 _OPERATOR_NEXT = re.compile(r"\s{0,9}[-+*/^]")
 # Words after a number are its unit if the arithmetic goes on, or the line ends, after at most two more words.
 _UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001

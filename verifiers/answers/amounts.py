@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from .currencies import SIGN, SIGNS
 from .dates import read_dates
 from .spellings import spelled
 from .units import is_measure, read_unit
@@ -15,11 +16,11 @@ MAX_BOUND = 60  # characters
 MAX_LENGTH = 80
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,12})?"
-_UNIT = r"[A-Za-z%\u00b0][A-Za-z%\u00b0/^. 23]{0,30}"
+_UNIT = rf"[A-Za-z\u00c0-\u024f%\u00b0{SIGNS}][A-Za-z\u00c0-\u024f%\u00b0/^. 23]{{0,30}}"
 _RANGE = re.compile(
-    rf"(?:from |(?P<between>between ))?(?P<low_sign>[$€£]?)(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
+    rf"(?:from |(?P<between>between ))?(?P<low_sign>(?:{SIGN})?)(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
     r" ?(?:--?|\b(?:to|until|till|through)|(?(between)\band|(?!))) ?"
-    rf"(?P<sign>[$€£]?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
+    rf"(?P<sign>(?:{SIGN})?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
 )
 _CHANGE = re.compile(
     r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
@@ -55,7 +56,7 @@ _BOUNDS_BEHIND = {
     "younger": "<=",
 }  # fmt: skip
 _BOUND = re.compile(
-    rf"(?:(?P<before>{'|'.join(_BOUNDS)}) |(?P<sign>[<>]=?|[≤≥]) ?)?(?P<number>[$€£]?(?:{_NUMBER}))(?P<plus>\+)?"
+    rf"(?:(?P<before>{'|'.join(_BOUNDS)}) |(?P<sign>[<>]=?|[≤≥]) ?)?(?P<number>(?:{SIGN})?(?:{_NUMBER}))(?P<plus>\+)?"
     r"(?P<unit>(?: ?%| [a-z]{2,20}){0,3}?)"
     rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
     re.IGNORECASE,

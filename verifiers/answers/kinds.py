@@ -19,6 +19,7 @@ from .clock import read_time
 from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
 from .codes import plain
+from .currencies import ISO, SIGNS
 from .dates import Date, read_date
 from .extract import answer_in
 from .intervals import INFINITIES, real_set
@@ -40,7 +41,7 @@ _COMMAND = re.compile(
     r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
 )
 _OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
-_ODD = re.compile(r"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°€£¥₹¢]")
+_ODD = re.compile(rf"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°¢{SIGNS}]")
 _LETTERS = re.compile(r"[^\W\d_]")
 _CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
 _CLAUSE = re.compile(r"\b[A-Z]{4,}\b.*\b[A-Z]{4,}\b")  # SELECT * FROM t
@@ -54,7 +55,7 @@ _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = re.compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
 _YEAR = re.compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
-_MONEY = re.compile(r"(?:USD|EUR|GBP|INR|JPY|CNY|CHF|CAD|AUD) ?\d[\d,.]{0,30}(?: ?[A-Za-z]{1,8})?$")
+_MONEY = re.compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
 _DOTTED = re.compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
 _LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
@@ -269,7 +270,7 @@ def _is_unreduced(text: str) -> bool:
 def _is_money(text: str) -> bool:
     """``A$30``, ``zł 160``."""
     money = read_money(plain(text)) if any(map(str.isdigit, text)) else None
-    return money is not None and bool(money.codes)
+    return money is not None and bool(money.codes) and not money.subunit
 
 
 def _is_quantity(text: str, number: Number) -> bool:

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001  (Cyrillic letters of currencies)
 """Amounts of money in any spelling: ``zł 160`` and ``160,00 PLN``, ``A$30`` and 30 Australian dollars, ``£3.20``.
 
 The code, sign or name of the currency stands on either side. A sign of several currencies (``kr``) equals each of them.
@@ -12,72 +11,13 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-from .number_words import in_digits
+from .currencies import CODES, SIGNS, SUBUNITS
+from .spellings import spelled
 
 MAX_LENGTH = 60
 
-# The codes that a sign or name may stand for, then its spellings in lower case.
-_TABLE = """
-USD | $, us$, usd, us dollar, dollar, buck, united states dollar, american dollar
-EUR | €, eur, euro
-GBP | £, gbp, pound, pound sterling, british pound, quid
-JPY CNY | ¥
-JPY | jpy, yen, japanese yen
-CNY | cny, rmb, yuan, chinese yuan, renminbi
-INR PKR LKR NPR | rs, rupee
-INR | ₹, inr, indian rupee
-PKR | pkr, pakistani rupee
-CHF | chf, swiss franc, sfr
-CHF XAF XOF | fr, franc
-AUD | a$, au$, aud, australian dollar
-CAD | c$, ca$, cad, canadian dollar
-NZD | nz$, nzd, new zealand dollar
-SGD | s$, sgd, singapore dollar
-HKD | hk$, hkd, hong kong dollar
-TWD | nt$, twd, new taiwan dollar
-MXN | mx$, mxn, mexican peso
-MXN PHP CLP COP ARS | peso
-PHP | ₱, php, philippine peso
-SEK NOK DKK ISK | kr
-SEK | sek, swedish krona, swedish kronor, krona, kronor
-NOK DKK | krone, kroner
-NOK | nok, norwegian krone, norwegian kroner
-DKK | dkk, danish krone, danish kroner
-PLN | zł, pln, zloty, złoty, zlotych, złotych, polish zloty
-CZK | kč, czk, koruna, czech koruna, czech crown
-HUF | huf, forint, hungarian forint
-RUB | ₽, руб, rub, ruble, rouble, russian ruble
-UAH | ₴, грн, uah, hryvnia
-BGN | лв, bgn, lev, leva
-RON | lei, ron, leu
-TRY | ₺, tl, try, lira, turkish lira
-ILS | ₪, ils, nis, shekel, israeli shekel
-ZAR | zar, rand, south african rand
-BRL | r$, brl, real, reais, brazilian real
-KRW | ₩, krw, won, korean won, south korean won
-THB | ฿, thb, baht, thai baht
-VND | ₫, vnd, dong
-IDR | rp, idr, rupiah
-MYR | rm, myr, ringgit
-AED | aed, dirham, dhs
-SAR | sar, riyal, saudi riyal
-KWD | kwd, kuwaiti dinar
-EGP | egp, egyptian pound
-NGN | ₦, ngn, naira
-BTC | ₿, btc, bitcoin
-"""
-_CODES = {
-    name: frozenset(codes.split())
-    for codes, _, names in (line.partition(" | ") for line in _TABLE.strip().splitlines())
-    for name in names.split(", ")
-}
-_SUBUNITS = {
-    "cent": "USD EUR AUD CAD NZD SGD HKD ZAR", "c": "USD EUR AUD CAD", "¢": "USD CAD AUD", "penny": "GBP",
-    "pennie": "GBP USD", "pence": "GBP", "p": "GBP", "paise": "INR", "grosz": "PLN", "groszy": "PLN", "kopeck": "RUB",
-    "sen": "MYR", "centavo": "MXN PHP BRL", "centime": "CHF", "rappen": "CHF", "öre": "SEK", "øre": "NOK DKK",
-}  # fmt: skip
-_AMOUNT = r"\d{1,3}(?:[,.' ]\d{3})+(?:[,.]\d{1,2})?|\d{1,12}(?:[,.]\d{1,2})?"
-_SIGN = r"[^\W\d_]{0,3}[$€£¥₹₱₽₴₺₪₩฿₫₦₿]|[^\W\d_]{1,12}\.?(?: [^\W\d_]{2,12}){0,2}"
+_AMOUNT = r"\d{1,3}(?:[,.' ]\d{3})+(?:[,.]\d{1,2})?|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d{1,2})?|\d{1,12}(?:[,.]\d{1,2})?"
+_SIGN = rf"[^\W\d_]{{0,3}}[{SIGNS}]|[^\W\d_]{{1,12}}\.?(?: [^\W\d_]{{2,12}}){{0,2}}?"
 _SCALE = r"(?: ?(?P<scale>k|thousand|mn|million|m|bn|billion|b|trillion|lakh|crore)s?\b\.?)?"
 _MONEY = re.compile(
     rf"(?P<minus>- ?)?(?:(?P<before>{_SIGN}) ?)??(?P<minus_behind>- ?)?(?P<amount>{_AMOUNT})(?:,-)?{_SCALE}"
@@ -90,10 +30,14 @@ _NO_MONEY = re.compile(r"[^\d.,' ]")
 
 
 class Money(NamedTuple):
-    """An amount, and the codes of the currencies that it may be in; none if no currency was written."""
+    """An amount, and the codes of the currencies that it may be in; none if no currency was written.
+
+    ``subunit`` is what was written, if that is cents or the like.
+    """
 
     codes: frozenset[str]
     amount: Decimal
+    subunit: str = ""
 
 
 def read_money(text: str) -> Money | None:
@@ -101,18 +45,19 @@ def read_money(text: str) -> Money | None:
     if len(text) > MAX_LENGTH:
         return None
     if text[:1].isalpha() and " " in text and not any(map(str.isdigit, text)):
-        text = _in_figures(text)
+        text = spelled(text)
     match = _MONEY.fullmatch(text)
     if match is None or (match["before"] and match["after"] and not _is_doubled(match["before"], match["after"])):
         return None
-    codes = frozenset[str]()
+    subunit = "" if not match["after"] or _named(match["after"]) else match["after"]
+    codes = _of_cents(subunit)
     for name in filter(None, (match["before"], match["after"])):
-        named = _named(name)
-        if named is None:
+        named = codes if subunit else _named(name)
+        if not named:
             return None
         codes = codes & named if codes else named
     amount = _amount(match["amount"])
-    if amount is None or (match["scale"] and not codes):
+    if amount is None:
         return None
     if match["scale"]:
         amount *= 10 ** _SCALES[match["scale"].lower()]
@@ -121,7 +66,9 @@ def read_money(text: str) -> Money | None:
         if small is None:
             return None
         amount += small
-    return Money(codes, -amount if match["minus"] or match["minus_behind"] else amount)
+    if subunit:
+        amount /= 100
+    return Money(codes, -amount if match["minus"] or match["minus_behind"] else amount, subunit)
 
 
 def read_currency(text: str) -> str | None:
@@ -131,15 +78,10 @@ def read_currency(text: str) -> str | None:
 
 
 def same_money(gold: Money, answer: Money) -> bool:
-    """Whether an answer is the gold answer's amount, in its currency or without one."""
-    return bool(gold.codes) and gold.amount == answer.amount and (not answer.codes or bool(gold.codes & answer.codes))
-
-
-def _in_figures(text: str) -> str:
-    """``12 dollars 50`` of ``twelve dollars fifty``."""
-    start = in_digits(text) or text
-    first, space, last = start.rpartition(" ")
-    return f"{first} {in_digits(last) or last}" if space and first[:1].isdigit() else start
+    """Whether an answer is the gold answer's amount, in its currency or, if that is not cents, without one."""
+    if not gold.codes or gold.amount != answer.amount or len(gold.subunit) == 1:  # 1080p may be no money
+        return False
+    return bool(gold.codes & answer.codes) if answer.codes or gold.subunit else True
 
 
 def _is_doubled(before: str, after: str) -> bool:
@@ -150,7 +92,13 @@ def _is_doubled(before: str, after: str) -> bool:
 
 def _named(name: str) -> frozenset[str] | None:
     name = name.lower().rstrip(".").strip()
-    return _CODES.get(name) or _CODES.get(name.removesuffix("s"))
+    return CODES.get(name) or CODES.get(name.removesuffix("s"))
+
+
+def _of_cents(name: str) -> frozenset[str]:
+    """The codes of the currencies that have a subunit."""
+    name = name.lower()
+    return frozenset((SUBUNITS.get(name) or SUBUNITS.get(name.removesuffix("s")) or "").split())
 
 
 def _amount(text: str) -> Decimal | None:
@@ -169,10 +117,8 @@ def _amount(text: str) -> Decimal | None:
 
 def _small(match: re.Match[str], codes: frozenset[str]) -> Decimal | None:
     """The cents of ``12 dollars and 50 cents`` and ``12 dollars 50``."""
-    unit = (match["unit"] or "").lower()
-    allowed = _SUBUNITS.get(unit) or _SUBUNITS.get(unit.removesuffix("s"))
-    if match["scale"] or not codes or re.search("[.,]", match["amount"]) or (unit and not allowed):
+    if match["scale"] or not codes or re.search("[.,]", match["amount"]):
         return None
-    if (unit and not codes & set((allowed or "").split())) or (not unit and len(match["small"]) != 2):
+    if not codes & _of_cents(match["unit"]) if match["unit"] else len(match["small"]) != 2:
         return None
     return Decimal(match["small"]) / 100

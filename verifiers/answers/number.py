@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import log10
 
+from .currencies import ISO, SIGN, WORD
 from .number_words import in_digits
 from .unit_names import FACTORS, LETTERS, NAMES
 from .units import Unit, joined, may_be_variable, read_unit
@@ -53,9 +54,7 @@ _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eig
 _MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
 _DOZEN = re.compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
 _MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
-_MAGNITUDE_OF_CURRENCY = re.compile(
-    r"\s?(k|mn?|bn?|t)\s(?=(?:USD|EUR|GBP|INR|JPY|CHF|CAD|AUD|(?-i:dollars|euros|pounds|yen))\b)", re.IGNORECASE
-)
+_MAGNITUDE_OF_CURRENCY = re.compile(rf"\s?((?i:k|mn?|bn?|t))\s(?={WORD})")
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
 _NO_NUMBER = re.compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
@@ -69,7 +68,7 @@ _LEAD = re.compile(
     r"|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
     re.IGNORECASE,
 )
-_CURRENCY = re.compile(r"(?:US)?([$€£¥₹₩₽])|(Rs|USD|EUR|GBP|INR|JPY|CNY|RMB|CHF|CAD|AUD)\.?\s?", re.IGNORECASE)
+_CURRENCY = re.compile(rf"({SIGN})|({ISO}|(?i:rs|rmb))\.?\s?")
 # The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
 _PART = re.compile(
     r"(?:\s+and\s+|(?<=[a-z]{4}),\s(?:and\s)?(?=\d+\s[a-z]{4})|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)",
@@ -138,7 +137,7 @@ def read_number(text: str, description: bool = False) -> Number | None:
             sign, at = (1 if match.group() == "+" else -1), match.end()
         at = _skip_spaces(text, at)
         if (match := _CURRENCY.match(text, at)) and not currency:
-            currency = match[1] or NAMES[match[2].lower()]
+            currency = _unit_name(match[1] or match[2])
             at = match.end()
     reading = _read_value(text, _skip_spaces(text, at))
     if reading is None:
@@ -150,7 +149,9 @@ def read_number(text: str, description: bool = False) -> Number | None:
         return None
     value, at = _multiplied(value, text, at, bool(currency))
     is_price = bool(currency) and _PER.match(text, at) is not None
-    unit = read_unit(f"{currency}{text[at:]}", 0, description) if is_price else read_unit(text, at, description)
+    unit = read_unit(f"${text[at:]}", 0, description) if is_price else read_unit(text, at, description)
+    if unit is not None and is_price:
+        unit = tuple(pair for pair in unit if pair[0] != "$")
     if unit is None:
         return _in_two_units(sign, value, currency, text, at)
     bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
@@ -214,7 +215,7 @@ def _unit_name(text: str) -> str:
         return "'" if text.count("prime") == 1 else '"'
     if text == "''":
         return '"'
-    return LETTERS.get(text) or NAMES.get(text.rstrip(".").lower(), text)
+    return LETTERS.get(text) or NAMES.get(text) or NAMES.get(text.rstrip(".").lower(), text)
 
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:

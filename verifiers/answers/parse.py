@@ -11,6 +11,7 @@ from functools import lru_cache
 from ..arithmetic import equations
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
+from .currencies import ANY
 from .formulas import approximate
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
@@ -61,10 +62,9 @@ _MATRIX = re.compile(
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _EUROPEAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
-_EURO = re.compile(r"[€₽]|\b(?:EUR|RUB|euros?|r(?:o)?ubles?)\b", re.IGNORECASE)
-_EURO_PRICE = re.compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
-_RUPEE = re.compile(r"₹|\b(?:INR|Rs|rupees?)\b", re.IGNORECASE)
-_RUPEES = re.compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
+_CURRENCY = re.compile(ANY)
+_PRICE = re.compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
+_LAKHS = re.compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
@@ -119,9 +119,11 @@ def _with_other_commas(text: str) -> Number | None:
     if match := _EUROPEAN.search(text):
         digits = match.group().replace(".", "").replace(",", ".")
         return read_number(text[: match.start()] + digits + text[match.end() :])
-    if _EURO.search(text) and _EURO_PRICE.fullmatch(text):
+    if not _CURRENCY.search(text):
+        return None
+    if _PRICE.fullmatch(text):
         return read_number(text.replace(",", "."))
-    return read_number(text.replace(",", "")) if _RUPEE.search(text) and _RUPEES.fullmatch(text) else None
+    return read_number(text.replace(",", "")) if _LAKHS.fullmatch(text) else None
 
 
 # Equations and relations

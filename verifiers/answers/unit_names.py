@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from .currencies import AMBIGUOUS as AMBIGUOUS_CURRENCIES
+from .currencies import UNITS as CURRENCIES
+
 # One unit a line: the name that is used for it, then other spellings in lower case.
 _MEASURES = """
 rad radian radians
@@ -95,18 +98,6 @@ byte bytes
 K kelvin kelvins
 """
 _OTHERS = """
-$ dollar dollars usd buck bucks
-€ euro euros eur
-£ gbp
-₹ rupee rupees inr rs
-₩ krw
-₽ rub ruble rubles rouble roubles
-¥
-yen jpy
-yuan cny rmb
-chf
-cad
-aud
 ¢ cent cents
 % percent pct percentage
 ° degree degrees deg
@@ -150,8 +141,8 @@ def _spellings(table: str) -> dict[str, str]:
 
 
 MEASURES = frozenset(_spellings(_MEASURES).values())
-NAMES = _spellings(_MEASURES) | _spellings(_OTHERS)
-"""The name of a unit by each of its spellings, except for single letters."""
+NAMES = CURRENCIES | _spellings(_MEASURES) | _spellings(_OTHERS)
+"""The name of a unit by each of its spellings, except for single letters. Only codes of currencies are in capitals."""
 del NAMES["l"]
 LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFA"}, "l": "L"}
 """Units of one letter. Any other letter after a number is a variable."""
@@ -184,7 +175,7 @@ COMPOUNDS = {
     **{f"{prefix}Bps": {f"{prefix.lower()}b": 1, "s": -1} for prefix in "kKMGT"},
 }
 """Units that are a product of others, and those of bits: Gb is a gigabit, gb and GB are gigabytes."""
-AMBIGUOUS = {"pound": ("lb", "£"), "¥": ("yen", "yuan")}
+AMBIGUOUS = AMBIGUOUS_CURRENCIES | {"pound": ("lb", "£")}
 """Words and signs of several units, which the other answer may decide."""
 DIRECTIONS = {
     "more": ("more", 1), "extra": ("more", 1), "additional": ("more", 1), "less": ("more", -1), "fewer": ("more", -1),

@@ -10,6 +10,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
+from .currencies import SIGN, SIGNS, UNITS, with_codes
 from .unit_names import (
     AMBIGUOUS,
     COMPOUNDS,
@@ -36,7 +37,8 @@ _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = re.compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
-    r"|°\s?[CF]?(?![A-Za-z])|[$€£¥₹₩₽¢]|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
+    rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
+    r"|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
     rf"|{_FIRST}[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-]*){_POWER}",
     re.IGNORECASE,
 )
@@ -49,6 +51,8 @@ _TAIL = re.compile(
 _LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = re.compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
+_SIGN = re.compile(rf"({SIGN})\s*")
+_MONEY = frozenset(UNITS.values())
 _LETTERS = {r"\mu": "u", r"\Omega": "ohm", r"\AA": "angstrom"}
 _COMMANDS = re.compile(r"\\(?:mu|Omega|AA)")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -95,7 +99,7 @@ def _decided(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     """The unit without ambiguous words: pounds are money or a weight, as in the other unit."""
     for word, names in AMBIGUOUS.items():
         if word in unit and word not in other:
-            name = next((name for name in names if name in other), names[0])
+            name = next((name for known in (unit, other) for name in names if name in known), names[0])
             unit = {name if key == word else key: power for key, power in unit.items()}
     return unit
 
@@ -103,8 +107,8 @@ def _decided(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 def split_unit(text: str) -> tuple[str, Unit]:
     """A formula without its unit, and the unit: ``12\\pi cm`` is ``12\\pi`` and cm."""
     core, sign = text.strip(), ""
-    if match := re.match(r"[$€£¥₹]\s*", core):
-        sign, core = match.group().strip(), core[match.end() :]
+    if match := _SIGN.match(core):
+        sign, core = NAMES[match[1].lower()], core[match.end() :]
     match = _TAIL.search(core)
     unit = read_unit(core, match.start()) if match else None
     if match and unit and match.start() > 0:
@@ -153,6 +157,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
         text = _QUOTIENT.sub(r" \1/(\2)", text)
     if any(character.isdigit() for character in text):
         text = _INLINE_POWER.sub(r"\1^", text)
+    if " " in text.strip():
+        text = with_codes(text)
     if " one " in text:
         text = _IN_ONE.sub(r"\1a", text)
     if "(" in text or "[" in text:
@@ -309,7 +315,7 @@ def _factors(word: _Word) -> dict[str, int]:
         return {LETTERS.get(word.text, word.text): 1}
     if word.text in SYMBOLS:
         return {word.text: 1}
-    return {NAMES.get(word.plain) or _singular(word.plain): 1}
+    return {NAMES.get(word.text) or NAMES.get(word.plain) or _singular(word.plain): 1}
 
 
 def _singular(word: str) -> str:
@@ -322,7 +328,7 @@ def _singular(word: str) -> str:
 
 def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
     """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
-    if plain in NAMES or plain in COMPOUNDS or plain[0] == "°":
+    if plain in NAMES or word in NAMES or plain in COMPOUNDS or plain[0] == "°":
         return True
     if not plain.isalpha():  # km/h, half-dollars
         parts = re.split(r"[./'-]+", plain)
@@ -347,7 +353,7 @@ def _is_word(part: str) -> bool:
 
 def is_measure(name: str) -> bool:
     """Whether a name of a unit is surely one: ``kg`` and ``mW``, not ``apple``."""
-    return name in MEASURES or name in SYMBOLS or name in LETTERS.values() or name in ("°", "%", "$", "€", "£", "¢")
+    return name in MEASURES or name in SYMBOLS or name in LETTERS.values() or name in ("°", "%", "¢") or name in _MONEY
 
 
 def same_names(one: str, other: str) -> bool:

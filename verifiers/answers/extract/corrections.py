@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
+from ..currencies import SIGNS
 from ..normal import normal
 from ..number import OverLimitError, read_number
 from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
@@ -80,7 +81,7 @@ _VALUE = re.compile(
     rf"[\s,.:;!…*_{_DASHES}]{{0,9}}(?:(?:from\s\S{{1,20}}\sto|to|make|so|the|my|it|that|this|it's|that's|is"
     r"|should be|wait|no|sorry|actually|i mean|correct|right|new|final|real|true|answer|option|result|total|number"
     r"|must be|equals|has to be|would be|will be|should have been|rather|maybe)\b[\s,:.!]{1,3}){0,7}"
-    r"(?:=\s?)?(?=[-+$€£\\\d(\[A-Z])",
+    rf"(?:=\s?)?(?=[-+{SIGNS}\\\d(\[A-Z])",
     re.IGNORECASE,
 )
 _RESULT = re.compile(
@@ -89,7 +90,7 @@ _RESULT = re.compile(
     r"|the (?:correct |right |real |true |final |actual )?(?:result|value|total|number|sum|solution|one))"
     r"(?:\s(?:is|should be|must be|has to be|would be|will be|equals|becomes|should have been)|['\u2019]s)"
     r"|(?:so|thus|hence|therefore),? (?:we|i) (?:get|have|obtain|find))"
-    r"\s(?:actually\s|really\s|indeed\s|in fact\s|now\s|instead\s|therefore\s)?(?=[-+$€£\\\d(\[])"
+    rf"\s(?:actually\s|really\s|indeed\s|in fact\s|now\s|instead\s|therefore\s)?(?=[-+{SIGNS}\\\d(\[])"
     r"|应该?(?:是|为)\s?(?=\S)",
     re.IGNORECASE,
 )

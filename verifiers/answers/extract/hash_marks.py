@@ -8,13 +8,14 @@ from collections import deque
 from ..clock import read_time
 from ..code_shapes import is_code
 from ..codes import plain
+from ..currencies import SIGNS
 from ..dates import read_date
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_value
 from .phrases import phrases
 from .statements import value_of
 
 _LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[^\S\n]{0,9}(\S[^\n]*)", re.MULTILINE)
-_STARTS_LIKE_NUMBER = re.compile(r"[-+$€£(\\*]{0,4}\s?\.?\d|\\[a-z]*frac")
+_STARTS_LIKE_NUMBER = re.compile(rf"[-+{SIGNS}(\\*]{{0,4}}\s?\.?\d|\\[a-z]*frac")
 # "#### 2. Sell the eggs", "#### 2 Sell the eggs"
 _HEADING = re.compile(
     r"\*{0,2}\d{1,2}(?:\.\d{1,2})?(?:[.):]\s{1,3}\*{0,2}[A-Za-z]|\s{1,3}\*{0,2}[A-Z][a-z]+\s{1,3}[A-Za-z])"
@@ -22,7 +23,7 @@ _HEADING = re.compile(
 _LAST_LINES = 3
 _LONGEST_LINE = 200
 _NUMBER = re.compile(
-    r"\*{0,2}[-+]?(?:\\?[$€£]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
+    rf"\*{{0,2}}[-+]?(?:\\?[{SIGNS}]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
 )
 _CLOSING = re.compile(r"(?<![A-Za-z#])#+$")  # of a heading; not that of "C#"
 _FIRST_WORD = re.compile(r"\s[A-Za-z]+")
@@ -30,8 +31,8 @@ _FIRST_WORD = re.compile(r"\s[A-Za-z]+")
 _CHANGED = re.compile(
     r"\b(?:or|not|wrong|incorrect|maybe|perhaps|instead|if|half|hundred|thousand|million|billion|trillion|dozen|minus|plus"
     r"|divided|multiplied|squared|cubed|point|less"
-    r"|(?:to|and(?: then| also)?|times|from|over|by)\s{1,3}[-+$€£\\]{0,2}\d+)\b|n['\u2019]t\b|\?"
-    r"|[,;]\s{1,3}[-+$€£\\]{0,2}\d",
+    rf"|(?:to|and(?: then| also)?|times|from|over|by)\s{{1,3}}[-+{SIGNS}\\]{{0,2}}\d+)\b|n['\u2019]t\b|\?"
+    rf"|[,;]\s{{1,3}}[-+{SIGNS}\\]{{0,2}}\d",
     re.IGNORECASE,
 )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from ..currencies import SIGNS
 from .extracted import ExtractedAnswer, extracted
 
 _NUMBER = re.compile(
-    r"(?<![\w.\\])(?:(?<![\d)}])[-+\u2212]\s?)?(?:\\?[$€£]\s?)?(?:[-+\u2212])?"
+    rf"(?<![\w.\\])(?:(?<![\d)}}])[-+\u2212]\s?)?(?:\\?[{SIGNS}]\s?)?(?:[-+\u2212])?"
     r"(?:\\[dt]?frac\{\d{1,30}\}\{\d{1,30}\}|\.?\d(?:[\d,.:/^-]*\d)?)"
     r"(?!\w*\d)(?!(?:st|nd|rd|th)\b)(?:\s?\\?%)?"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..chess import MOVE
+from ..currencies import SIGNS
 from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
@@ -48,7 +49,7 @@ _OPTION = re.compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:])", re
 _CLAUSE = re.compile(
     r"\b(?:is|are|equals|will be|would be|makes?|has|have|had|earns?|costs?|needs?|gets?|takes?|pays?|spends?|saves?"
     r"|sells?|weighs?|gives?|reads?|eats?|buys?|contains?|becomes|totals?|made|earned|paid|spent|saved|sold|bought)"
-    r"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+$€£\\\d.(\[])",
+    rf"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+{SIGNS}\\\d.(\[])",
     re.IGNORECASE,
 )
 UNSURE = re.compile(
