@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from grpo_env.cli.app import main
 from grpo_env.cli.options import split_overrides
 from grpo_env.trainer.engine.bundled import BUNDLED
+
+from .. import forked
 
 SUM = {"answer": "5", "equations": ["2+3=5"], "ok": True}
 ROWS = [
@@ -39,17 +42,9 @@ def grpo_env(*arguments, cwd=".", **environment):
     return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), err.getvalue())
 
 
-def process(*arguments, cwd=None, stdin=None):
-    """Run the command in a new process."""
-    return subprocess.run(
-        [sys.executable, "-m", "grpo_env", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-    )
+def process(*arguments, cwd=".", stdin=""):
+    """Run the command in a process of its own."""
+    return forked.run(["grpo_env", *arguments], Path(cwd), {"COLUMNS": "200"}, stdin)
 
 
 @pytest.fixture

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from .. import forked
 
 FENCE = re.compile(
     r"^(?:<!-- docs: (?P<marks>[a-z ]+) -->\n+)?```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n"
@@ -30,6 +33,7 @@ FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 EXIT_CODE = re.compile(r"# exit code (\d+)$")
+SHELL = re.compile(r"[|<>;&$`]")
 NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
 # What differs in every run: seconds and rates, the slowest score, clocks, the date in a run's name.
 PASSING = re.compile(
@@ -108,28 +112,39 @@ def run_page(path: Path, folder: Path, skipped: frozenset[str] = frozenset()) ->
 
 def mismatches(command: Command, folder: Path, rough: bool) -> Iterator[str]:
     """Run a command and describe how it differs from the page."""
+    code, printed = _run(command.command, folder)
+    if code != command.exit_code:
+        yield f"exit code {code}, not {command.exit_code}; it printed\n{printed[-3000:]}"
+    elif command.output and not matches(command.output, printed.splitlines(), rough):
+        yield "the page shows\n{}\nit printed\n{}".format("\n".join(command.output), printed[-3000:])
+
+
+def _run(command: str, folder: Path) -> tuple[int, str]:
+    """The exit code and what was printed, errors too. Commands of ours alone are forked, all others are a shell's."""
     environment = {
-        **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "120",
         "NO_COLOR": "1",
         "PYTHONUNBUFFERED": "1",  # keeps stderr and stdout in order
         "HF_HUB_OFFLINE": "1",
     }
-    process = subprocess.run(
-        ["bash", "-c", command.command],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-    )
-    if process.returncode != command.exit_code:
-        yield f"exit code {process.returncode}, not {command.exit_code}; it printed\n{process.stdout[-3000:]}"
-    elif command.output and not matches(command.output, process.stdout.splitlines(), rough):
-        yield "the page shows\n{}\nit printed\n{}".format("\n".join(command.output), process.stdout[-3000:])
+    words = shlex.split(command.replace("\\\n", " "), comments=True)
+    if words[0] in {"grpo_env", "python"} and not SHELL.search(command):
+        process = forked.run(words, folder, environment, joined=True)
+    elif words[0] == "grpo_env" and (match := re.fullmatch(r"([^|<>;&]*) < (\S+)", command)):
+        process = forked.run(shlex.split(match[1]), folder, environment, (folder / match[2]).read_text(), joined=True)
+    else:
+        process = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=900,
+        )
+    return process.returncode, process.stdout
 
 
 def matches(expected: Sequence[str], printed: Sequence[str], rough: bool) -> bool:

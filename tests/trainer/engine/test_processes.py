@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
+import signal
+import socket
 import sys
 from importlib.util import find_spec
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,8 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.update import update
+
+from ... import forked
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates on each of
 # two mini-batches. One example is held out, so one of two processes has none.
@@ -57,17 +60,31 @@ stopping.plot_curves = lambda rows, path, title: path.write_text(f"{len(rows)}")
 """
 
 
-def two_processes(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
-    script = folder / "script.py"
+def two_processes(folder: Path, *lines: str) -> tuple[list[int | None], str]:
+    """Exit codes and errors of the script in two processes with the environment that torchrun gives them.
+
+    As with torchrun, one that fails ends the other.
+    """
+    script, errors = folder / "script.py", folder / "errors"
     script.write_text("\n".join([SCRIPT, NO_PICTURES, *lines]))
-    return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,  # processes that disagree wait for each other
-    )
+    errors.write_text("")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
+    processes = []
+    for rank in range(2):
+        environment = {name: str(value) for name, value in (shared | {"RANK": rank, "LOCAL_RANK": rank}).items()}
+        command = ["python", str(script)]
+        processes.append(forked.start(command, folder, environment, None, folder / f"out-{rank}", errors))
+    first = wait(
+        [process.sentinel for process in processes], timeout=500
+    )  # processes that disagree wait for each other
+    for process in processes:
+        if not first or any(other.exitcode for other in processes):
+            process.kill()
+        process.join()
+    return [process.exitcode for process in processes], errors.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +124,12 @@ def two_process_runs(single_run: Path, tmp_path_factory: pytest.TempPathFactory)
     """
     folder = tmp_path_factory.mktemp("two")
     first_steps(single_run, folder / "sharded")
-    done = two_processes(folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("saved      ") == 3  # only the first process prints
-    return folder, done.stderr
+    codes, errors = two_processes(
+        folder, f"os.chdir({str(folder)!r})", 'run("whole")', f"os.environ.update({FSDP2})", GO_ON
+    )
+    assert codes == [0, 0], errors[-3000:]
+    assert errors.count("saved      ") == 3  # only the first process prints
+    return folder, errors
 
 
 FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}  # as accelerate launch sets them
@@ -155,11 +174,9 @@ def test_deepspeed_equals_one_process(single_run: Path, tmp_path: Path, stage: s
     first_steps(single_run, tmp_path / "sharded")
     no_compiler = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
     environment = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": stage}
-    done = two_processes(
-        tmp_path, f"os.chdir({str(tmp_path)!r})", no_compiler, f"os.environ.update({environment})", GO_ON
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("cpu, 2 processes with sharded weights\n") == 2
+    codes, errors = two_processes(tmp_path, no_compiler, f"os.environ.update({environment})", GO_ON)
+    assert codes == [0, 0], errors[-3000:]
+    assert errors.count("cpu, 2 processes with sharded weights\n") == 2
     assert_sharded_runs_equal(single_run, tmp_path)
 
 
@@ -173,9 +190,9 @@ def test_the_shards_of_stage_3_add_up_to_the_tensor() -> None:
 
 
 def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Path) -> None:
-    done = two_processes(tmp_path, "die_at(2)", f"run({str(tmp_path / 'two')!r})")
-    assert done.returncode != 0
-    assert "SIGKILL" in done.stderr
+    codes, errors = two_processes(tmp_path, "die_at(2)", 'run("two")')
+    assert codes[1] == -signal.SIGKILL, errors[-3000:]
+    assert codes[0] != 0
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
     assert_equal(single_run, tmp_path / "two")
