@@ -16,6 +16,8 @@ from torch.distributed.run import get_args_parser
 
 from grpo_env.taskfile.task import load_task
 
+from . import forked
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TORCHRUN = r"torchrun (?:[^`\n\\]|\\\n)* grpo_env train[^`|\n]*"
@@ -26,30 +28,20 @@ COMMANDS = [
 ]
 
 
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    environment = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    process = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env={**os.environ, "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    output = process.stdout + process.stderr
-    assert process.returncode == 0, output
-    return output
+def grpo_env(*arguments: str | Path, cwd: Path) -> str:
+    done = forked.run(["grpo_env", *arguments], cwd, {"OMP_NUM_THREADS": "1"}, joined=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def test_the_task_for_own_data_passes_its_checks(tmp_path):
-    output = run("grpo_env", "check", EXAMPLES / "own_data.yaml", cwd=tmp_path)
+    output = grpo_env("check", EXAMPLES / "own_data.yaml", cwd=tmp_path)
     assert "train 201, eval 39 examples" in output
     assert "0 errors, 0 warnings" in output
 
 
 def test_own_verifier_trains_on_own_data(tmp_path):
-    assert "0 cases failed" in run("grpo_env", "verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
+    assert "0 cases failed" in grpo_env("verifiers", "check", EXAMPLES / "own_verifier.py", cwd=tmp_path)
     numbers = "verifiers.numbers={use: uses_the_numbers, weight: 0.2, when: accuracy}"
     options = [
         "--verifiers",
@@ -60,9 +52,7 @@ def test_own_verifier_trains_on_own_data(tmp_path):
         "eval.every=0",
         "eval.examples=4",
     ]
-    output = run(
-        "grpo_env", "train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path
-    )
+    output = grpo_env("train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path)
     task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", output)[1])
     assert task == EXAMPLES / "own_data.yaml"
     samples = pyarrow.parquet.read_table(tmp_path / "run/samples").to_pylist()
@@ -74,8 +64,16 @@ def test_own_verifier_trains_on_own_data(tmp_path):
 
 def test_the_script_runs_two_processes(tmp_path):
     settings = ["engine.device=cpu", "steps=1", "eval.every=1", "eval.examples=2", "prompts_per_step=2", "group_size=2"]
-    output = run(EXAMPLES / "many_gpus.sh", "arithmetic", "--run", "run", *settings, cwd=tmp_path, PROCESSES="2")
-    assert "2 processes" in output
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(EXAMPLES / "many_gpus.sh"), "arithmetic", "--run", "run", *settings],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PROCESSES": "2"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 processes" in done.stderr
     assert (tmp_path / "run/model/model.safetensors").is_file()
 
 
@@ -90,10 +88,10 @@ def test_torchrun_does_not_parse_our_options(command):
 
 def test_the_naive_reward_has_exploits_and_the_fixed_one_has_none(tmp_path):
     options = ["--only", "shotgun", "--limit", "5", "--fail-on", "exploit"]
-    run("grpo_env", "audit", EXAMPLES / "fixed_reward.yaml", *options, cwd=tmp_path)
+    grpo_env("audit", EXAMPLES / "fixed_reward.yaml", *options, cwd=tmp_path)
     with pytest.raises(AssertionError, match=r"\d+ exploits"):
-        run(
-            *("grpo_env", "audit", EXAMPLES / "naive_reward.yaml", *options),
+        grpo_env(
+            *("audit", EXAMPLES / "naive_reward.yaml", *options),
             *("--verifiers", EXAMPLES / "naive_reward.py"),
             cwd=tmp_path,
         )
