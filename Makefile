@@ -3,8 +3,10 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
+# The suite starts hundreds of processes, which should not compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train test check lint types shipped tests tests-first tests-rest docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
+.PHONY: train test check lint types shipped tests docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -24,17 +26,9 @@ shipped: $(VENV)/ready
 	rm -rf build/typing build/lib
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 
-# Most tests use one thread, so the suite runs in two processes of about equal duration.
-FIRST := tests/trainer tests/scoring tests/files tests/sandbox tests/serving tests/integrations tests/check tests/test_examples.py
-
+# Most tests use one thread, so two processes share the files.
 tests: $(VENV)/ready
-	$(MAKE) --no-print-directory --jobs 2 tests-first tests-rest
-
-tests-first: $(VENV)/ready
-	$(BIN)/python -m pytest $(FIRST)
-
-tests-rest: $(VENV)/ready
-	$(BIN)/python -m pytest tests $(FIRST:%=--ignore %)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The documentation site: open build/site/index.html.
 docs: shipped $(VENV)/docs

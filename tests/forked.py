@@ -44,7 +44,10 @@ def run(
     stdin: str = "",
     joined: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``grpo_env ...`` or ``python file.py ...`` in ``cwd``; if ``joined``, errors are in the output, in order."""
+    """Run ``grpo_env ...``, ``python file.py ...`` or ``python -m module ...`` in the folder ``cwd``.
+
+    If ``joined``, errors are in the output, in order.
+    """
     command = [str(word) for word in words]
     with tempfile.TemporaryDirectory() as folder:
         given, out, errors = Path(folder) / "in", Path(folder) / "out", Path(folder) / ("out" if joined else "errors")
@@ -86,7 +89,10 @@ def _main(
     )
     sys.argv = words[1:] if words[0] == "python" else words
     try:
-        if words[0] == "python":
+        if words[:2] == ["python", "-m"]:
+            sys.argv = words[2:]
+            runpy.run_module(words[2], run_name="__main__", alter_sys=True)
+        elif words[0] == "python":
             sys.path.insert(0, str(Path(words[1]).parent))
             runpy.run_path(words[1], run_name="__main__")
         else:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import resource
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +16,8 @@ import pytest
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.verifiers.llm_judge import LLMJudge
 from grpo_env.verifiers.llm_judge_prompt import equality_question
+
+from .. import forked
 
 MISSING = [name for name in ("fastapi", "uvicorn", "openai") if importlib.util.find_spec(name) is None]
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
@@ -72,16 +71,14 @@ def served(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(folder)]
-    options = ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port)]
+    command = ["python", "-m", "transformers.cli.transformers", "serve", str(folder), "--device", "cpu"]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
     log = folder.with_suffix(".log")
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            command + options, stdout=out, stderr=out, env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-        )
+    environment = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    server = forked.start(command, folder, environment, None, log, log)
     try:
         for _ in range(1200):
-            assert server.poll() is None, log.read_text()[-2000:]
+            assert server.is_alive(), log.read_text()[-2000:]
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
                 break
@@ -90,7 +87,7 @@ def served(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.terminate()
-        server.wait()
+        server.join()
 
 
 @pytest.mark.skipif(0 <= LIMIT < 60, reason=f"a server needs more than the {LIMIT} s that ulimit -t allows it")

@@ -184,11 +184,11 @@ def whole_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # 8 calls before the first step (4 examples, greedy and sampled), then 12 a step, and 8 more before step 2.
-@pytest.mark.parametrize(("calls", "updates"), [(5, 0), (18, 0), (30, 1), (38, 2), (41, 2), (56, 3)])
+@pytest.mark.parametrize(("calls", "updates"), [(5, 0), (18, 0), (38, 2), (56, 3)])
 def test_ctrl_c_and_resume_give_the_same_numbers(
     whole_run: Path, make_task, tmp_path: Path, calls: int, updates: int
 ) -> None:
-    """In an evaluation and in every step."""
+    """In an evaluation, in the first step, between two steps and in the last one."""
     stop_after[0] = calls
     with pytest.raises(InterruptedRunError, match=rf"interrupted; {updates} of 4 steps are saved.*--resume") as caught:
         train(make_task(LETTERS, **CUT), run_dir=tmp_path / "cut")
@@ -200,7 +200,7 @@ def test_ctrl_c_and_resume_give_the_same_numbers(
     assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), UsageError("a prompt"), RunError("an engine")])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), UsageError("a prompt")])
 def test_any_error_saves_the_steps_before_it(
     whole_run: Path, make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -223,8 +223,10 @@ def test_any_error_saves_the_steps_before_it(
     assert_same_runs(whole_run, resume(tmp_path / "cut").run_dir)
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError, RunError])
-@pytest.mark.parametrize(("failing", "saved"), [(6, ["step-000001"]), (7, []), (11, [])])
+@pytest.mark.parametrize(
+    ("failing", "saved", "error"),
+    [(6, ["step-000001"], ZeroDivisionError), (7, [], RunError), (11, [], ZeroDivisionError)],
+)
 def test_half_an_update_is_not_saved(
     whole_run: Path,
     make_task,
