@@ -179,7 +179,7 @@ class Accuracy(Verifier):
             return verdict
         if final.whole and golds[0].kind == "json":
             return self._verdict(golds, [final.whole], rules)
-        is_marked = final.source not in ("last_line", "last_number")
+        is_marked = final.source not in ("last_line", "last_number") or final.is_all
         if is_marked and len(final.answers) == 1 and " " in final.answers[0]:
             for gold in golds:
                 for said in stated(gold.answer.text, gold.kind, final.answers[0]):

@@ -26,7 +26,7 @@ ALONE: dict[Source, str] = {
     "phrase": "The answer is 7.",
     "a_line": "A: 7",
     "last_line": "7",
-    "last_number": "She sells 9 eggs for 7 dollars in all, and that is what she makes every day.",
+    "last_number": "She sells 9 eggs for 7 dollars. That is what she makes every day, in summer and winter.",
 }
 
 

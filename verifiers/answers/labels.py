@@ -48,7 +48,7 @@ _NUMBERED = re.compile(
     r"|flight [A-Z][A-Z0-9] ?\d{1,4}|(?:ticket|post ?code) #?(?:[A-Z]{1,5}-)?\d{3,12}"
     r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"
     r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
-    r"|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
+    r"|size \d{1,2}(?:\.5)?|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )
 _SHAPES = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .extract.statements import UNSURE
+from .extract.statements import MONTH, UNSURE
 
 MAX_LENGTH = 160
 MAX_LEAD = 12  # words before what is said
@@ -35,11 +35,11 @@ _AGAINST_WORDS = _words(r"""
     """)
 _AGAINST = re.compile(
     rf"{UNSURE.pattern}"
-    rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|close to|left over|left out|one of)\b",
+    rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|at first|so far|before(?=$)|close to|left over"
+    r"|left out|one of)\b",
     re.IGNORECASE,
 )
 _TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
-_MAY = re.compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")  # the month
 _BEFORE = re.compile(
     r"\b(?:from|before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
     r"|off)\Z|(?<!ed )(?<!en )(?<!nt )by\Z",
@@ -114,7 +114,7 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
 
 def is_against(text: str) -> bool:
     """Whether a word denies, doubts, compares or corrects."""
-    return _AGAINST.search(_MAY.sub("", text)) is not None
+    return _AGAINST.search(MONTH.sub("", text)) is not None
 
 
 def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]:

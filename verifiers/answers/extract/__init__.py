@@ -102,4 +102,4 @@ def _is_sentence(line: ExtractedAnswer, sources: Sequence[Source]) -> bool:
     """Whether the last line is words with a number in them, where the task reads the last number."""
     if "last_number" not in sources or not line.answers:
         return False
-    return not is_value(line.answers[0]) and last_number(line.answers[0]) is not None
+    return (line.is_all or not is_value(line.answers[0])) and last_number(line.answers[0]) is not None

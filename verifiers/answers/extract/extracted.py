@@ -48,7 +48,7 @@ class ExtractedAnswer:
     """The answers that the deciding source names. If there is no answer: none, and the reason.
 
     ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``whole`` is the JSON object
-    whose answer field was read, for tasks that expect the object.
+    whose answer field was read, for tasks that expect the object. ``is_all`` of a sentence that is all of the text.
     """
 
     answers: tuple[str, ...]
@@ -57,6 +57,7 @@ class ExtractedAnswer:
     denied: bool = False
     end: int = 0
     whole: str = ""
+    is_all: bool = False
 
 
 def extracted(

@@ -24,34 +24,44 @@ FIELDS = frozenset(
 
 MAX_LENGTH = 20_000
 
+_BRACKETS = ("{}", "[]")
 _NO_LETTERS = re.compile(r"[^a-z]")
 _FENCE = re.compile(r"```[A-Za-z0-9]{0,12}[ \t]*\n")
 
 
 def json_object(text: str) -> str:
-    """The JSON object in the last lines or the last fence of a text, or "" where it ends in something else."""
+    """The JSON object or list in the last lines or the last fence of a text, or "" where it ends in something else."""
     tail = text[-MAX_LENGTH:].rstrip()
     if tail.endswith("```"):
         opening = tail.rfind("```", 0, -3)
         fence = _FENCE.match(tail, opening) if opening >= 0 else None
         inner = tail[fence.end() : -3].strip() if fence else ""
-        return inner if inner.startswith("{") and inner.endswith("}") else ""
-    if not tail.endswith("}"):
-        return ""
-    start = tail.rfind("\n{") + 1
-    return tail[start:] if tail.startswith("{", start) else ""
+        return inner if inner[:1] + inner[-1:] in _BRACKETS else ""
+    opening = tail.rfind("\n{" if tail.endswith("}") else "\n[") + 1
+    return tail[opening:] if tail[opening : opening + 1] + tail[-1:] in _BRACKETS else ""
 
 
 def json_answers(text: str) -> list[str]:
     """The values of the answer fields of a JSON object; empty if it is none, or has a field twice."""
+    fields = _answer_fields(text)
+    answers = [_text(item) for item in fields or []]
+    return answers if all(answers) else []
+
+
+def is_json_answer(text: str) -> bool:
+    """Whether a text is a JSON object or list without answer fields, which is all of the answer."""
+    return _answer_fields(text) == []
+
+
+def _answer_fields(text: str) -> list[Any] | None:
+    """The values of the answer fields of a JSON object or list; ``None`` for other texts."""
     try:
         value = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_pairs)
     except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list):
         return []
-    if not isinstance(value, dict):
-        return []
-    answers = [_text(item) for key, item in value.items() if _NO_LETTERS.sub("", key.lower()) in FIELDS]
-    return answers if all(answers) else []
+    return [item for key, item in value.items() if _NO_LETTERS.sub("", key.lower()) in FIELDS]
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
-from .json_object import json_answers, json_object
-from .statements import block_at_end
+from .json_object import is_json_answer, json_answers, json_object
+from .statements import MONTH, UNSURE, block_at_end
 
 MAX_WORDS = 6
 
@@ -25,6 +25,7 @@ _QUESTION = re.compile(r"[^.!\n]{0,80}[?\uff1f]")
 _TRUTH = re.compile(
     r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
 )
+_ONE_SENTENCE = re.compile(r"(?=.{0,160}\Z)[A-Z](?:[^.!?\n:;*`]|[.:](?=[\w/@])){5,159}[.!]")
 _LONGEST = 200
 _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
@@ -32,11 +33,15 @@ _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 def last_line(text: str) -> ExtractedAnswer | None:
     """The last line if it is short, or its bold text or code if there is one in a longer line.
 
-    Of a fence or a display block that ends the text it is the line inside, and of a JSON object its answer field.
+    Of a fence or a display block that ends the text it is the line inside, and of a JSON object its answer field, or
+    all of it if it has none. A sentence that is all of the text is read as well.
     """
     text = text.rstrip()
-    if text.endswith(("}", "}\n```")) and (whole := json_object(text)) and (answers := json_answers(whole)):
-        return replace(extracted(answers, "last_line"), whole=whole)
+    if text.endswith(("}", "]", "```")) and (whole := json_object(text)):
+        if answers := json_answers(whole):
+            return replace(extracted(answers, "last_line"), whole=whole)
+        if is_json_answer(whole):
+            return extracted([whole], "last_line")
     line = block_at_end(text)
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
@@ -48,6 +53,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
             return extracted([value], "last_line", end=end)
     if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
         return extracted([text], "last_line")
+    if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
+        return replace(extracted([text], "last_line"), is_all=True)
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or len(line.split()) > MAX_WORDS:
         return None
     return extracted([line], "last_line")

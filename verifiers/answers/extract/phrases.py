@@ -48,6 +48,7 @@ _DOUBTED = re.compile(
     r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$",
     re.IGNORECASE,
 )
+_LIST = re.compile(r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z")  # below a marker
 _FORMULA = re.compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _MANY_WORDS = 7
@@ -66,6 +67,9 @@ def phrases(text: str) -> ExtractedAnswer | None:
         start = _start(text, word)
         before = text[max(0, word.start() - 80) : word.start()]
         if start is None or _NOT_STATED.search(before):
+            continue
+        if (listed := _LIST.match(text, start)) and not _DOUBTED.search(before):
+            stated.append((listed[0], listed.end()))
             continue
         answer, at = statement(text, start)
         if _DOUBTED.search(before):

@@ -52,6 +52,8 @@ _CLAUSE = re.compile(
     rf"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+{SIGNS}\\\d.(\[])",
     re.IGNORECASE,
 )
+MONTH = re.compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")
+"""The month of May, which ``UNSURE`` takes for a doubt."""
 UNSURE = re.compile(
     r"\b(?:not|never|neither|nor|no|none|or|either|if|when|where|unless|because|than|but|whether|maybe|perhaps|probably"
     r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
