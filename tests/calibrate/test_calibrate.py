@@ -12,8 +12,8 @@ import pytest
 from ..cli.test_cli import grpo_env
 
 CORRECT = "<think>\n2+3=5\n</think>\n<answer>\n5\n</answer>"
-TEXTS = [CORRECT, "<answer>6</answer>", "<answer>five</answer>", "I say five.", "no idea"]
-LABELS = [True, False, True, True, False]  # accuracy rejects the fourth, which names no answer
+TEXTS = [CORRECT, "<answer>6</answer>", "<answer>five</answer>", "five, I guess", "no idea"]
+LABELS = [True, False, True, True, False]  # accuracy rejects the fourth, which doubts its answer
 
 
 @pytest.fixture
