@@ -22,6 +22,7 @@ from .reference_model import add_reference_logp
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
+from .run.reward_model import update_reward_model
 from .run.run import Result, Run
 from .run.stopping import check_unscored, finish, push, stopped
 from .update import update
@@ -96,6 +97,7 @@ def learn(run: Run, start: int) -> Result:
         for step in range(start, config.steps):
             waited = sampler.wait()
             run.engine.update_weights(policy, step)
+            update_reward_model(run, step)
             evaluate_if_due(run, step)
             run.save_if_due(step)
             began = time.perf_counter() - waited

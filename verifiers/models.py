@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .blocks import Where, is_blank, passage, whole_turn
-from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train
+from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train, release
 from .segments import Segmenter, check_segments, spans
 from .steps import MAX_STEPS, reasoning
 
@@ -106,6 +106,10 @@ class ModelVerifier(BatchVerifier):
     def trainable(self, seed: int) -> Pretrained:
         """A copy of the model to train, on ``device``. Raises ``UsageError``, see ``load_to_train``."""
         return load_to_train(self._source, self.head, seed, self.revision, self.device)
+
+    def release(self) -> None:
+        """Let go of all models that are loaded in this process; those still needed are loaded again."""
+        release()
 
     @property
     def _source(self) -> str:

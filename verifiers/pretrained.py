@@ -157,6 +157,12 @@ def _load(name: str, head: Head, revision: str | None, device: str, dtype: Dtype
     return loaded
 
 
+def release() -> None:
+    """Forget the models that ``load`` keeps."""
+    with _loading:
+        _load.cache_clear()
+
+
 def load_to_train(name: str, head: Head, seed: int, revision: str | None = None, device: str = "auto") -> Pretrained:
     """The model in float32, shared with nobody; one without this head gets one with a single output, by ``seed``.
 

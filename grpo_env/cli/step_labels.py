@@ -66,5 +66,7 @@ def label_steps(
             **settings,
         )
     console.print(
-        f"Wrote {out}. Next: grpo_env export prm {out} --part rollouts --out prm.jsonl", markup=False, soft_wrap=True
+        f"Wrote {out}. Next: grpo_env reward-model train {task} {out} --process --out FOLDER",
+        markup=False,
+        soft_wrap=True,
     )

@@ -33,7 +33,7 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"optimizer": {"lr": 1e-4}}, "unknown setting 'optimizer.lr'; in grpo_env it is called 'optimizer.learn"),
         ({"actor_rollout_ref.actor.clip_ratio_low": 0.1}, "in grpo_env it is called 'loss.clip_low'"),
         ({"learning_rate": 1e-6}, "unknown setting 'learning_rate'; did you mean 'optimizer.learning_rate'?"),
-        ({"every": 5}, "did you mean 'eval.every' or 'checkpoint.every'?"),
+        ({"every": 5}, "did you mean 'reward_model.every' or 'eval.every' or 'checkpoint.every'?"),
         ({"optimizer.learning_rat": 1e-6}, "did you mean 'optimizer.learning_rate'?"),
         ({"optimizer": {"learning_rat": 1e-6}}, "unknown setting 'optimizer.learning_rat'; did you mean 'optimizer.l"),
         ({"steps": {"total": 3}}, "unknown setting 'steps.total'"),

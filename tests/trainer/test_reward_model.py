@@ -21,7 +21,7 @@ from grpo_env.trainer.commands.reward_model import FIGURES, Request, figure_line
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.figures import Figures, Guess, calibration_bins, held_out_figures, pair_accuracy
 from grpo_env.trainer.reward_models.fit import NO_LABEL, FitSettings, loss, padded
-from grpo_env.trainer.reward_models.labels import Judged, Labelled, _of_steps, label, split_by_prompt
+from grpo_env.trainer.reward_models.labels import Judged, Labelled, label, of_steps, split_by_prompt
 
 QUIET = Console(quiet=True)
 SETTINGS = FitSettings(epochs=8, batch_size=8)
@@ -188,8 +188,8 @@ def test_prompts_are_held_out_whole_whatever_their_ids():
 
 def test_a_step_has_the_lowest_label_that_ends_in_it():
     labels = [StepScore(0, 5, 1.0), StepScore(6, 8, 0.25), StepScore(8, 11, 0.5)]
-    assert _of_steps(labels, [(0, 5), (6, 11), (12, 15)]) == [1.0, 0.25, None]
-    assert _of_steps(labels[:1], [(0, 2), (3, 5)]) == [None, 1.0]  # labels of longer steps
+    assert of_steps(labels, [(0, 5), (6, 11), (12, 15)]) == [1.0, 0.25, None]
+    assert of_steps(labels[:1], [(0, 2), (3, 5)]) == [None, 1.0]  # labels of longer steps
 
 
 def test_labels_are_at_the_tokens_that_the_verifier_reads():

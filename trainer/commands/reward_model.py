@@ -16,6 +16,7 @@ from rich.console import Console
 
 from grpo_env.core import Group
 from grpo_env.errors import RunError, UsageError
+from grpo_env.results.rows import read_scores
 from grpo_env.taskfile.task import Task, make_verifier
 
 from ..config import TrainConfig
@@ -134,7 +135,8 @@ def train_reward_model(
 def _read(verifier: ModelVerifier, loaded: Pretrained, file: Path, task: Task, request: Request) -> LabelledSet:
     """The labelled completions of a file. Raises ``UsageError`` if there are none, or all labels are alike."""
     left_out = Counter[str]()
-    judged = judged_completions(_score_files(file), task, request.part, left_out, process=request.process)
+    rows = ((str(each), row) for each in _score_files(file) for row in read_scores(each))
+    judged = judged_completions(rows, task, request.part, left_out, process=request.process)
     labelled = label(verifier, loaded, judged, hard=request.hard)
     labelled.left_out.update(left_out)
     if not labelled.rows:

@@ -14,6 +14,7 @@ from .algorithm import (
     StepCredit,
     Surrogate,
 )
+from .reward_model import RewardModelConfig
 from .sampling import SamplingConfig
 from .step_values import StepValuesConfig
 from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
@@ -29,6 +30,7 @@ __all__ = [
     "KLEstimator",
     "LossConfig",
     "OptimizerConfig",
+    "RewardModelConfig",
     "SamplingConfig",
     "Scale",
     "Std",

@@ -16,6 +16,7 @@ from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
 from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
 from .messages import explained, unknown
 from .presets import PRESETS
+from .reward_model import RewardModelConfig
 from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig
 from .settings import Settings
 from .step_values import StepValuesConfig
@@ -73,6 +74,7 @@ class TrainConfig(Settings):
     sampling: SamplingConfig = SamplingConfig()
     dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
     step_values: StepValuesConfig = StepValuesConfig()
+    reward_model: RewardModelConfig = RewardModelConfig()
     advantage: AdvantageConfig = AdvantageConfig()
     loss: LossConfig = LossConfig()
     kl: KLConfig = KLConfig()
@@ -93,6 +95,12 @@ class TrainConfig(Settings):
     def _step_values_need_steps(self) -> Self:
         if self.step_values.rollouts and self.supervision == "outcome":
             raise ValueError("step_values.rollouts needs supervision=process or both, not outcome")
+        return self
+
+    @model_validator(mode="after")
+    def _reward_models_score_new_samples(self) -> Self:
+        if self.reward_model.every and self.sampling.off_policy_steps:
+            raise ValueError("reward_model.every needs sampling.off_policy_steps=0")
         return self
 
     @model_validator(mode="after")

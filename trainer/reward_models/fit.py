@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from accelerate.state import AcceleratorState, GradientState, PartialState
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
@@ -49,7 +54,7 @@ def fit(
     whole text in an outcome model (equation 1).
     """
     at_once = min(settings.rows_at_once, settings.batch_size)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _process_state_kept():
         trainer = Trainer(
             loaded.model,
             TrainingArguments(
@@ -122,6 +127,25 @@ def save(loaded: Pretrained, folder: Path) -> None:
     """Write model and tokenizer as transformers, and so the verifiers, load them."""
     loaded.model.save_pretrained(folder)
     loaded.tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _process_state_kept() -> Iterator[None]:
+    """Undo what ``Trainer`` sets for the whole process: random numbers, accelerate's state, and its variables."""
+    shared = [state._shared_state for state in (PartialState, AcceleratorState, GradientState)]
+    before, environment = [dict(state) for state in shared], dict(os.environ)
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+        for state, content in zip(shared, before, strict=True):
+            state.clear()
+            state.update(content)
+        for name in set(os.environ) - set(environment):
+            del os.environ[name]
 
 
 class _Progress(TrainerCallback):  # type: ignore[misc]

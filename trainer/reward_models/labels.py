@@ -84,7 +84,7 @@ def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged],
         if isinstance(read, Score):
             found.left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
             continue
-        labels = _of_steps(item.steps, read.steps) if verifier.head == "token" else [item.label]
+        labels = of_steps(item.steps, read.steps) if verifier.head == "token" else [item.label]
         if hard:
             labels = [None if value is None else float(value > 0) for value in labels]
         for value in labels:
@@ -99,7 +99,7 @@ def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged],
     return found
 
 
-def _of_steps(labels: Sequence[StepScore], steps: Sequence[tuple[int, int]]) -> list[float | None]:
+def of_steps(labels: Sequence[StepScore], steps: Sequence[tuple[int, int]]) -> list[float | None]:
     """For each step the lowest of the labels that end in it."""
     return [min((each.value for each in labels if first < each.end <= last), default=None) for first, last in steps]
 

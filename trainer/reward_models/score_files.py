@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError, nearest
 from grpo_env.results.episodes import turns_of
 from grpo_env.results.parts import PartScore, named_scores
-from grpo_env.results.rows import ScoreRow, location, metric_of, prompt_of, read_scores
+from grpo_env.results.rows import ScoreRow, location, metric_of, prompt_of
 from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.task import Task
 
@@ -21,32 +20,32 @@ ROLLOUTS = "rollouts"
 
 
 def judged_completions(
-    files: Sequence[Path], task: Task, part: str | None, left_out: Counter[str], *, process: bool
+    rows: Iterable[tuple[str, ScoreRow]], task: Task, part: str | None, left_out: Counter[str], *, process: bool
 ) -> Iterator[Judged]:
-    """The completions of score files with the labels of ``part``: its step scores for ``process``, else its value.
+    """The completions of score rows with the labels of ``part``: its step scores for ``process``, else its value.
+
+    Each row comes with the name of its file.
 
     By default that is the part of ``label-steps``, or the task's metric. Rows in which it is unscored are counted in
     ``left_out``. Raises ``UsageError``, with the row, for rows of another task, episodes, and rows without a text, a
     prompt or that part.
     """
-    for file in files:
-        for row in read_scores(file):
-            where = f"{file}: {location(row)}"
-            try:
-                prompt, text, correct = _checked(row, task)
-                score = _part(row, part or (ROLLOUTS if process else metric_of(row)))
-            except UsageError as error:
-                raise UsageError(f"{file}: {error}") from error
-            if score.value is None:
-                left_out[f"unscored ({score.status})"] += 1
-                continue
-            example = Example(str(row["id"]), prompt, info={})
-            steps = score.step_scores() if process else ()
-            if process and not steps:
-                left_out["without steps"] += 1
-                continue
-            label = None if process else score.value
-            yield Judged(example, read_completion(task, text)[0], label, steps, correct, where)
+    for file, row in rows:
+        where = f"{file}: {location(row)}"
+        try:
+            prompt, text, correct = _checked(row, task)
+            score = _part(row, part or (ROLLOUTS if process else metric_of(row)))
+        except UsageError as error:
+            raise UsageError(f"{file}: {error}") from error
+        if score.value is None:
+            left_out[f"unscored ({score.status})"] += 1
+            continue
+        steps = score.step_scores() if process else ()
+        if process and not steps:
+            left_out["without steps"] += 1
+            continue
+        label = None if process else score.value
+        yield Judged(Example(str(row["id"]), prompt), read_completion(task, text)[0], label, steps, correct, where)
 
 
 def _checked(row: ScoreRow, task: Task) -> tuple[str | tuple[Message, ...], str, bool | None]:

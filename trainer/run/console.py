@@ -46,6 +46,8 @@ METRICS = (
     ("tokens_per_second", "tokens/s", ",.0f"),
     ("value_tokens", "tokens for values", ",.0f"),
     ("value_seconds", "seconds for values", ".2f"),
+    ("reward_model/agreement", "model agrees with rule", ".1%"),
+    ("reward_model/pairs", "pairs in order", ".1%"),
 )
 EPISODE_PROBLEMS = ("calls", "call_problems", "out_of_turns", "environments_failed")
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples", "curves.png", "model"
+REWARD_MODEL = "reward_model"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 
@@ -75,7 +77,9 @@ class RunFiles:
         return [record.row for record in read_records(path) if record.row is not None] if path.exists() else []
 
     def drop_from(self, step: int) -> None:
-        """Remove the metrics and samples of ``step`` and later, which a resumed run writes again."""
+        """Remove the metrics and samples of ``step`` and later, and what was trained on them: a resumed run makes them
+        again.
+        """
         if not self.writes:
             return
         path = self.path / METRICS
@@ -86,6 +90,13 @@ class RunFiles:
             later = [file for file in self.sample_files() if int(file.stem.removeprefix("step-")) >= step]
             for file in [*later, *(self.path / SAMPLES).glob(".*.tmp")]:
                 file.unlink()
+            for model in self.reward_models():
+                if int(model.name.removeprefix("step-")) > step:
+                    shutil.rmtree(model)
+
+    def reward_models(self) -> list[Path]:
+        """The reward models that were trained in this run, oldest first."""
+        return sorted((self.path / REWARD_MODEL).glob("step-*"))
 
     def sample_files(self) -> list[Path]:
         """The files of ``samples/``, one for each step."""

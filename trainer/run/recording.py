@@ -20,10 +20,12 @@ from ..extensions.dynamic_sampling import GroupSelection
 from ..extensions.step_values import StepValues
 from ..loss_sums import UpdateStats
 from ..optimizer import learning_rate
+from ..reward_models.learned import agreement
 from ..rollout import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
 from .folder import SAMPLES
 from .metrics import MetricsLogger
+from .reward_model import training_figures
 from .run import Run
 from .samples import SampleFiles
 from .trackers import start_tracker
@@ -115,6 +117,8 @@ def record_step(
     }
     if values is not None:
         row |= {"values": values.values, "value_tokens": values.tokens, "value_seconds": values.seconds}
+    if run.learned is not None:
+        row |= agreement(sampled, run.learned, run.config.group_size) | training_figures(run, step)
     for sampler in run.samplers:
         sampler.update_rates(sampled)
     run.metrics.write(row)

@@ -30,6 +30,7 @@ from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..episodes.conversation import check_conversation
 from ..prompts import PromptSampler, task_examples
+from ..reward_models.learned import LearnedPart, learned_part
 from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
@@ -60,7 +61,7 @@ class Run:
     ``micro_batch_tokens`` the setting or its default, or less after memory ran out. ``mid_update`` is True from the
     first change of the weights in a step to the end of its updates. ``earlier_steps`` is the number of steps that the
     run had before it was given more, and ``first_verdicts`` the verdicts on held-out examples, by task and id, before
-    training.
+    training. ``learned`` is the part of the reward that ``reward_model`` watches, with the model it has now.
     """
 
     mixture: Mixture
@@ -79,6 +80,7 @@ class Run:
     mid_update: bool = field(init=False, default=False)
     earlier_steps: int | None = field(init=False, default=None)
     first_verdicts: dict[tuple[str, str], float | None] = field(init=False, default_factory=dict)
+    learned: LearnedPart | None = None
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
@@ -96,10 +98,14 @@ class Run:
         check_push(config.push)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
+        if config.reward_model.is_used and len(mixture.tasks) > 1:
+            raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
         try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
         scoring_process.start()
         policy, optimizer = load_policy_and_optimizer(config)
         assert policy.rollout_engine is not None
+        if config.reward_model.every and policy.accelerator.num_processes > 1:
+            raise UsageError("reward_model.every: reward models are trained in one process; leave it out here")
         with ExitStack() as on_error:
             on_error.callback(policy.rollout_engine.close)
             for task in mixture.tasks:
@@ -116,6 +122,7 @@ class Run:
                 [PromptSampler(task, weight, config, report) for task, weight in mixture.members],
                 [task_examples(task, "eval", config.eval.examples, report) for task in mixture.tasks],
                 console,
+                learned=None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
             )
             run._warn_about_template_kwargs()
             run._drop_overlong_prompts()

@@ -1,0 +1,35 @@
+"""The settings of a learned part of the reward: what it is compared with, and how it is trained further."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from .settings import Settings
+
+
+class RewardModelConfig(Settings):
+    """Watch a `reward_model` or `process_reward_model` of the reward, and train it on the run's own completions."""
+
+    part: str | None = None
+    """The part of the reward with the model; null: the only one."""
+    rule: str | None = None
+    """The part that the model's is compared with, and learns from; a process model needs one with step scores. null:
+    the task's metric under `every`, and otherwise no comparison."""
+    every: int = Field(default=0, ge=0)
+    """Train the model further after every so many steps, on the completions since the last time (DeepSeekMath,
+    algorithm 1, line 12); 0: never. The new models are in the run's folder; the task's own is not changed."""
+    replay: float = Field(default=0.1, ge=0, lt=1)
+    """Fraction of the completions that come from before, at random."""
+    epochs: int = Field(default=1, ge=1)
+    """Passes over these completions."""
+    peak_learning_rate: float = Field(default=1e-5, gt=0)
+    """Learning rate after the warm-up, a tenth of the updates; it falls to 0 in each training."""
+    rows_per_update: int = Field(default=32, ge=1)
+    """Completions of an update."""
+    rows_at_once: int = Field(default=8, ge=1)
+    """Completions of a forward pass; memory grows with it."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a part of the reward is watched."""
+        return self.rule is not None or self.every > 0

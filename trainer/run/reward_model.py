@@ -1,0 +1,121 @@
+"""Trains the learned part of a run's reward on the run's own completions (DeepSeekMath, algorithm 1, line 12)."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet
+
+from grpo_env.results.rows import ScoreRow, read_scores
+
+from ..reward_models.fit import FitSettings, fit, save
+from ..reward_models.labels import label
+from ..reward_models.learned import LearnedPart, with_model
+from ..reward_models.score_files import judged_completions
+from .folder import REWARD_MODEL, write_errors
+from .run import Run
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.pretrained import Pretrained
+
+TRAINING = "training.json"
+
+
+def update_reward_model(run: Run, step: int) -> None:
+    """Let the samples of ``step`` be scored by the model of the last multiple of ``reward_model.every``.
+
+    It is trained now, on the completions of the steps before, unless it is in the run's folder: when training just came
+    to this step, or a run is resumed that was ended meanwhile.
+    """
+    every = run.config.reward_model.every
+    if run.learned is None or not every or step < every:
+        return
+    model = _model(run, run.learned, step - step % every)
+    if str(model) == run.learned.verifier.model:
+        return
+    ((task, weight),) = run.mixture.members
+    task = with_model(task, run.learned.name, model)
+    run.mixture = replace(run.mixture, members=((task, weight),))
+    for sampler in run.samplers:
+        sampler.task = task
+    run.learned.verifier.release()
+    run.learned = run.learned._replace(verifier=replace(run.learned.verifier, model=str(model)))
+    _remove_old(run, step)
+
+
+def training_figures(run: Run, step: int) -> dict[str, Any]:
+    """What the metrics of ``step`` say of the training before it: its completions, mean loss and seconds."""
+    file = _folder(run, step) / TRAINING
+    return json.loads(file.read_text(encoding="utf-8")) if run.learned is not None and file.exists() else {}
+
+
+def _folder(run: Run, step: int) -> Path:
+    return run.folder.path / REWARD_MODEL / f"step-{step:06d}"
+
+
+def _model(run: Run, learned: LearnedPart, due: int) -> Path:
+    """The folder of the model that is trained after ``due`` steps."""
+    folder, every = _folder(run, due), run.config.reward_model.every
+    if not folder.exists():
+        before = str(_model(run, learned, due - every)) if due > every else learned.own
+        verifier, draft = replace(learned.verifier, model=before), folder.with_name(f".{folder.name}.tmp")
+        loaded, figures = _trained(run, learned._replace(verifier=verifier), due)
+        with write_errors(folder):
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(parents=True)
+            save(loaded, draft)
+            (draft / TRAINING).write_text(json.dumps(figures) + "\n", encoding="utf-8")
+            draft.rename(folder)
+    return folder
+
+
+def _trained(run: Run, learned: LearnedPart, due: int) -> tuple[Pretrained, dict[str, Any]]:
+    """The model of ``learned`` after training on the completions of the last ``every`` steps and some of before.
+
+    The samples in the run's folder, the model, the settings and ``due`` determine the result.
+    """
+    began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.mixture.tasks
+    seed = random.Random(f"{run.config.seed}/{due}/reward model").randrange(2**31)
+    loaded = learned.verifier.trainable(seed)
+    judged = judged_completions(_rows(run, due, seed), task, learned.rule, Counter(), process=learned.process)
+    rows, loss = label(learned.verifier, loaded, judged).rows, None
+    sizes = settings.epochs, settings.peak_learning_rate, settings.rows_per_update, settings.rows_at_once
+    if rows:
+        title = f"training the reward model after {due} steps"
+        with run.console.progress(title, settings.epochs * len(rows)) as advance:
+            loss = fit(loaded, rows, FitSettings(*sizes, seed), advance)
+    figures = {"completions": len(rows), "loss": loss, "seconds": time.perf_counter() - began}
+    return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
+
+
+def _rows(run: Run, due: int, seed: int) -> Iterator[tuple[str, ScoreRow]]:
+    """The rows of samples to train on, with their files: those since the last training, and ``replay`` of before."""
+    settings = run.config.reward_model
+    counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in run.folder.sample_files()}
+    steps = {file: int(file.stem.removeprefix("step-")) for file in counts}
+    new = [file for file in counts if due - settings.every <= steps[file] < due]
+    before = [(file, row) for file in counts if steps[file] < due - settings.every for row in range(counts[file])]
+    fraction = settings.replay / (1 - settings.replay)
+    wanted = min(len(before), round(fraction * sum(counts[file] for file in new)))
+    chosen = set(random.Random(seed).sample(before, wanted))
+    for file in sorted({*new, *(file for file, _ in chosen)}):
+        for number, row in enumerate(read_scores(file)):
+            if file in new or (file, number) in chosen:
+                yield str(file), row
+
+
+def _remove_old(run: Run, step: int) -> None:
+    """Remove the models that no checkpoint needs."""
+    every = run.config.reward_model.every
+    oldest = min((int(path.name.removeprefix("step-")) for path in run.folder.checkpoints()), default=step)
+    for model in run.folder.reward_models():
+        if int(model.name.removeprefix("step-")) < oldest - oldest % every:
+            shutil.rmtree(model)
