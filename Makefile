@@ -90,10 +90,11 @@ test-view: .venv-view/ready
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/integrations/requirements-alone.txt
 	touch $@
 
-# OpenEnv wants an older mcp than verifiers.
+# OpenEnv wants an older mcp than verifiers; its gradio wants an older pillow than constraints.txt has.
 .venv-openenv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-openenv
-	.venv-openenv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[openenv]' pytest hypothesis
+	grep --invert-match '^pillow==' constraints.txt > .venv-openenv/constraints.txt
+	.venv-openenv/bin/pip install --quiet --disable-pip-version-check -c .venv-openenv/constraints.txt -e '.[openenv]' pytest hypothesis
 	touch $@
 
 # Needs data, Chromium and TRL. tests/docs/pictures.py explains how to set them up and how to draw single pictures.

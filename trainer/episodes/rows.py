@@ -1,0 +1,115 @@
+"""Episodes that are being sampled, as rows of tokens: what was sampled, what the model was told, where it forked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grpo_env.control_tokens import without_control_tokens
+from grpo_env.environments import pool
+from grpo_env.environments.calls import response_parser
+from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
+
+from ..engine.policy import Policy
+from ..engine.sampling.sampler import Context, Rollout
+from .conversation import Conversation
+from .history import History
+
+if TYPE_CHECKING:
+    from ..prompts import Prompt
+
+
+@dataclass
+class Row:
+    """An episode that is being sampled: row ``number`` of a group. ``spans`` are those of its sampled turns in ``ids``.
+
+    ``history`` is there under ``environment.history: fork``.
+    """
+
+    group: int
+    number: int
+    seed: str
+    episode: Episode
+    conversation: Conversation
+    history: History | None = None
+    prompt_ids: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    forks: list[Context] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Identifies it among the rows of a call."""
+        return self.group, self.number
+
+    @property
+    def context(self) -> list[int]:
+        """What the model has read and said in the latest sequence."""
+        start, prompt = self.forks[-1] if self.forks else Context(0, self.prompt_ids)
+        return prompt + self.ids[start:]
+
+    @property
+    def num_sampled(self) -> int:
+        return sum(end - start for start, end in self.spans)
+
+    def take_turn(self, turn: Rollout) -> None:
+        """Append the sampled tokens of a turn."""
+        self.spans.append((len(self.ids), len(self.ids) + len(turn.ids)))
+        self.ids += turn.ids
+        self.logps += turn.logps
+
+    def begin(self, messages: Sequence[ChatMessage]) -> None:
+        """Take the messages of the prompt."""
+        self.prompt_ids = self.conversation.prompt_ids(self.episode.example, messages)
+        if self.history is not None:
+            self.history.begin(messages)
+
+    def between(self, messages: Sequence[ChatMessage]) -> tuple[list[int], bool]:
+        """The tokens before the turn that follows ``messages``, and whether they take the place of the context."""
+        if self.history is None:
+            return self.conversation.between(self.episode.example, messages), False
+        *turn, end = self.ids[slice(*self.spans[-1])]
+        return self.history.after(turn, end, messages)
+
+    def told(self, ids: Sequence[int], *, forks: bool) -> None:
+        """Append tokens that were not sampled, or begin a sequence after them."""
+        if forks:
+            self.forks.append(Context(len(self.ids), list(ids)))
+        else:
+            self.ids += ids
+            self.logps += [0.0] * len(ids)
+
+    def rollout(self) -> Rollout:
+        """The episode, which has ended."""
+        sampled = tuple(token for start, end in self.spans for token in self.ids[start:end])
+        prefill = self.conversation.format.prefill
+        seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled, prefill=prefill)
+        return Rollout(
+            self.prompt_ids,
+            self.ids,
+            seen.text,
+            seen.finish,
+            self.logps,
+            tuple(self.spans),
+            seen,
+            tuple(self.forks),
+            None if self.history is None else self.history.unwritten,
+        )
+
+
+def make_rows(policy: Policy, prompts: Sequence[Prompt], group_size: int, seeds: Sequence[str]) -> Iterator[Row]:
+    """The rows of all groups, each with a process of its own as soon as it is asked for."""
+    tasks = {id(prompt.task): prompt.task for prompt in prompts}
+    environments = {key: EnvironmentClass.of_task(task) for key, task in tasks.items()}
+    conversations = {key: Conversation(policy, task.format) for key, task in tasks.items()}
+    parser = response_parser(policy.tokenizer)
+    plain = without_control_tokens(policy.tokenizer, of_template=True)
+    for group, (task, _, example) in enumerate(prompts):
+        environment, conversation = environments[id(task)], conversations[id(task)]
+        forks = task.spec.environment is not None and task.spec.environment.history == "fork"
+        for number in range(group_size):
+            episode = Episode(environment, pool.take(environment), example, parser, plain)
+            history = History(conversation, example) if forks else None
+            yield Row(group, number, f"{seeds[group]}/{number}", episode, conversation, history)
