@@ -18,7 +18,6 @@ from grpo_env.check.perturbations import differs, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
-from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
@@ -39,8 +38,7 @@ def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], st
     try:
         examples, why = task.examples(split, limit), "its data have no gold answers"
     except UsageError as problem:
-        path = task.spec.dataset.path
-        if path is None or is_local(path, task.folder):
+        if not task.is_from_hub:
             raise
         examples, why = [], str(problem)
     answered = [(example, gold) for example in examples if (gold := gold_answer(task, example)) is not None]

@@ -11,7 +11,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
-from grpo_env.taskfile.dataset import SplitRows, is_local
+from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
@@ -89,8 +89,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
     try:
         split_rows = {split: task.rows(split, limit) for split in task.spec.dataset.split}
     except UsageError as problem:
-        path = task.spec.dataset.path
-        if path is None or is_local(path, task.folder):
+        if not task.is_from_hub:
             raise
         result.not_run["data"] = str(problem)
         split_rows = {}

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskName, VerifierFiles, console, task_keys
+from .options import Split, TaskName, VerifierFiles, console, loaded_task
 from .scores import split_files
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ def calibrate(
     """
     from grpo_env.calibrate.labels import is_label_file
     from grpo_env.scoring import Fields, Options
-    from grpo_env.taskfile.task import load_task
 
     paths, overrides = split_files(files)
-    loaded = load_task(task, task_keys(overrides))
+    loaded = loaded_task(task, overrides)
     if len(paths) == 1 and paths[0].is_file() and is_label_file(paths[0]):
         if out is not None or label:
             raise UsageError(f"{paths[0]}: is a file of labels; leave out --out and --label")

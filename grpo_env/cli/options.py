@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError, nearest
+
+from .hub_offline import set_if_unreachable
+
+if TYPE_CHECKING:
+    from grpo_env.taskfile.task import Task
 
 console = Console(stderr=True, highlight=False)  # messages; stdout is for data
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -66,6 +71,16 @@ def task_keys(overrides: list[str] | None) -> dict[str, Any]:
     for key in settings:
         raise UsageError(f"{key}: not a key of a task; {nearest(key.split('.')[0], SECTIONS)}")
     return keys
+
+
+def loaded_task(name: str, overrides: list[str] | None) -> Task:
+    """The task of a command that has no training settings. Raises ``UsageError``."""
+    from grpo_env.taskfile.task import load_task
+
+    task = load_task(name, task_keys(overrides))
+    if task.is_from_hub:
+        set_if_unreachable()
+    return task
 
 
 def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,7 +14,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, task_keys, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
 
 if TYPE_CHECKING:
     from grpo_env.core import Completion, Example, Score, Turn
@@ -39,11 +39,9 @@ def play(
     Turns are read from standard input; a line with only a dot ends one. The line "/price item=tea" calls the tool
     price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call> does.
     """
-    from grpo_env.taskfile.task import load_task
-
     if out is not None and out.exists():
         raise UsageError(f"{out}: already exists; choose another name with --out")
-    loaded = load_task(task, task_keys(overrides))
+    loaded = loaded_task(task, overrides)
     examples = loaded.examples(split, row)  # type: ignore[arg-type]
     if len(examples) < row:
         raise UsageError(f"--row {row}: the {split} split has {len(examples)} examples")

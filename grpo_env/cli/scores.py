@@ -9,7 +9,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, task_keys, write_new
+from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, loaded_task, write_new
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
@@ -59,14 +59,13 @@ def score(
     """
     from grpo_env.formats.join import BY
     from grpo_env.scoring import Fields, Options, score_files
-    from grpo_env.taskfile.task import load_task
 
     paths, overrides = split_files(files)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     if join is not None and join not in BY:
         raise UsageError(f"--join {join}: expected id, prompt or order")
     options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
-    loaded = load_task(task, task_keys(overrides))
+    loaded = loaded_task(task, overrides)
     with ending_by_sigterm():
         summary = score_files(
             loaded,

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, task_keys, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
 
 if TYPE_CHECKING:
     from grpo_env.audit.scoreboard import Audit
@@ -48,9 +48,8 @@ def tasks(context: typer.Context) -> None:
 def show(name: TaskName, overrides: TaskKeys = None, split: Split = "train", verifiers: VerifierFiles = None) -> None:
     """Print a task's first example (the prompt as the model sees it, the gold answer) and its verifiers."""
     from grpo_env.docgen.task_summary import describe
-    from grpo_env.taskfile.task import load_task
 
-    print(escape_controls(describe(load_task(name, task_keys(overrides)), split)))  # type: ignore[arg-type]
+    print(escape_controls(describe(loaded_task(name, overrides), split)))  # type: ignore[arg-type]
 
 
 @tasks_app.command("new")
@@ -110,9 +109,8 @@ def check(
 ) -> None:
     """Check a task without a model: cases, data, and that gold answers score 1 and perturbed ones 0."""
     from grpo_env.check import check as check_task
-    from grpo_env.taskfile.task import load_task
 
-    result = check_task(load_task(task, task_keys(overrides)), model, limit)
+    result = check_task(loaded_task(task, overrides), model, limit)
     _print_result(result, as_json)
     if not result.ok:
         raise typer.Exit(1)
@@ -136,14 +134,12 @@ def audit(
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
     from grpo_env.audit import load_hacks
-    from grpo_env.taskfile.task import load_task
 
-    keys = task_keys(overrides)
     if fail_on not in ("exploit", "problem", "never"):
         raise UsageError(f"--fail-on {fail_on}: expected exploit, problem or never")
     for file in hacks or []:
         load_hacks(file)
-    results = _audits(load_task(task, keys), split, limit, only or [])
+    results = _audits(loaded_task(task, overrides), split, limit, only or [])
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
     else:

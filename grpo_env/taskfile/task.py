@@ -170,11 +170,17 @@ class Task:
 
         return step_ends(self.format, completion, ends, segments, separator)
 
+    @property
+    def is_from_hub(self) -> bool:
+        """Whether its rows are those of a dataset on the Hugging Face Hub."""
+        path = self.spec.dataset.path
+        return path is not None and not is_local(path, self.folder)
+
     def resolved(self) -> dict[str, Any]:
         """The task as a YAML-ready mapping; loading it again gives the same task."""
         data = self.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
         path = self.spec.dataset.path
-        if path is not None and is_local(path, self.folder):
+        if path is not None and not self.is_from_hub:
             data["dataset"]["path"] = str((self.folder / path).absolute())
         return data
 

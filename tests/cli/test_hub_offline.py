@@ -5,6 +5,7 @@ import os
 import pytest
 
 from grpo_env.cli.hub_offline import VARIABLE, set_if_unreachable
+from grpo_env.cli.options import loaded_task
 
 
 @pytest.mark.parametrize(
@@ -23,4 +24,14 @@ def test_the_hub_is_left_alone_without_a_network(monkeypatch, variables, expecte
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     set_if_unreachable()
+    assert os.environ.get(VARIABLE) == expected
+
+
+@pytest.mark.parametrize(("task", "expected"), [("gsm8k", "1"), ("arithmetic", None)])
+def test_commands_look_for_the_hub_if_their_rows_are_there(monkeypatch, task, expected):
+    for name in (VARIABLE, "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
+    loaded_task(task, None)
     assert os.environ.get(VARIABLE) == expected
