@@ -11,16 +11,16 @@ from itertools import accumulate
 from typing import NamedTuple
 
 ROW = 3  # both prices are looked up, then added wrongly
-WIDTH, LEFT, RIGHT, SIZE, LINE = 760, 96, 478, 12, 23  # pixels; tokens lie between LEFT and RIGHT
+WIDTH, LEFT, RIGHT, SIZE, LINE = 384, 14, 370, 13, 24  # pixels, for a phone; all lies between LEFT and RIGHT
 ADVANCE = 0.61  # the width of a character of most monospaced fonts, in font sizes
-COLUMNS = {"step score": 520, "return": 576, "group mean": 632, "process adv.": 688, "outcome adv.": 746}
+COLUMNS = {"step score": 66, "return": 142, "group mean": 218, "process adv.": 294, "outcome adv.": 370}
 STYLE = """<style>
 svg{--panel:#f6faf9;--edge:#cddfdb;--ink:#12343b;--muted:#4b656b;--on:#bfe3da;--last:#0b4f52;--bad:#b42318;--good:#08704f}
 @media(prefers-color-scheme:dark){
 svg{--panel:#101b1d;--edge:#2b4144;--ink:#e6f1ef;--muted:#9db3b2;--on:#1c4f4a;--last:#62d6c3;--bad:#ff9084;--good:#5ee6bd}}
-text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;fill:var(--ink)}
+text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;fill:var(--ink)}
 .t{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}
-.n{text-anchor:end;font-variant-numeric:tabular-nums}.v{font-size:14px}
+.n{text-anchor:end;font-variant-numeric:tabular-nums}.v{font-size:15px}
 .b{font-weight:600}.told,.m{fill:var(--muted)}.bad{fill:var(--bad)}.good{fill:var(--good)}
 rect{fill:none;stroke:var(--edge)}.on{fill:var(--on);stroke:none}.last{fill:var(--on);stroke:var(--last);stroke-width:2}
 .panel{fill:var(--panel)}path{stroke:var(--edge)}
@@ -75,18 +75,11 @@ def record() -> tuple[list[str], list[Turn]]:
 
 def draw(prompt: list[str], turns: list[Turn]) -> str:
     """The picture as SVG, legible in light and dark mode."""
-    parts = [f'<path d="M12 74h{WIDTH - 24}"/>', *legend()]
-    for column, x in COLUMNS.items():
-        words = zip(column.split(), (46, 63), strict=False)
-        parts += [f'<text class="n m" x="{x}" y="{y}">{word}</text>' for word, y in words]
-    y = chips(parts, "prompt", prompt, 84, sampled=False)
+    parts = list(legend())
+    y = chips(parts, "prompt", prompt, 88, sampled=False)
     for number, turn in enumerate(turns, start=1):
-        top, y = y, chips(parts, f"turn {number}", turn.tokens, y, sampled=True)
-        for column, figure in zip(COLUMNS, turn.figures, strict=True):
-            sign = ("b bad" if figure < 0 else "b good") if "adv." in column else ""
-            text = f"{figure:+.2f}" if sign else f"{figure:.2f}"
-            parts.append(f'<text class="n v {sign}" x="{COLUMNS[column]}" y="{top + 16}">{text}</text>')
-        parts.append(f'<text class="m" x="{RIGHT + 10}" y="{top + 38}">{turn.parts}</text>')
+        parts.append(f'<path d="M{LEFT} {y}H{RIGHT}"/>')
+        y = scores(parts, turn, chips(parts, f"turn {number}", turn.tokens, y + 6, sampled=True))
         y = chips(parts, "environment", turn.told, y, sampled=False) if turn.told else y
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" width="{WIDTH}" height="{y}" role="img">'
     title = f"<title>An episode of till in {len(turns)} turns: tokens, step scores, advantages</title>"
@@ -97,15 +90,27 @@ def draw(prompt: list[str], turns: list[Turn]) -> str:
 def legend() -> Iterable[str]:
     """What the three kinds of boxes mean."""
     kinds = {"on": "sampled: trained", "last": "the last of a turn: gets the step score", "off": "only read: no loss"}
-    for (kind, text), x in zip(kinds.items(), (14, 168, 454), strict=True):
-        yield f'<rect class="{kind}" x="{x}" y="14" width="22" height="16" rx="3"/>'
-        yield f'<text x="{x + 28}" y="27">{text}</text>'
+    for (kind, text), y in zip(kinds.items(), (12, 36, 60), strict=True):
+        yield f'<rect class="{kind}" x="{LEFT}" y="{y}" width="22" height="16" rx="3"/>'
+        yield f'<text x="{LEFT + 30}" y="{y + 13}">{text}</text>'
+
+
+def scores(parts: list[str], turn: Turn, y: int) -> int:
+    """Draw what a turn earned, from y down. Returns the y below it."""
+    for (column, x), figure in zip(COLUMNS.items(), turn.figures, strict=True):
+        for line, word in enumerate(column.split()):
+            parts.append(f'<text class="n m" x="{x}" y="{y + 11 + 15 * line}">{word}</text>')
+        sign = ("b bad" if figure < 0 else "b good") if "adv." in column else ""
+        text = f"{figure:+.2f}" if sign else f"{figure:.2f}"
+        parts.append(f'<text class="n v {sign}" x="{x}" y="{y + 45}">{text}</text>')
+    parts.append(f'<text class="m" x="{LEFT}" y="{y + 65}">step score: {turn.parts}</text>')
+    return y + 80
 
 
 def chips(parts: list[str], label: str, tokens: list[str], y: int, *, sampled: bool) -> int:
     """Draw tokens as boxes in lines from y down. Returns the y below them."""
-    parts.append(f'<text class="{"b" if sampled else "m"}" x="14" y="{y + 15}">{label}</text>')
-    x = float(LEFT)
+    parts.append(f'<text class="{"b" if sampled else "m"}" x="{LEFT}" y="{y + 14}">{label}</text>')
+    x, y = float(LEFT), y + 20
     for number, token in enumerate(tokens):
         width = len(token) * SIZE * ADVANCE + 5
         if x + width > RIGHT:
