@@ -27,6 +27,7 @@ from grpo_env.registry import verifier
 if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task, load_task
     from grpo_env.trainer.loop import train
+    from grpo_env.verifiers.answers.extract import final_answer
 
 __version__ = "0.1.0"
 
@@ -42,13 +43,19 @@ __all__ = [
     "StepScore",
     "Task",
     "Verifier",
+    "final_answer",
     "load_task",
     "train",
     "verifier",
 ]
 
 # Loaded on first use, so that `import grpo_env` needs neither torch nor pydantic.
-_LAZY = {"Task": "grpo_env.taskfile.task", "load_task": "grpo_env.taskfile.task", "train": "grpo_env.trainer.loop"}
+_LAZY = {
+    "Task": "grpo_env.taskfile.task",
+    "final_answer": "grpo_env.verifiers.answers.extract",
+    "load_task": "grpo_env.taskfile.task",
+    "train": "grpo_env.trainer.loop",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -204,14 +204,14 @@ def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
     assert (again.returncode, "not changed" in again.stderr) == (2, True)
     result = process("verifiers", "show", "own_words", "--verifiers", path)
-    assert "| `word` |" in result.stdout
-    (tmp_path / "rows.jsonl").write_text('{"completion": "so, therefore 1", "answer": "1"}\n' * 200)
+    assert "| `words` |" in result.stdout
+    (tmp_path / "rows.jsonl").write_text('{"completion": "The answer is 1.", "answer": "1"}\n' * 200)
     new = ["verifiers.own_words.weight=3", "--verifiers", path, "--completion", "completion", "--answer", "answer"]
     for workers in (1, 2):  # with 2, other processes have to load the file too
         scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--workers", workers)
         rows = [json.loads(line) for line in scored.stdout.splitlines()]
         assert {row["parts"]["own_words"]["value"] for row in rows} == {1.0}, scored.stderr
-    path.write_text(path.read_text().replace('0.0, "the word is not there"', '1.0, "a wrong claim"'))
+    path.write_text(path.read_text().replace('0.0, "six words"', '1.0, "a wrong claim"'))
     broken = process("verifiers", "check", path)
     assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
 

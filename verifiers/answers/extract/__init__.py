@@ -54,7 +54,11 @@ __all__ = [
 
 
 def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
-    """The final answer of a completion, by the rules at the top of this module."""
+    """The final answer of a completion, by the rules of ``accuracy``: see ``grpo_env.verifiers.answers.extract``.
+
+    ``answers`` of the result are the different answers that the completion names as its last; several are none.
+    ``sources`` may be fewer than all, or in another order.
+    """
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
