@@ -12,4 +12,7 @@ MODELS = {
     "bundled-tools": _TRAINER / "bundled_tools",
     "bundled-search": _TRAINER / "bundled_search",
 }
-"""Folders by the names that settings have for them: the models of ``arithmetic``, ``till`` and ``search``."""
+"""Folders by the names that settings have for them."""
+
+TASKS = {"bundled": "arithmetic", "bundled-tools": "till", "bundled-search": "search"}
+"""The task of each: a model knows nothing but such problems."""

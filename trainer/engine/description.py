@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .bundled import TASKS
 from .policy import Policy, count_weights, emulates_bf16
 from .sharding.weights import is_sharded
 
@@ -9,7 +10,8 @@ from .sharding.weights import is_sharded
 def model_line(policy: Policy) -> str:
     """Name, size, precision and device."""
     processes = policy.accelerator.num_processes
-    line = f"{policy.name}: {policy.parameters:,} parameters"
+    known = f" (knows only problems like those of {TASKS[policy.name]})" if policy.name in TASKS else ""
+    line = f"{policy.name}{known}: {policy.parameters:,} parameters"
     trained = count_weights(policy.trained.values())
     if trained < policy.parameters:
         line += f" ({trained:,} trained)"
