@@ -16,6 +16,7 @@ from grpo_env.registry import verifier
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.amounts import change
+from .answers.arrangements import acidity, by_how_much, dose
 from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
@@ -383,6 +384,7 @@ def _forms(gold: Gold) -> Forms:
         return ()
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
+    readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
     return tuple((reader, value) for reader in readers if (value := reader(text)))
 
 

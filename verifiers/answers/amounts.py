@@ -31,7 +31,8 @@ _DIRECTIONS = dict.fromkeys(("increase", "increased", "rise"), "+") | dict.fromk
     ("decrease", "decreased", "drop", "decline", "fall", "reduction"), "-"
 )
 _DRAW = re.compile(
-    r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?- ?(?P<other>\d{1,3})(?: \(?(?P<last>draw|tie|tied)\)?)?"
+    r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?(?P<mark>[-:]) ?(?P<other>\d{1,3})"
+    r"(?: \(?(?P<last>draw|tie|tied)\)?)?"
 )
 _YEARS = re.compile(
     r"(?:the )?([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)(?: (season|[a-z]{3,9} year))?", re.IGNORECASE
@@ -113,7 +114,7 @@ def change(text: str) -> str | None:
 def _draw(text: str) -> str | None:
     """``2-2`` and ``2-2 draw``."""
     match = _DRAW.fullmatch(text)
-    is_named = match is not None and (match["before"] or match["last"])
+    is_named = match is not None and (match["before"] or match["last"] or match["mark"] == ":")
     if match is None or (is_named and match["one"] != match["other"]):
         return None
     if (match["before"] or "").startswith("a") and not match["last"]:
@@ -181,7 +182,10 @@ def _bound(text: str) -> str | None:
     """``at most 5 days``, ``no more than 5 days`` and ``5 days or less``; ``10+`` and ``10 or more``."""
     match = _BOUND.fullmatch(spelled(text)) if len(text) <= MAX_BOUND else None
     if match is None:
-        return None
+        lead, of, rest = text.partition(" of ")  # a fine of up to $5,000
+        return (
+            f"{lead.lower()}{of}{bound}" if of and lead.replace(" ", "").isalpha() and (bound := _bound(rest)) else None
+        )
     before, behind = (match["before"] or "").lower(), (match["behind"] or "").lower()
     sign = (match["sign"] or "").replace("≤", "<=").replace("≥", ">=")
     signs = [sign, _BOUNDS.get(before), _BOUNDS_BEHIND.get(behind), match["plus"] and ">="]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from .amounts import AMOUNTS
+from .arrangements import ARRANGEMENTS
 from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
 from .codes import numbered, signed
@@ -263,5 +264,5 @@ def _quotes(text: str) -> str | None:
 _FORMS: tuple[Form, ...] = (
     _hours, money, _currency, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
     spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
-    at_for, *AMOUNTS,
+    at_for, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

@@ -16,7 +16,8 @@ from .labels import labelled
 _ADDRESSES = frozenset(("ip", "mac address"))
 _LABEL_BEHIND = re.compile(
     r"(?P<code>(?=\S*\d)\S+) \((?:the )?(?P<label>subnet|network|VLAN(?: ID)?|port|IP(?:v[46])? address|MAC address"
-    r"|ticket|commit|gate|room|seat|platform|flight|SKU|PIN|(?:zip|postal) code|postcode|quantity)(?: number)?\)",
+    r"|ticket|commit|gate|room|seat|platform|flight|SKU|PIN|HTTP(?: status)?(?: code)?|(?:zip|postal) code|postcode"
+    r"|quantity)(?: number)?\)",
     re.IGNORECASE,
 )
 _TAKES_PLACE = re.compile(
@@ -87,6 +88,8 @@ def everyday(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield reply[1]
     if kind == "words" and ("," in gold or " and " in gold) and answer[:5].lower() == "both ":
         yield answer[5:]
+    if kind == "words" and gold[:5].lower() == "both ":
+        yield gold[:5] + answer
     if kind == "number" and (there := _THERE_ARE.fullmatch(answer)):
         yield there["count"]
     if ":" in gold and (clock := _DOTTED_CLOCK.fullmatch(answer)):

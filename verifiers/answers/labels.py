@@ -31,7 +31,8 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     r"(?:the |an? )?(?P<code>(?=\S*\d)\S+)"
-    r" (?P<label>gene|protein|bus|flight|formation|error|mutation|network|subnet|time(?: signature)?|mm ?Hg)",
+    r" (?P<label>gene|protein|bus|flight|line|route|formation|error|mutation|network|subnet|time(?: signature)?"
+    r"|mm ?Hg)",
     re.IGNORECASE,
 )
 _SIZE = re.compile(

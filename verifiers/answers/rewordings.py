@@ -77,7 +77,15 @@ _IN_TWO_UNITS = re.compile(
 _LETTERS = re.compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
 _LETTERS_JOINED = re.compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
 _SCORE = re.compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
-_SCORE_WITH_COLON = re.compile(r"(\d{1,3}) ?: ?(\d{1,3})\.?")
+_SCORE_WITH_COLON = re.compile(r"(\d{1,3}) ?: ?(\d{1,3})(?: \((?:the )?(?:final |full-time )?(?:score|result)\))?\.?")
+_TIMES = re.compile(r"(?<=\d)\s?\u00d7\s?(?=\d)")
+_OF_MEASURE = re.compile(
+    r"(?:an? |the )?(?:rating|height|length|width|depth|weight|mass|price|cost|value|area|volume|speed|temperature"
+    r"|distance|score|capacity|duration|population|radius|diameter|age|size) of (?=\d)",
+    re.IGNORECASE,
+)
+_DIMENSION = re.compile(r"(?<=[a-z\"'] )(?:tall|long|wide|high|deep|thick|in (?:height|length|width|depth))\.?\Z")
+_NAMED_IS = re.compile(r"(?:the |its |my |your )?([A-Za-z][\w ]{0,20}?) (?:is|was) (\S{1,20}?)\.?")
 _CAUSE = re.compile(r"because of |due to |owing to ", re.IGNORECASE)
 _BECAUSE = re.compile(r"because (?!of )", re.IGNORECASE)
 _REASON = re.compile(r"(?:because|since|as) (?!of )", re.IGNORECASE)
@@ -137,6 +145,14 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         return
     if kind == "number":
         yield from _number(gold, answer)
+        if measure := _OF_MEASURE.match(answer):
+            yield answer[measure.end() :]
+        if (dimension := _DIMENSION.search(answer)) and not _DIMENSION.search(gold):
+            yield answer[: dimension.start()].rstrip()
+    if kind == "code" and (named := _NAMED_IS.fullmatch(answer)):
+        yield f"{named[1]} {named[2]}"
+    if kind in ("words", "code") and "\u00d7" in answer:
+        yield _TIMES.sub(" x ", answer)
     if kind == "set" and (letters := _LETTERS_JOINED.fullmatch(answer)) and _LETTERS.fullmatch(gold):
         yield from _listed_letters(letters[0])
     if kind == "code" and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):

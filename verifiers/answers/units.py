@@ -61,6 +61,7 @@ _INLINE_POWER = re.compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
 _IN_ONE = re.compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
+_JOINED = re.compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
 _HYPHENATED = re.compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
@@ -159,6 +160,7 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
         text = _INLINE_POWER.sub(r"\1^", text)
     if " " in text.strip():
         text = with_codes(text)
+        text = _JOINED.sub(r"\1-", text)
     if " one " in text:
         text = _IN_ONE.sub(r"\1a", text)
     if "(" in text or "[" in text:

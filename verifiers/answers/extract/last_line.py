@@ -26,6 +26,12 @@ _TRUTH = re.compile(
     r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
 )
 _ONE_SENTENCE = re.compile(r"(?=.{0,160}\Z)[A-Z](?:[^.!?\n:;*`]|[.:](?=[\w/@])){5,159}[.!]")
+_LABELLED = re.compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
+# "- red\n- green", as all of the text or below a line that ends in a colon
+_LIST = re.compile(
+    r"(?:\A|:\**\n\s{0,3})(?P<list>(?:(?:[-*\u2022]|\d{1,2}[.)]) [^\d\s:=][^\d\n:=]{0,39}(?:\n|\Z)){2,20})\Z"
+)
+_LONGEST_LIST = 600
 _LONGEST = 200
 _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
@@ -43,6 +49,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
         if is_json_answer(whole):
             return extracted([whole], "last_line")
     line = block_at_end(text)
+    if line is None and (listed := _LIST.search(text[-_LONGEST_LIST:])):
+        return extracted([listed["list"]], "last_line")
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
     if marked := _only_mark(line):
@@ -55,7 +63,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
         return extracted([text], "last_line")
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
         return replace(extracted([text], "last_line"), is_all=True)
-    if not line.strip(_RULES) or len(line) > MAX_LENGTH or len(line.split()) > MAX_WORDS:
+    is_short = len(line.split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
+    if not line.strip(_RULES) or len(line) > MAX_LENGTH or not is_short:
         return None
     return extracted([line], "last_line")
 

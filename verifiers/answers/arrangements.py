@@ -1,0 +1,82 @@
+"""The same parts in another arrangement: ``Aisle 12, Shelf B`` and shelf B in aisle 12, ``6 days overdue``.
+
+Each function reads one form, and returns ``None`` for any other text. Texts are in the spelling of ``codes.plain``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .frequency import how_often
+from .spellings import spelled
+
+MAX_LENGTH = 80
+MAX_COUNT = 12  # of the numbers of a range
+
+_PLACE = re.compile(r"(?P<label>[a-z]{3,12}) (?P<code>\d{1,4}[a-z]?|(?-i:[A-Z]))", re.IGNORECASE)
+_BETWEEN_PLACES = re.compile(r",? (?:in|on|of|at) (?:the )?|, | ?/ ?|; ?", re.IGNORECASE)
+_NUMBERS = re.compile(
+    r"(?P<label>[a-z]{3,12}s) (?:(?P<first>\d{1,4}) ?(?:-|to|through) ?(?P<last>\d{1,4})"
+    r"|(?P<listed>\d{1,4}(?:, ?\d{1,4})*,? (?:and|&) \d{1,4}))",
+    re.IGNORECASE,
+)
+_STATE = r"(?P<state{0}>overdue|late|early|delayed|ahead|behind|short|over|under)"
+_BY = re.compile(rf"{_STATE.format(1)} by (?P<size1>.{{1,30}})|(?P<size2>.{{1,30}}) {_STATE.format(2)}", re.IGNORECASE)
+_QUANTITY = re.compile(r"\d[\d.,]* ?[a-z%]{1,12}", re.IGNORECASE)
+_CHORD = r"[A-G](?:#|b)?(?:m|maj|min|dim|aug|sus)?\d?"
+_CHORDS = re.compile(rf"{_CHORD}(?:(?: ?- ?|, ?| ){_CHORD}){{2,11}}")
+_ACIDITY = re.compile(r"pH(?: of| is| =)? ?(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) pH")
+_DOSE = re.compile(r"(?P<size>\d[\d.,]* ?[a-zµ%]{1,12}),? (?P<often>.{4,40})", re.IGNORECASE)
+
+
+def places(text: str) -> str | None:
+    """``Aisle 12, Shelf B`` and ``shelf B in aisle 12``: parts with different labels, in any order."""
+    if len(text) > MAX_LENGTH:
+        return None
+    parts = [_PLACE.fullmatch(part) for part in _BETWEEN_PLACES.split(text)]
+    named = {part["label"].lower(): part["code"].upper() for part in parts if part}
+    return str(sorted(named.items())) if len(named) == len(parts) > 1 else None
+
+
+def numbered_things(text: str) -> str | None:
+    """``Zones 1-3`` and ``Zones 1, 2 and 3``."""
+    match = _NUMBERS.fullmatch(text)
+    if match is None:
+        return None
+    if match["listed"]:
+        numbers = [int(number) for number in re.findall(r"\d+", match["listed"])]
+    else:
+        numbers = list(range(int(match["first"]), min(int(match["last"]), int(match["first"]) + MAX_COUNT) + 1))
+        if not 1 < len(numbers) <= MAX_COUNT:
+            return None
+    return f"{match['label'].lower()} {numbers}"
+
+
+def by_how_much(text: str) -> str | None:
+    """``Overdue by 6 days`` and ``6 days overdue``."""
+    match = _BY.fullmatch(spelled(text)) if len(text) <= MAX_LENGTH else None
+    size = match and (match["size1"] or match["size2"])
+    if match is None or not size or not _QUANTITY.fullmatch(size):
+        return None
+    return f"{(match['state1'] or match['state2']).lower()} {size.lower()}"
+
+
+def chords(text: str) -> str | None:
+    """``G-D-Em-C`` and ``G, D, Em, C``."""
+    return " ".join(re.findall(_CHORD, text)) if _CHORDS.fullmatch(text) else None
+
+
+def acidity(text: str) -> str | None:
+    """``pH 7.4`` and ``7.4 pH``."""
+    match = _ACIDITY.fullmatch(text)
+    return match and (match[1] or match[2])
+
+
+def dose(text: str) -> str | None:
+    """``500 mg twice daily`` and ``500 mg two times a day``."""
+    match = _DOSE.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    often = how_often(match["often"]) if match else None
+    return f"{match['size'].replace(' ', '')} {often}" if match and often else None
+
+
+ARRANGEMENTS = (places, numbered_things, by_how_much, chords, acidity, dose)
