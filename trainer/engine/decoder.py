@@ -71,9 +71,9 @@ class Decoder:
         if self.prompts is None:
             return None
         begins = self.prompts.of_row(row)
-        rest = [(layer.keys[row], layer.values[row]) for layer in self.cache.layers if layer.get_seq_length()]
-        if not rest:  # it ended with its first token
+        if not self.cache.get_seq_length():  # it ended with its first token
             return [(keys.clone(), values.clone()) for keys, values in begins]
+        rest = [(layer.keys[row], layer.values[row]) for layer in self.cache.layers]
         both = zip(begins, rest, strict=True)
         return [(torch.cat([keys, new], 1), torch.cat([values, more], 1)) for (keys, values), (new, more) in both]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
 from .cache import decoding_cache
@@ -39,20 +38,13 @@ def read(
     unread = max(len(prompt) - length for prompt, length in zip(prompts, known, strict=True))
     past = mask.shape[1] - unread
     if past > 0 and len(fresh) < len(prompts):
-        _fill(cache, prefixes, [max(0, len(prompt) - unread) for prompt in prompts])
+        lengths = [max(0, len(prompt) - unread) for prompt in prompts]
+        rows = [prefix.layers for prefix in prefixes if prefix is not None]
+        for number, layer in enumerate(cache.layers):
+            pairs = zip((row[number] for row in rows), lengths, strict=True)
+            layer.begin([(keys[:, :length], values[:, :length]) for (keys, values), length in pairs], unread)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     return next_logits(policy, ids[:, -unread:], mask, positions[:, -unread:], cache), mask, cache
-
-
-def _fill(cache: DynamicCache, prefixes: Sequence[Prefix | None], lengths: Sequence[int]) -> None:
-    """Put the first tokens of each prefix, ``lengths`` of them, into an empty cache, padded on the left."""
-    kept = [prefix for prefix in prefixes if prefix is not None]
-    for layer in range(len(kept[0].layers)):
-        states = []
-        for kind in (0, 1):
-            parts = [h.layers[layer][kind][:, :length].transpose(0, 1) for h, length in zip(kept, lengths, strict=True)]
-            states.append(pad_sequence(parts, batch_first=True, padding_side="left").transpose(1, 2))
-        cache.update(*states, layer)
 
 
 def next_logits(
