@@ -59,8 +59,16 @@ def peak_bytes(policy: Policy, request: SamplingRequest) -> int:
     return max(accumulate(event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())))
 
 
-@pytest.mark.parametrize("request_sizes", [(4, 8, 8, 64), (4, 64, 2, 20), (2, 100, 4, 30)])
-@pytest.mark.parametrize("model_sizes", [{}, {"num_hidden_layers": 6, "num_key_value_heads": 4}, {"vocab_size": 5000}])
+@pytest.mark.parametrize(
+    ("model_sizes", "request_sizes"),
+    [
+        ({}, (4, 8, 8, 64)),
+        ({}, (2, 100, 4, 30)),
+        ({"num_hidden_layers": 6, "num_key_value_heads": 4}, (4, 64, 2, 20)),
+        ({"vocab_size": 5000}, (4, 8, 8, 64)),
+        ({"vocab_size": 5000}, (4, 64, 2, 20)),
+    ],
+)
 @pytest.mark.parametrize("kind", [FusedDecoder, CudaGraphDecoder, Decoder])
 def test_the_estimate_is_a_close_upper_bound(
     kind: type[Decoder],
