@@ -205,6 +205,23 @@ def test_the_top_rows_are_those_of_sorting(keys, size):
     assert top.rows() == sorted(range(len(keys)), key=lambda index: -keys[index])[:size]
 
 
+def test_samples_of_groups_are_ranked_by_their_distance_from_the_mean_and_others_by_reward():
+    samples = Samples()
+    for totals in [(2.0, 2.0), (0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (5.0,)]:
+        for total in totals:
+            samples.offer({"total": total, "of": totals}, total, None)
+        samples.end_group()
+    sections = samples.by_heading(mean=1.0)
+    assert [row["of"] for row in sections["Furthest above the mean of the group"]] == [(0, 0, 0, 1), (0, 1)]  # .75, .5
+    assert [row["of"] for row in sections["Furthest below the mean of the group"]] == [(0, 1), (0, 0, 0, 1)]  # .5, .25
+    assert "Highest rewards" not in sections
+    alone = Samples()
+    for total in (1.0, 3.0, 2.0):
+        alone.offer({"total": total}, total, None)
+        alone.end_group()
+    assert [row["total"] for row in alone.by_heading(mean=2.0)["Highest rewards"]] == [3, 2, 1]
+
+
 def test_samples_are_of_different_prompts():
     samples = Samples()
     for prompt in range(3):
@@ -213,8 +230,8 @@ def test_samples_are_of_different_prompts():
             samples.offer({"prompt": prompt, "total": total}, total, float(completion == 0))
         samples.end_group()
     sections = samples.by_heading(mean=2.5)
-    assert [row["total"] for row in sections["Best"]] == [5, 4, 3]
-    assert [row["total"] for row in sections["Worst"]] == [0, 1, 2]
+    assert [row["total"] for row in sections["Furthest above the mean of the group"]] == [3, 4, 5]
+    assert [row["total"] for row in sections["Furthest below the mean of the group"]] == [0, 1, 2]
     assert [row["total"] for row in sections["Correct, low reward"]] == [0, 1, 2]
     assert [row["total"] for row in sections["Wrong, high reward"]] == [5, 4, 3]
     assert [row["total"] for row in samples.by_heading(mean=1)["Correct, low reward"]] == [0]

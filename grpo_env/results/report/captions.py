@@ -31,6 +31,14 @@ def parts(report: Report) -> str:
     return f"{largest} accounts for {fractions[largest]:.0%} of the reward's variance; the metric is {report.metric}."
 
 
+def constants(report: Report) -> str:
+    """The parts that have no chart because they never vary."""
+    constant = [part for part in report.parts if not part.depth and len(part.values.labels) == 1]
+    if not constant:
+        return ""
+    return f"Always the same: {', '.join(f'{part.name} {part.values.labels[0]}' for part in constant)}."
+
+
 def pass_at(report: Report) -> str:
     """What sampling more completions brings."""
     if report.largest_group < 2 or len(report.pass_at) < 2:

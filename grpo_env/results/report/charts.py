@@ -79,7 +79,11 @@ def charts(report: Report) -> dict[str, list[Chart]]:
 
 
 def _part_charts(report: Report) -> list[Chart]:
-    return [Columns(f"{part.name}, weight {part.weight:g}", part.values) for part in report.parts if not part.depth]
+    return [
+        Columns(f"{part.name}, weight {part.weight:g}", part.values)
+        for part in report.parts
+        if not part.depth and len(part.values.labels) > 1
+    ]
 
 
 def _variance_charts(report: Report) -> list[Chart]:

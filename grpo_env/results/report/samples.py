@@ -1,4 +1,4 @@
-"""Which completions a report shows: the best, the worst, and those where reward and metric disagree most."""
+"""Which completions a report shows: those that teach most, and those where reward and metric disagree most."""
 
 from __future__ import annotations
 
@@ -35,18 +35,26 @@ class Top:
 
 @dataclass
 class Samples:
-    """The rows to show: for each kind at most one of a group, so that they are of different prompts."""
+    """The rows to show: for each kind at most one of a group, so that they are of different prompts.
 
-    best: Top = field(default_factory=Top)
-    worst: Top = field(default_factory=Top)
+    A reward says little by itself, and many rows share the highest one. What is learned from a completion is how far
+    its reward is from its group's mean, so that decides, and the reward itself only where no group has two rewards.
+    """
+
+    above_mean: Top = field(default_factory=Top)
+    below_mean: Top = field(default_factory=Top)
+    highest: Top = field(default_factory=Top)
+    lowest: Top = field(default_factory=Top)
     correct_low: Top = field(default_factory=Top)
     wrong_high: Top = field(default_factory=Top)
     _group: dict[str, tuple[float, ScoreRow]] = field(default_factory=dict)
+    _totals: list[float] = field(default_factory=list)
 
     def offer(self, row: ScoreRow, total: float, metric: float | None) -> None:
         """Consider a scored completion of the current group."""
-        self._keep("best", total, row)
-        self._keep("worst", -total, row)
+        self._totals.append(total)
+        self._keep("highest", total, row)
+        self._keep("lowest", -total, row)
         if metric is not None:
             self._keep(*(("correct_low", -total, row) if metric >= 1 else ("wrong_high", total, row)))
 
@@ -54,7 +62,12 @@ class Samples:
         """The next completion belongs to another prompt."""
         for name, (key, row) in self._group.items():
             getattr(self, name).offer(key, row)
+        if self._totals and min(self._totals) < max(self._totals):
+            mean = sum(self._totals) / len(self._totals)
+            self.above_mean.offer(self._group["highest"][0] - mean, self._group["highest"][1])
+            self.below_mean.offer(self._group["lowest"][0] + mean, self._group["lowest"][1])
         self._group.clear()
+        self._totals.clear()
 
     def _keep(self, name: str, key: float, row: ScoreRow) -> None:
         if name not in self._group or key > self._group[name][0]:
@@ -64,7 +77,14 @@ class Samples:
         """The rows by heading. A reward is low below the ``mean`` reward and high above it."""
         low = [row for row in self.correct_low.rows() if row["total"] < mean]
         high = [row for row in self.wrong_high.rows() if row["total"] > mean]
-        best = self.best.rows()
-        worst = [row for row in self.worst.rows() if not any(row is best_row for best_row in best)]
-        headings = {"Best": best, "Worst": worst, "Correct, low reward": low, "Wrong, high reward": high}
+        above, highest = self.above_mean.rows(), self.highest.rows()
+        lowest = [row for row in self.lowest.rows() if not any(row is other for other in highest)]
+        headings = {
+            "Furthest above the mean of the group": above,
+            "Furthest below the mean of the group": self.below_mean.rows(),
+            "Highest rewards": [] if above else highest,
+            "Lowest rewards": [] if above else lowest,
+            "Correct, low reward": low,
+            "Wrong, high reward": high,
+        }
         return {heading: rows for heading, rows in headings.items() if rows}
