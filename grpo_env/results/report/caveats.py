@@ -74,14 +74,18 @@ def against_the_metric(report: Report) -> Iterator[RewardWarning]:
 
 
 def constant_part(report: Report) -> Iterator[RewardWarning]:
-    """A weighted part never varies."""
+    """Weighted parts never vary."""
+    constant: dict[str, list[str]] = {}
     for part in _weighted(report):
         if not part.varies and part.scored > 1:
-            yield RewardWarning(
-                f"{part.name} never varies: it is {part.mean:.3g} for all {part.scored:,} completions",
-                "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt "
-                "asks for what it rewards",
-            )
+            constant.setdefault(f"{part.mean:.3g} for all {part.scored:,} completions", []).append(part.name)
+    for value, names in constant.items():
+        one = len(names) == 1
+        yield RewardWarning(
+            f"{' and '.join(names)} {'never varies: it is' if one else 'never vary: they are'} {value}",
+            "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt asks for "
+            f"what {'it rewards' if one else 'they reward'}",
+        )
 
 
 def uniform_groups(report: Report) -> Iterator[RewardWarning]:
