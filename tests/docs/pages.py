@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import forked
+from tests import forked
 
 FENCE = re.compile(
     r"^(?:<!-- docs: (?P<marks>[a-z ]+) -->\n+)?```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n"
