@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import sympy
@@ -96,16 +96,20 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
 
     Each variable of a point is one of about 10^5 rational numbers, drawn with the formulas as the seed. Different
     quotients of polynomials of degree d agree at a point with a probability below 2d/10^5 (Schwartz, 1980), at
-    all of them below (2d/10^5)^8.
+    all of them below (2d/10^5)^8. A bound of a sum or product is a whole number from 1 to 60 instead.
     """
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
     if not symbols:
         return _same_constants(a, b, closeness)
     # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
-    roots = [part for part in a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log) if not _is_power(part)]
+    roots = a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log)
+    roots = {part for part in roots if not _is_power(part) and part.free_symbols <= set(symbols)}
     agreed = 0
-    for point in _points(a, b, symbols):
+    counted = _bounds(a) | _bounds(b)
+    for point in _points(a, b, symbols, counted):
         one, other = a.subs(point), b.subs(point)
+        if counted:
+            one, other = one.doit(), other.doit()
         if not all(_real(part) for part in (one, other, *(root.subs(point) for root in roots))):
             continue
         if not _same_constants(one, other, EXACTLY, DIGITS):
@@ -116,14 +120,29 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     return bool(sympy.simplify(a - b) == 0)
 
 
-def _points(a: sympy.Expr, b: sympy.Expr, symbols: list[sympy.Symbol]) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
-    """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5)."""
+def _bounds(expression: sympy.Expr) -> set[sympy.Symbol]:
+    """The variables in the bounds of sums and products: n of 1 + 2 + ... + 2^n."""
+    bounds = [
+        bound for part in expression.atoms(sympy.Sum, sympy.Product) for limit in part.limits for bound in limit[1:]
+    ]
+    return {symbol for bound in bounds for symbol in bound.free_symbols}
+
+
+def _points(
+    a: sympy.Expr, b: sympy.Expr, symbols: list[sympy.Symbol], counted: Collection[sympy.Symbol] = ()
+) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
+    """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5).
+
+    The variables that are ``counted`` are whole numbers, larger ones at later points.
+    """
     draw = random.Random("\n".join(sorted((str(a), str(b)))))  # the same in every process
     for number in range(POINTS):
         scale = 100 if number >= POINTS - 2 else 1
         signs = (1, -1) if 4 <= number < POINTS - 2 else (1,)
         yield {
-            symbol: scale * draw.choice(signs) * sympy.Rational(draw.randrange(20_000, 400_000), 104_729)
+            symbol: sympy.Integer(6 * number + draw.randrange(1, 7))
+            if symbol in counted
+            else scale * draw.choice(signs) * sympy.Rational(draw.randrange(20_000, 400_000), 104_729)
             for symbol in symbols
         }
 
