@@ -244,5 +244,7 @@ def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):
         train(task, file, tmp_path / "prm", Request())
     with pytest.raises(UsageError, match="give a score file or the folder of a run"):
         train(task, tmp_path / "prm", tmp_path / "new", Request())
+    with pytest.raises(UsageError, match="no such file"):
+        train(task, tmp_path / "none.jsonl", tmp_path / "new", Request())
     with pytest.raises(UsageError, match="cannot be loaded"):
         train(task, file, tmp_path / "new", Request(), model=str(file.parent))

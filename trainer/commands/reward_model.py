@@ -105,9 +105,9 @@ def train_reward_model(
     name = model or TrainConfig.from_mapping({}, "reward-model", defaults=task.defaults).model
     rate = learning_rate or (BUNDLED_RATE if name in MODELS else RATE)
     settings = replace(settings or FitSettings(), learning_rate=rate)
-    verifier = request.verifier(task, str(MODELS.get(name, name)))
+    verifier, files = request.verifier(task, str(MODELS.get(name, name))), _score_files(file)
     loaded = verifier.trainable(settings.seed)
-    labelled = _read(verifier, loaded, file, task, request)
+    labelled = _read(verifier, loaded, files, task, request)
     train, held_out = _split(labelled, file, request.held_out, settings.seed)
     _print_start(loaded, name, labelled, train, held_out, settings, console)
     with _new_folder(out) as draft:
@@ -132,23 +132,27 @@ def train_reward_model(
     return figures
 
 
-def _read(verifier: ModelVerifier, loaded: Pretrained, file: Path, task: Task, request: Request) -> LabelledSet:
-    """The labelled completions of a file. Raises ``UsageError`` if there are none, or all labels are alike."""
+def _read(
+    verifier: ModelVerifier, loaded: Pretrained, files: Sequence[Path], task: Task, request: Request
+) -> LabelledSet:
+    """The labelled completions of files. Raises ``UsageError`` if there are none."""
     left_out = Counter[str]()
-    rows = ((str(each), row) for each in _score_files(file) for row in read_scores(each))
+    rows = ((str(each), row) for each in files for row in read_scores(each))
     judged = judged_completions(rows, task, request.part, left_out, process=request.process)
     labelled = label(verifier, loaded, judged, hard=request.hard)
     labelled.left_out.update(left_out)
     if not labelled.rows:
         why = f": {_counts(labelled.left_out)}" if labelled.left_out else ", which is empty"
-        raise UsageError(f"{file}: no labelled completion{why}")
+        raise UsageError(f"{files[0]}: no labelled completion{why}")
     return labelled
 
 
 def _score_files(path: Path) -> list[Path]:
-    """A score file, or those of the steps of a run folder. Raises ``UsageError``."""
-    if not path.is_dir():
+    """A score file, or those of the steps of a run folder. Raises ``UsageError`` if there is none."""
+    if path.is_file():
         return [path]
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
     found = RunFiles(path).sample_files()
     if not found:
         raise UsageError(f"{path}: a folder without samples/step-*.parquet; give a score file or the folder of a run")

@@ -90,7 +90,8 @@ def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged],
         for value in labels:
             if value is not None and not 0 <= value <= 1:
                 raise UsageError(
-                    f"{item.where}: a label must be between 0 and 1, found {value:g}; --hard takes those above 0 as 1"
+                    f"{item.where}: a label must be between 0 and 1, found {value:g} (reward-model train --hard takes "
+                    "those above 0 as 1)"
                 )
         if all(value is None for value in labels):
             found.left_out["without a label"] += 1
