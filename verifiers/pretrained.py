@@ -198,16 +198,21 @@ def _read(
     precision = dtype if dtype != "auto" or device.type != "cpu" else "float32"
     common: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
     tokenizer = _or_usage_error(name, lambda: transformers.AutoTokenizer.from_pretrained(name, **common))
-    model, report = _or_usage_error(
-        name,
-        lambda: getattr(transformers, _CLASSES[head]).from_pretrained(
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # transformers reports missing weights; here they are an error, or a new head
+    try:
+        model, report = _or_usage_error(
             name,
-            **common,
-            **settings,
-            dtype="auto" if precision == "auto" else getattr(torch, precision),
-            output_loading_info=True,
-        ),
-    )
+            lambda: getattr(transformers, _CLASSES[head]).from_pretrained(
+                name,
+                **common,
+                **settings,
+                dtype="auto" if precision == "auto" else getattr(torch, precision),
+                output_loading_info=True,
+            ),
+        )
+    finally:
+        logging.set_verbosity(verbosity)
     pad_id = _pad_id(model, tokenizer)
     if pad_id is None:
         raise UsageError(f"model {name!r} has neither a padding nor an end token, so it cannot be batched")
