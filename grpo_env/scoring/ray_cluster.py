@@ -104,5 +104,5 @@ class _PortableJob:
 
 def _user_modules(job: Job) -> list[ModuleType]:
     """The modules of ``--verifiers``. Packages must be installed on the cluster."""
-    names = {type(verifier).__module__ for verifier in job.task.verifier.walk()}
+    names = {cls.__module__ for cls in job.task.verifier_classes}
     return [sys.modules[name] for name in names if "." not in name and name != "__main__"]

@@ -186,7 +186,7 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {_name(type(verifier)): _code_hash(type(verifier)) for verifier in task.verifier.walk()},
+        "code": {_name(cls): _code_hash(cls) for cls in task.verifier_classes},
         "options": asdict(options),
         "examples": _hash(repr(answers).encode()) if examples else "",
         "inputs": {file.name: file.identity() for file in inputs},

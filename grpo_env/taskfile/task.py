@@ -16,6 +16,7 @@ from grpo_env.registry import find
 
 from .dataset import SplitRows, is_local, load_rows
 from .prompt import build_prompt, is_true, render
+from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .validation import build_verifier, validate
@@ -65,6 +66,12 @@ class Task:
     def needs_prompt(self) -> bool:
         """Whether a verifier reads the prompt."""
         return any(verifier.needs_prompt for verifier in self.verifier.walk())
+
+    @property
+    def verifier_classes(self) -> list[type[Verifier]]:
+        """The classes of its verifiers, also of those whose options are templates of the row."""
+        verifiers = self.verifier.walk()
+        return [verifier.cls if isinstance(verifier, RowOptions) else type(verifier) for verifier in verifiers]
 
     @property
     def format(self) -> Format:
@@ -339,6 +346,8 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, at: li
         options["deadline"] = spec.deadline
     if "format" in known:
         options.setdefault("format", format)
+    if any(is_template(value) for name, value in options.items() if name in known):
+        return RowOptions(cls, options, format, source, tuple(at))
     return build_verifier(cls, options, source, at)
 
 

@@ -83,8 +83,8 @@ def constant_part(report: Report) -> Iterator[RewardWarning]:
         one = len(names) == 1
         yield RewardWarning(
             f"{' and '.join(names)} {'never varies: it is' if one else 'never vary: they are'} {value}",
-            "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt asks for "
-            f"what {'it rewards' if one else 'they reward'}",
+            "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt asks "
+            f"for what {'it rewards' if one else 'they reward'}",
         )
 
 

@@ -1,0 +1,92 @@
+"""A verifier whose options are templates of the row: another limit, pattern or list of words for each example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+from grpo_env.core import BatchVerifier, Completion, Example, Format, Group, GroupVerifier, Score, Verifier
+from grpo_env.errors import UsageError
+
+from .prompt import render
+from .row_rules import is_template
+from .validation import build_verifier
+from .yaml_file import parse_yaml
+
+MAX_KEPT = 256  # verifiers with different options
+
+
+@dataclass(frozen=True)
+class RowOptions(Verifier):
+    """Scores each example by a verifier of its own: ``cls`` with the ``options`` that the example's columns give.
+
+    What a template writes is read as YAML, unless the option is a text. ``source`` and ``key`` begin messages. Raises
+    ``UsageError`` for a class that scores many examples at once. An example whose options are not valid has that as
+    its ``problem``, and is unscored.
+    """
+
+    cls: type[Verifier]
+    options: Mapping[str, Any]
+    format: Format
+    source: str
+    key: tuple[str, ...]
+    _made: dict[tuple[str, ...], Verifier] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if issubclass(self.cls, BatchVerifier):
+            raise UsageError(
+                f"{self._where(self.templates[0])}: a template of the row is not possible here: this verifier scores "
+                "many examples at once"
+            )
+        for name in ("reads_turns", "gives_steps"):
+            object.__setattr__(self, name, getattr(self.cls, name))
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The options that are templates."""
+        return tuple(name for name, value in self.options.items() if is_template(value))
+
+    @property
+    def compares_completions(self) -> bool:
+        return issubclass(self.cls, GroupVerifier)
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return self.verifier_of(example)(example, completion)
+
+    def score_groups(self, groups: Sequence[Group]) -> list[list[Score]]:
+        return [self._score_group(group) for group in groups]
+
+    def problem(self, example: Example) -> str | None:
+        try:
+            return self.verifier_of(example).problem(example)
+        except UsageError as error:
+            return str(error)
+
+    def verifier_of(self, example: Example) -> Verifier:
+        """The verifier with the options of an example. Raises ``UsageError``."""
+        texts = tuple(
+            render(self.options[name], example.info, self.format, self._where(name)).strip() for name in self.templates
+        )
+        if texts not in self._made:
+            options = {name: self._read(name, text) for name, text in zip(self.templates, texts, strict=True)}
+            if len(self._made) == MAX_KEPT:
+                self._made.clear()
+            self._made[texts] = build_verifier(self.cls, {**self.options, **options}, self.source, self.key)
+        return self._made[texts]
+
+    def _read(self, name: str, text: str) -> Any:
+        kind = get_type_hints(self.cls).get(name)
+        members = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        return text if str in members else parse_yaml(text, self._where(name))
+
+    def _where(self, name: str) -> str:
+        return f"{self.source}: {'.'.join([*self.key, name])}"
+
+    def _score_group(self, group: Group) -> list[Score]:
+        try:
+            verifier = self.verifier_of(group.example)
+        except UsageError as error:
+            return [Score(None, "error", explanation=str(error)) for _ in group.completions]
+        return verifier.score_groups([group])[0]

@@ -1,0 +1,84 @@
+"""Options of verifiers that are templates of the row."""
+
+import pickle
+
+import pytest
+
+from grpo_env.core import Completion, Example, Group, score_groups
+from grpo_env.errors import UsageError
+from grpo_env.taskfile.task import make_task
+
+
+def task_of(tmp_path, **verifiers):
+    (tmp_path / "rows.jsonl").write_text('{"q": "?", "a": "10"}\n')
+    spec = {
+        "version": 1,
+        "task": "rows",
+        "dataset": {"path": "rows.jsonl", "split": {"train": "train", "eval": "eval"}, "answer": "{{ a }}"},
+        "prompt": {"user": "{{ q }}"},
+        "verifiers": verifiers,
+        "metric": next(iter(verifiers)),
+    }
+    return make_task(spec, "rows.yaml", tmp_path)
+
+
+def value(task, text, **row):
+    return task.score(text, answer="10", info=row).part(task.metric).value
+
+
+def test_each_row_has_its_own_options(tmp_path):
+    task = task_of(tmp_path, numeric={"rel_tol": "{{ tolerance }}", "sources": "{{ [source] }}"})
+    for copy in (task, pickle.loads(pickle.dumps(task))):
+        assert value(copy, "<answer>10.5</answer>", tolerance=0.1, source="answer_tag") == 1
+        assert value(copy, "<answer>10.5</answer>", tolerance=0.01, source="answer_tag") == 0
+        assert value(copy, "<answer>10.5</answer>", tolerance="0.1", source="boxed") == 0
+
+
+def test_lists_are_read_as_yaml_and_texts_as_they_are(tmp_path):
+    task = task_of(tmp_path, keywords={"keywords": "{{ words | tojson }}", "where": "all"})
+    assert value(task, "There were one or two, and then six of us.", words=["one", "two"]) == 0.2
+    assert value(task, "There were one or two, and then six of us.", words=["six"]) == 0.1
+    task = task_of(tmp_path, pattern={"pattern": "{{ shape }}"})
+    assert value(task, "<answer>a: 7</answer>", shape="a: [0-9]") == 1  # as YAML, a mapping
+    assert value(task, "<answer>a: b</answer>", shape="a: [0-9]") == 0
+
+
+def test_more_rows_than_verifiers_are_kept(tmp_path):
+    task = task_of(tmp_path, numeric={"abs_tol": "{{ n }}"})
+    for _ in range(2):
+        assert [value(task, f"<answer>{10 + n}</answer>", n=n) for n in range(300)] == [1] * 300
+    assert value(task, "<answer>13</answer>", n=2) == 0
+
+
+def test_options_that_are_not_valid_leave_their_rows_unscored(tmp_path):
+    task = task_of(tmp_path, numeric={"rel_tol": "{{ tolerance }}"})
+    for row, why in [({"tolerance": "much"}, "number"), ({"tolerance": -1}, "rel_tol"), ({}, "unknown field")]:
+        score = task.score("<answer>10</answer>", answer="10", info=row)
+        assert (score.value, score.status) == (None, "error")
+        assert why in score.explanation
+        assert why in task.verifier.problem(Example("x", answer="10", info=row))
+    assert task.verifier.problem(Example("x", answer="ten?", info={"tolerance": 0.1}))  # of the gold answer itself
+
+
+def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
+    task = task_of(tmp_path, diversity={"n": "{{ words }}"})
+    assert task.scores_groups
+    texts = [Completion("a b c"), Completion("b a d")]
+    groups = [Group(Example("x", info={"words": words}), texts) for words in (1, 2)]
+    # Words: {a, b, c} and {b, a, d} share 2 of 4. Pairs: {ab, bc} and {ba, ad} share none.
+    assert [[score.value for score in scores] for scores in score_groups(task.verifier, groups)] == [
+        [0.5] * 2,
+        [1.0] * 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verifier", "message"),
+    [
+        ({"use": "reward_model", "model": "{{ name }}"}, "reward.model: a template of the row is not possible here"),
+        ({"use": "numeric", "tol": "{{ t }}"}, "unknown key"),
+    ],
+)
+def test_what_cannot_be_a_template(tmp_path, verifier, message):
+    with pytest.raises(UsageError, match=message):
+        task_of(tmp_path, reward=verifier)
