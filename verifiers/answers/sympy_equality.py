@@ -133,18 +133,25 @@ def _points(
 ) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
     """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5).
 
-    The variables that are ``counted`` are whole numbers, larger ones at later points.
+    The variables that are ``counted`` are whole numbers, larger ones at later points. Those in exponents have a small
+    denominator: the exact power of 1.04 by 86716/104729 takes seconds.
     """
+    powers = {symbol for part in a.atoms(sympy.Pow) | b.atoms(sympy.Pow) for symbol in part.exp.free_symbols}
     draw = random.Random("\n".join(sorted((str(a), str(b)))))  # the same in every process
     for number in range(POINTS):
         scale = 100 if number >= POINTS - 2 else 1
         signs = (1, -1) if 4 <= number < POINTS - 2 else (1,)
-        yield {
-            symbol: sympy.Integer(6 * number + draw.randrange(1, 7))
-            if symbol in counted
-            else scale * draw.choice(signs) * sympy.Rational(draw.randrange(20_000, 400_000), 104_729)
-            for symbol in symbols
-        }
+        point = {}
+        for symbol in symbols:
+            if symbol in counted:
+                point[symbol] = sympy.Integer(6 * number + draw.randrange(1, 7))
+                continue
+            sign = draw.choice(signs)
+            numerator, denominator = draw.randrange(20_000, 400_000), 104_729
+            if symbol in powers:
+                numerator, denominator = numerator // 1000, 104
+            point[symbol] = scale * sign * sympy.Rational(numerator, denominator)
+        yield point
 
 
 def _is_power(part: Any) -> bool:
