@@ -26,9 +26,9 @@ shipped: $(VENV)/ready
 	rm -rf build/typing build/lib
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target build/typing .
 
-# Most tests use one thread, so two processes share the files.
+# Tests use one thread, and many wait, so three processes share the files and keep two cores at work.
 tests: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The documentation site: open build/site/index.html.
 docs: shipped $(VENV)/docs

@@ -1,6 +1,8 @@
-"""Property tests use the same examples in every run; ``HYPOTHESIS_PROFILE=search`` searches for new ones."""
+"""Nothing comes from a network. Examples of property tests are fixed; ``HYPOTHESIS_PROFILE=search`` looks for new ones."""
 
 import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
 
 from hypothesis import settings
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -163,11 +164,18 @@ def credited(mode: Literal["bubblewrap", "process"], chosen: list[Attack]) -> di
         if attack.promise in SCORED:
             code = re.sub(r'^"""\w+: .*\n(# test: .*\n)*', "", attack.code)
             by_code.setdefault(code, []).append(attack)
+
+    def score_program(code: str, group: list[Attack]) -> dict[str, str]:
+        """The same program with other tests runs once, unless one of them passes."""
+        if not (score := _score(mode, code, [test for attack in group for test in attack.tests])):
+            return {}
+        scores = {attack.name: _score(mode, code, attack.tests) for attack in group} if len(group) > 1 else {}
+        return {name: score for name, score in (scores or {group[0].name: score}).items() if score}
+
     broken_promises = {}
-    for code, group in by_code.items():  # the same program with other tests runs once, unless one of them passes
-        if score := _score(mode, code, [test for attack in group for test in attack.tests]):
-            scores = {attack.name: _score(mode, code, attack.tests) for attack in group} if len(group) > 1 else {}
-            broken_promises |= {name: score for name, score in (scores or {group[0].name: score}).items() if score}
+    with ThreadPoolExecutor(4) as threads:  # most programs wait until they are ended
+        for broken in threads.map(score_program, by_code.keys(), by_code.values()):
+            broken_promises |= broken
     return broken_promises
 
 
