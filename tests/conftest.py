@@ -1,4 +1,4 @@
-"""Nothing comes from a network. Examples of property tests are fixed; ``HYPOTHESIS_PROFILE=search`` looks for new ones."""
+"""Nothing comes from a network. Property tests use fixed examples; ``HYPOTHESIS_PROFILE=search`` looks for new ones."""
 
 import os
 
