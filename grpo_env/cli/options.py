@@ -55,6 +55,8 @@ TaskKeys = Annotated[
 Model = Annotated[
     str | None, typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the bundled model.")
 ]
+Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
+Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
 Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 VerifierFiles = Annotated[

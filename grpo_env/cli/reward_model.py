@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from .options import Model, TaskKeys, TaskName, VerifierFiles, console, ending_by_sigterm, task_keys
+from .options import (
+    Model,
+    Segments,
+    Separator,
+    TaskKeys,
+    TaskName,
+    VerifierFiles,
+    console,
+    ending_by_sigterm,
+    task_keys,
+)
 from .training import quiet_libraries
 
 reward_model_app = typer.Typer(help="Train reward models.", no_args_is_help=True)
@@ -33,10 +43,8 @@ def train(
         typer.Option(help="The part with the labels. Default: the metric; with --process, that of label-steps."),
     ] = None,
     hard: Annotated[bool, typer.Option("--hard", help="Labels are 1 if above 0, else 0.")] = False,
-    segments: Annotated[
-        str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")
-    ] = "line",
-    separator: Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")] = "",
+    segments: Segments = "line",
+    separator: Separator = "",
     held_out: Annotated[float, typer.Option(min=0.01, max=0.99, help="Fraction of the prompts for the figures.")] = 0.2,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 4,
     learning_rate: Annotated[

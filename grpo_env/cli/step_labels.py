@@ -11,6 +11,8 @@ from .options import (
     Model,
     Overrides,
     Overwrite,
+    Segments,
+    Separator,
     Split,
     TaskName,
     VerifierFiles,
@@ -28,10 +30,8 @@ def label_steps(
     overrides: Overrides = None,
     model: Model = None,
     rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
-    segments: Annotated[
-        str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")
-    ] = "line",
-    separator: Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")] = "",
+    segments: Segments = "line",
+    separator: Separator = "",
     split: Split = "eval",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,

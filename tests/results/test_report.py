@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.results.report import make_report, render
+from grpo_env.results.report.captions import constants
 from grpo_env.results.report.caveats import reward_warnings
+from grpo_env.results.report.charts import charts
 
 
 def write(path, rows):
@@ -86,6 +88,16 @@ def test_further_warnings(row, change, words):
     problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
     assert words in problems
     assert "tidy never varies: it is 0 for all 180 completions" in problems
+
+
+def test_parts_that_never_vary_have_a_line_in_place_of_a_chart(row):
+    rows = [row(n // 2, n % 2, float(n % 2), 0.25, text="4") for n in range(8)]
+    report = make_report(rows)
+    assert constants(report) == "Always the same: tidy 0.25."
+    assert not any(chart.title.startswith("tidy") for chart in charts(report)["parts"])
+    varied = make_report([*rows, row(9, 0, 0.0, 0.5, text="4")])
+    assert constants(varied) == ""
+    assert any(chart.title.startswith("tidy") for chart in charts(varied)["parts"])
 
 
 def test_steps_have_a_profile_and_a_color(rows):

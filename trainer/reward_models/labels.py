@@ -67,11 +67,6 @@ class LabelledSet:
         """The number of steps without a label."""
         return sum(label is None for row in self.rows for label in row.labels)
 
-    @property
-    def prompts(self) -> list[str]:
-        """The distinct prompts, in order."""
-        return list(dict.fromkeys(row.prompt for row in self.rows))
-
 
 def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged], *, hard: bool = False) -> LabelledSet:
     """The completions that the verifier's model can read, with their labels; ``hard`` makes them 1 above 0, else 0.

@@ -33,7 +33,7 @@ def parts(report: Report) -> str:
 
 def constants(report: Report) -> str:
     """The parts that have no chart because they never vary."""
-    constant = [part for part in report.parts if not part.depth and len(part.values.labels) == 1]
+    constant = [part for part in report.parts if not part.depth and part.scored and not part.varies]
     if not constant:
         return ""
     return f"Always the same: {', '.join(f'{part.name} {part.values.labels[0]}' for part in constant)}."

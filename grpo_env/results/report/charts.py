@@ -82,7 +82,7 @@ def _part_charts(report: Report) -> list[Chart]:
     return [
         Columns(f"{part.name}, weight {part.weight:g}", part.values)
         for part in report.parts
-        if not part.depth and len(part.values.labels) > 1
+        if not part.depth and part.varies
     ]
 
 
