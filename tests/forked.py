@@ -2,7 +2,7 @@
 
 Importing torch, transformers and the verifiers takes seconds of processor time, more than most commands of the suite
 take themselves. A forked process has a folder, an environment, output and an exit code of its own, as a new one has.
-That the installed command starts by itself is tested in ``test_examples.py``.
+That the installed command starts by itself is tested in ``cli/test_cli.py``.
 """
 
 from __future__ import annotations

@@ -225,7 +225,10 @@ def test_verifiers_are_listed_and_shown():
 
 
 def test_version_and_help():
-    assert process("--version").stdout.startswith("grpo_env 0.")
+    installed = [str(Path(sys.executable).parent / "grpo_env")]
+    for command in (installed, [sys.executable, "-m", "grpo_env"]):
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.startswith("grpo_env 0."), done.stderr) == (0, True, "")
     for command in ("train", "eval", "score", "tasks", "verifiers"):
         assert grpo_env(command, "--help").returncode == 0
 
