@@ -166,6 +166,9 @@ def export(
     truncated: Annotated[
         bool | None, typer.Option("--truncated", help="sft, dpo, prm: include truncated completions.")
     ] = None,
+    no_prompt: Annotated[
+        bool | None, typer.Option("--no-prompt", help="sft: texts without prompts (TRL language modeling).")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Export scores as training data or for other tools.
@@ -177,7 +180,10 @@ def export(
     from grpo_env.results.rows import read_scores
 
     values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
-    values |= {"min_step": min_step, "truncated": truncated}
+    values |= {"min_step": min_step, "truncated": truncated, "no_prompt": no_prompt}
     exporter = make_kind(kind, {name: value for name, value in values.items() if value is not None})
     summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
     console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)
+    if note := summary.prompt_note():
+        advice = "; --no-prompt leaves it out" if kind == "sft" else ""
+        console.print(f"note: {note}{advice}", markup=False, soft_wrap=True, style="yellow")

@@ -24,6 +24,9 @@ Row = Mapping[str, Any]
 GoldTemplate = Callable[[Row], Any]
 """From a row to its gold answer by the task's template. Raises ``UsageError`` if the template does not fit the row."""
 
+PROMPT_RECORDED = "prompt_recorded"
+"""The column that says whether the file has the prompt of a row, rather than the task makes it."""
+
 _COMPLETION_COLUMNS = {"completion", "completions"}
 
 
@@ -88,7 +91,7 @@ class FileFormat:
         """A converted row with its example's columns and, unless it has one, prompt. Raises ``UsageError``."""
         example = find(row, index, self.joins or "id")
         info = {key: value for key, value in example.info.items() if key not in _COMPLETION_COLUMNS}
-        return {**info, "id": example.id, "prompt": example.prompt, **row}
+        return {**info, "id": example.id, "prompt": example.prompt, PROMPT_RECORDED: bool(row.get("prompt")), **row}
 
     def gold_answer(self, row: Row, template: GoldTemplate) -> Any:
         """The gold answer of a converted (and joined) row: the file's if it has one, else by the task's template.

@@ -6,7 +6,7 @@ from typing import Any
 
 from grpo_env.errors import UsageError
 
-from .file_format import FileFormat, Row, converted, unpacked
+from .file_format import PROMPT_RECORDED, FileFormat, Row, converted, unpacked
 from .packed_example import COLUMN
 
 
@@ -14,7 +14,8 @@ def _row(row: Row) -> dict[str, Any]:
     if not isinstance(row["text"], str):
         raise UsageError("the scores were written without texts (--no-text); score the file of completions instead")
     own, _ = unpacked(row, COLUMN)  # of a run, whose rows have all columns of the data
-    return converted({**own, "id": row["id"]}, [row["text"]], group=row.get("group"), own_gold=_gold_answer(row))
+    own = {**own, "id": row["id"], PROMPT_RECORDED: row.get(PROMPT_RECORDED)}
+    return converted(own, [row["text"]], group=row.get("group"), own_gold=_gold_answer(row))
 
 
 def _gold_answer(row: Row) -> str | None:

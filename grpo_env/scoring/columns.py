@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
 from grpo_env.files.jsonl import json_value
 from grpo_env.formats.chat import before_turns, is_chat, read_messages
+from grpo_env.formats.file_format import PROMPT_RECORDED
 from grpo_env.taskfile.prompt import build_prompt, render
 from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
@@ -83,27 +84,45 @@ def group_of(row: Row, fields: Fields, task: Task) -> str | None:
     return None if value == "" else as_text(value)
 
 
-def prompt_of(row: Row, task: Task, in_output: bool, completion: Any = None) -> str | tuple[Message, ...]:
+class Prompt(NamedTuple):
+    """A prompt (text, messages, or empty), and whether the file has it, rather than the task makes it.
+
+    The task's prompt need not be the one that a completion was made by. ``None``: not known.
+    """
+
+    content: str | tuple[Message, ...] = ()
+    recorded: bool | None = None
+
+
+def prompt_of(row: Row, task: Task, in_output: bool, completion: Any = None) -> Prompt:
     """The row's own ``prompt``, or else what precedes the first turn in a chat, or else the task's template.
 
     Without any it is empty, as it is if neither a verifier nor the output (``in_output``) has a use for it. Raises
     ``UsageError`` if a verifier needs a prompt and there is none.
     """
     if not (task.needs_prompt or in_output):
-        return ()
+        return Prompt()
     prompt: Any = row.get("prompt")
     if prompt and isinstance(prompt, str):
-        return str(prompt)
+        return Prompt(str(prompt), _is_recorded(row))
     if isinstance(prompt, tuple):  # of the example that the row was joined with
-        return prompt
+        return Prompt(prompt, _is_recorded(row))
     if messages := read_messages(prompt) or read_messages(before_turns(completion)):
-        return messages
+        return Prompt(messages, _is_recorded(row))
+    spec = task.spec.prompt
     try:
-        return build_prompt(task.spec.prompt, row, task.format, "no column 'prompt', and the task's template")
+        made = build_prompt(spec, row, task.format, "no column 'prompt', and the task's template")
     except UsageError:
         if task.needs_prompt:
             raise
-        return ()
+        return Prompt()
+    return Prompt(made, recorded=spec.messages is not None and spec.system is None and not spec.shots)
+
+
+def _is_recorded(row: Row) -> bool | None:
+    """Whether the prompt of a row is its own: yes, unless it comes from a score row or an example (``join``)."""
+    recorded = row.get(PROMPT_RECORDED, True)
+    return recorded if isinstance(recorded, bool) else None
 
 
 def as_text(value: Any) -> str | None:

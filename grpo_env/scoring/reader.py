@@ -37,7 +37,7 @@ class InputRow(NamedTuple):
 
     Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
     (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
-    first one. ``tools`` are those of an episode, if they are known.
+    first one. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in ``columns.Prompt``.
     """
 
     line: int
@@ -50,6 +50,7 @@ class InputRow(NamedTuple):
     problem: str = ""
     first: int = 0
     tools: Tools | None = None
+    prompt_recorded: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,25 @@ class RowReader:
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))
             prompt = prompt_of(row, self.task, self.prompts, raw[0])
-            example = Example(id, prompt, self.gold_answer(row), row)
+            example = Example(id, prompt.content, self.gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)
             completions, reasonings = self._completions(row, raw)
         except UsageError as error:
             return InputRow(number, id, key, problem=str(error))
         tools = self._tools(row) if any(completion.turns for completion in completions) else None
-        first = self._first_number(record)
-        return InputRow(number, id, key, example, completions, labels, reasonings, first=first, tools=tools)
+        return InputRow(
+            number,
+            id,
+            key,
+            example,
+            completions,
+            labels,
+            reasonings,
+            first=self._first_number(record),
+            tools=tools,
+            prompt_recorded=prompt.recorded,
+        )
 
     def key(self, line: Line | Record) -> str | None:
         """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.core import Score
+from grpo_env.formats.file_format import PROMPT_RECORDED
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
@@ -41,6 +42,8 @@ def score_row(
         prompt = result.row.example.prompt
         row["prompt"] = [message._asdict() for message in prompt] if isinstance(prompt, tuple) else prompt
         row["prompt"] = row["prompt"] or None
+        if row["prompt"] and result.row.prompt_recorded is not None:
+            row[PROMPT_RECORDED] = result.row.prompt_recorded
         row["text"] = completion.text
         if result.row.reasonings[index] is not None:
             row["reasoning_content"] = result.row.reasonings[index]
@@ -128,6 +131,7 @@ def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
             ("task", pa.string()),
             ("metric", pa.string()),
             ("prompt", pa.string() if text_prompts else pa.list_(message)),
+            (PROMPT_RECORDED, pa.bool_()),
             ("text", pa.string()),
             ("reasoning_content", pa.string()),
             ("finish_reason", pa.string()),

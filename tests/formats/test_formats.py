@@ -3,6 +3,7 @@
 import json
 import pickle
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +14,15 @@ from rich.console import Console
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
+from grpo_env.files.reader import Record, read_records
 from grpo_env.formats.chat import read_reply
 from grpo_env.formats.detect import FORMATS, detect_format
 from grpo_env.formats.join import no_match_message
 from grpo_env.formats.native import NATIVE
 from grpo_env.formats.packed_example import pack
 from grpo_env.formats.trl import TRL_COMPLETIONS
+from grpo_env.scoring import Fields
+from grpo_env.scoring.reader import RowReader
 from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import load_task
 
@@ -463,6 +466,31 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
     )
     assert [number for _, number, _ in first] == [0, 1, 2, 0]
     assert second == first
+
+
+SCORED = {"id": "a", "completion": 0, "total": 1.0, "parts": {"accuracy": {"gold": "18"}}, "text": RIGHT}
+BATCH = {"custom_id": "eval/0", "response": {"choices": [{"text": RIGHT}]}}
+
+
+@pytest.mark.parametrize(
+    ("row", "joins", "recorded"),
+    [
+        ({"step": 1, "prompt": CHAT, "completion": RIGHT, "advantage": 0.0, "answer": "18"}, None, True),
+        (BATCH, "id", False),  # the prompt is the example's
+        ({"id": "eval/0", "completion": RIGHT}, "id", False),
+        ({"id": "eval/0", "completion": RIGHT, "prompt": "9*2?"}, "id", True),
+        ({"prompt": "9*2?", "outputs": [{"text": RIGHT}]}, "prompt", True),
+        ({**SCORED, "prompt": "9*2?", "prompt_recorded": True}, None, True),
+        ({**SCORED, "prompt": "9*2?", "prompt_recorded": False}, None, False),
+        ({**SCORED, "prompt": "9*2?"}, None, None),  # of an earlier version
+        ({**SCORED, "question": "9*2?"}, None, False),  # the prompt is made now
+    ],
+)
+def test_whether_the_file_has_the_prompt_of_a_completion(task, row, joins, recorded):
+    example = task.example({"question": "9*2?", "answer": "18"}, "eval/0", "row")
+    file_format = replace(detect_format([row]), joins=joins)
+    read = RowReader(task, Fields(), file_format, {"eval/0": example, "9*2?": example}).read(Record(1, row))
+    assert (read.problem, read.prompt_recorded, bool(read.example.prompt)) == ("", recorded, True)
 
 
 def test_samples_of_a_training_run_have_their_example(task):

@@ -78,6 +78,38 @@ def test_chats_stay_chats_and_duplicates_are_per_prompt():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "recorded", "note"),
+    [
+        (Sft(), [True, True], ""),
+        (Sft(), [False, True], "1 of 3 completions were made by another prompt"),
+        (Dpo(), [False, False], "2 of 3 completions were made by another prompt"),
+        (Sft(), [None, True], "1 of 3 completions were scored by a version that did not record"),
+        (Sft(no_prompt=True), [False, False], ""),
+        (Inspect(), [False, False], ""),
+    ],
+)
+def test_prompts_that_are_not_recorded_are_counted(kind, recorded, note):
+    rows = [*group(1.0, 0.0), row(prompt=None, id="2")]
+    for made, value in zip(rows, recorded, strict=False):
+        made |= {} if value is None else {"prompt_recorded": value}
+    _, summary = exported(rows, kind)
+    assert summary.prompt_note().startswith(note)
+    assert bool(summary.prompt_note()) == bool(note)
+
+
+def test_sft_without_prompts_is_texts_for_language_modeling():
+    turns = [{"start": 0, "end": 1, "text": "4", "calls": [], "results": [], "reply": None, "state": None}]
+    rows = [row(prompt=CHAT, text="4"), row(id="2", prompt=None), row(id="3", text="4", turns=turns), row(0.0, id="4")]
+    kind = Sft(no_prompt=True)
+    out, summary = exported(rows, kind)
+    assert out == [{"id": "1", "text": "4"}, {"id": "2", "text": "2/0"}]
+    assert summary.left_out == {"episodes, which need their prompt": 1, "accuracy below 1": 1}
+    assert kind.columns(out[0]).keys() == out[0].keys()
+    with pytest.raises(UsageError, match="export dpo has no option --no-prompt; its options are --margin"):
+        make_kind("dpo", {"no_prompt": True})
+
+
 def test_dpo_is_best_against_worst_and_never_a_tie():
     out, summary = exported([*group(0.2, 1.0, 0.0, 1.0), *group(0.5, 0.5, id="2")], Dpo())
     assert out == [{"id": "1", "prompt": "2+2?", "chosen": "1/1", "rejected": "1/2"}]
@@ -304,6 +336,7 @@ def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     assert captured.out == ""
     assert f"Wrote 1 sft rows to {out}; left out 2 of 3 completions in 1 groups: " in captured.err
     assert "1 accuracy below 1, 1 accuracy unscored (error)" in captured.err
+    assert "3 of 3 completions were scored by a version that did not record whose prompt they have" in captured.err
     assert lines(out)[0]["completion"] == "1/0"
 
 

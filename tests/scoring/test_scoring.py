@@ -105,6 +105,32 @@ def test_a_verifier_gets_the_prompt_of_the_row_or_else_that_of_the_task(spy_task
     assert "no column 'prompt', and the task's template" in inputs_seen(spy_task, {"completion": "a"})
 
 
+QUESTION = [{"role": "user", "content": "2+3?"}]
+REPLY = [{"role": "assistant", "content": "5"}]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "row", "recorded"),
+    [
+        ({"user": "{{ question }}"}, {"prompt": QUESTION, "completion": "5"}, True),
+        ({"user": "{{ question }}"}, {"prompt": "2+3?", "completion": "5"}, True),
+        ({"user": "{{ question }}"}, {"completion": [*QUESTION, *REPLY]}, True),
+        ({"user": "{{ question }}"}, {"question": "2+3?", "completion": "5"}, False),
+        ({"user": "{{ question }}"}, {"question": "2+3?", "completion": REPLY}, False),
+        ({"text": "{{ question }}="}, {"question": "2+3", "completion": "5"}, False),
+        ({"messages": "chat"}, {"chat": QUESTION, "completion": "5"}, True),
+        ({"messages": "chat", "system": "Think."}, {"chat": QUESTION, "completion": "5"}, False),
+        ({"user": "{{ question }}"}, {"completion": "5"}, None),  # no prompt at all
+    ],
+)
+def test_a_score_row_says_whether_the_file_had_the_prompt(tmp_path, prompt, row, recorded):
+    task = make_task({**SUMS, "prompt": prompt}, "sums.yaml", tmp_path)
+    result = score_one_row(task, {"answer": "5", **row})
+    made = score_row(task, result, 0)
+    assert (made.get("prompt_recorded"), made["prompt"] is None) == (recorded, recorded is None)
+    assert "prompt_recorded" not in score_row(task, result, 0, text=False)
+
+
 def test_fields_are_mapped_by_column_path_and_template(task):
     row = {"k": 1, "gold": "x = #### 5", "2b": {"text": ["#### 4", "#### 5"], "ok": [False, True]}}
     fields = Fields(

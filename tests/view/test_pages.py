@@ -131,6 +131,12 @@ def test_who_is_let_in(hostile):
     assert rebound.get(f"/0/?token={TOKEN}").status_code == 403
 
 
+@pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
+def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
+    page = browse(index(write([row(1, 0, 1, prompt_recorded=recorded)]))).get("/0/row/0").text
+    assert ("of the task; the completion's own is not recorded" in page) == said
+
+
 def test_sizes_are_bounded(row, write, index, browse):
     long = "x" * 300_000
     rows = [row(0, c, 1, text=long + str(c), answer=long, explanation=long, id=long) for c in range(2)]

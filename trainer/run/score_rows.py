@@ -33,7 +33,9 @@ def score_rows(
         completions = tuple(scored.rollout.completion(task.format.prefill) for scored in group)
         nothing = (None,) * len(group)
         tools = example.chat_template_kwargs.get("tools") if any(seen.turns for seen in completions) else None
-        row = InputRow(line, example.id, None, example, completions, nothing, nothing, tools=tools)
+        row = InputRow(
+            line, example.id, None, example, completions, nothing, nothing, tools=tools, prompt_recorded=True
+        )
         result = RowResult(row, str(line), tuple(scored.score for scored in group))
         for index in range(len(group)):
             yield score_row(task, result, index)

@@ -46,19 +46,27 @@ class Sft(Kind):
     """Maximum number per prompt, best totals first, then in order; 0: all."""
     truncated: bool = False
     """Whether to include truncated completions."""
+    no_prompt: bool = False
+    """Whether to write TRL's language modeling format instead, a text without its prompt. Without episodes."""
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
+        if self.no_prompt:
+            return {"id": "text", "text": "text"}
         column = _prompt_column(row)
         return {"id": "text", "prompt": column, "completion": column}
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        accepted = [row for row in _trainable(rows, self.truncated, left_out) if self._accepts(row, left_out)]
+        trainable = _trainable(rows, self.truncated, left_out, not self.no_prompt)
+        accepted = [row for row in trainable if self._accepts(row, left_out)]
         if self.per_prompt and len(accepted) > self.per_prompt:
             left_out[f"beyond {self.per_prompt} per prompt"] += len(accepted) - self.per_prompt
             best = nlargest(self.per_prompt, range(len(accepted)), key=lambda index: (_rank(accepted[index]), -index))
             accepted = [accepted[index] for index in sorted(best)]
         for row in accepted:
+            if self.no_prompt:
+                yield {"id": row["id"], "text": row["text"]}
+                continue
             tools = {"tools": tools} if (tools := tools_of(row)) else {}
             yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row), **tools}
 
@@ -229,21 +237,23 @@ def _end_of_line(text: str, end: int, starts: Sequence[int]) -> int:
     return end if following < len(starts) and starts[following] < stop else stop
 
 
-def _trainable(rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut) -> Iterator[ScoreRow]:
+def _trainable(
+    rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut, with_prompt: bool = True
+) -> Iterator[ScoreRow]:
     """The rows whose text can be trained on, without duplicates; prompts as ``prompt_of`` reads them."""
     seen = set()
     for row in rows:
-        text, prompt = row.get("text"), prompt_of(row)
+        text, prompt = row.get("text"), (prompt_of(row) or "") if with_prompt else ""
         if text is None:
             raise UsageError(f"{location(row)}: no text; score the file again without --no-text")
         if row.get("finish_reason") == "length" and not truncated:
             left_out["truncated"] += 1
-        elif not prompt:
+        elif with_prompt and not prompt:
             left_out["without a prompt"] += 1
         elif any(replace_surrogates(part) != part for part in (row["id"], _content(row), _prompt_text(prompt))):
             left_out["not valid Unicode"] += 1
         elif isinstance(prompt, str) and row.get("turns"):
-            left_out["episodes whose prompt is no chat"] += 1
+            left_out["episodes whose prompt is no chat" if with_prompt else "episodes, which need their prompt"] += 1
         elif _content(row) in seen:
             left_out["duplicates"] += 1
         else:

@@ -29,6 +29,19 @@ class ExportSummary:
     written: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """Completions by reason."""
+    prompts: Counter[bool | None] = field(default_factory=Counter)
+    """Completions with a prompt, by ``prompt_recorded`` of their score row."""
+    with_prompts: bool = False
+    """Whether the output has prompts."""
+
+    def prompt_note(self) -> str:
+        """What to know about the prompts of the output; empty if all were recorded with their completions."""
+        reasons = {
+            False: "were made by another prompt than the task's, which is attached, or by one that is not recorded",
+            None: "were scored by a version that did not record whose prompt they have; score them again to know",
+        }
+        counts = {key: self.prompts[key] for key in reasons if self.prompts[key] and self.with_prompts}
+        return "; ".join(f"{n:,} of {self.completions:,} completions {reasons[key]}" for key, n in counts.items())
 
     def __str__(self) -> str:
         count = self.left_out.total()
@@ -58,11 +71,13 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
         group_rows = list(group)
         summary.completions += len(group_rows)
         summary.groups += 1
+        summary.prompts.update(row.get("prompt_recorded") for row in group_rows if row.get("prompt"))
         for row in kind(group_rows, summary.left_out):
             columns = columns or kind.columns(row)
             if kind.columns(row) != columns:
                 raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them separately")
             summary.written += 1
+            summary.with_prompts |= "prompt" in row
             yield row
 
 

@@ -35,6 +35,7 @@ def test_steps_of_a_mixture_have_the_same_columns_whatever_tasks_they_sample(tmp
     first, second = (pyarrow.parquet.read_table(path) for path in RunFiles(tmp_path).sample_files())
     assert first.schema == second.schema
     assert first.to_pylist()[0]["prompt"].startswith('[{"role": ')
+    assert first.to_pylist()[0]["prompt_recorded"] is True
     assert second.to_pylist()[0]["prompt"] == plain.examples("train")[0].prompt
 
 
