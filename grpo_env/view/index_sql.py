@@ -132,7 +132,7 @@ def rows_sql(tag: str, parts: Sequence[str]) -> str:
     return (
         f"WITH numbered AS ({_numbered(tag)}) "
         f"SELECT numbered.* EXCLUDE (text, keys, given_advantage), size, signal, {advantage} AS advantage, "
-        f"{spread} AS disagreement FROM numbered JOIN groups_{tag} USING (g) ORDER BY n"
+        f"round({spread}, 12) AS disagreement FROM numbered JOIN groups_{tag} USING (g) ORDER BY n"
     )
 
 

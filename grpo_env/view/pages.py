@@ -19,7 +19,7 @@ from grpo_env.results.rows import prompt_of
 
 from . import marks, queries
 from .pairs import Pairs, PairSelection
-from .selection import CHOICES, NUMBERS, PAGE, Selection, number_names
+from .selection import NUMBERS, PAGE, Selection, number_names
 from .store import Store
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
@@ -66,7 +66,7 @@ def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]
         "rows": queries.page(store, table, selection),
         "found": found,
         "last": last,
-        "choices": {**{name: list(values) for name, values in CHOICES.items()}, **queries.choices(store, table)},
+        "choices": queries.choices(store, table),
         "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
         "meanings": MEANINGS,
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .selection import NAMES, PAGE, Selection
+from .selection import CHOICES, NAMES, PAGE, Selection
 from .store import Store, Table
 
 Row = dict[str, Any]
@@ -69,8 +69,13 @@ def group_rows(store: Store, table: Table, g: int, start: int = 0) -> list[Row]:
 
 
 def choices(store: Store, table: Table) -> dict[str, list[str]]:
-    """The values in the file of each filter of ``NAMES``, the most frequent first."""
-    return {
+    """The values of each filter: those of ``CHOICES``, and those in the file of ``NAMES``, the most frequent first.
+
+    ``label`` has none if no row has a label.
+    """
+    (labels,) = store.query(f"SELECT count(label) AS known FROM rows_{table.tag}")
+    fixed = {name: list(values) for name, values in CHOICES.items() if name != "label" or labels["known"]}
+    return {"label": [], **fixed} | {
         name: [
             row["value"]
             for row in store.query(

@@ -39,13 +39,21 @@ def run_page(store: Store, source: Source) -> dict[str, Any]:
     )
     known = {row["step"] for row in steps}
     link = lambda step: f"./?min.step={step:g}&max.step={step:g}" if step in known else ""  # noqa: E731
+    lines = charts(read_metrics(source))
     return {
         "sources": store.sources,
         "source": source,
         "table": table,
         "steps": steps,
-        "charts": [svg(chart, link) for chart in charts(read_metrics(source))],
+        "charts": [svg(chart, link) for chart in lines if constant(chart) is None],
+        "constants": {chart.title: value for chart in lines if (value := constant(chart)) is not None},
     }
+
+
+def constant(chart: Lines) -> float | None:
+    """The value that all points of a chart have, if there are several."""
+    values = [value for line in chart.series.values() for value in line.ys]
+    return values[0] if len(values) > 1 and min(values) == max(values) else None
 
 
 def read_metrics(source: Source) -> list[dict[str, Any]]:

@@ -113,6 +113,9 @@ class Selection:
         words |= {name: f"{name}: {value}" for name, value in self.equal.items()}
         for name, (low, high) in self.ranges.items():
             label = name.removeprefix("part.")
+            if low == high:
+                words[name] = f"{label}: {_text(low)}"
+                continue
             words[name] = (f"{_text(low)} ≤ " if low is not None else "") + label
             words[name] += f" ≤ {_text(high)}" if high is not None else ""
         return words

@@ -112,14 +112,18 @@ def run_page(path: Path, folder: Path, skipped: frozenset[str] = frozenset()) ->
 
 def mismatches(command: Command, folder: Path, rough: bool) -> Iterator[str]:
     """Run a command and describe how it differs from the page."""
-    code, printed = _run(command.command, folder)
+    return differences(command, *run(command.command, folder), rough)
+
+
+def differences(command: Command, code: int, printed: str, rough: bool) -> Iterator[str]:
+    """How an exit code and what was printed differ from the page."""
     if code != command.exit_code:
         yield f"exit code {code}, not {command.exit_code}; it printed\n{printed[-3000:]}"
     elif command.output and not matches(command.output, printed.splitlines(), rough):
         yield "the page shows\n{}\nit printed\n{}".format("\n".join(command.output), printed[-3000:])
 
 
-def _run(command: str, folder: Path) -> tuple[int, str]:
+def run(command: str, folder: Path) -> tuple[int, str]:
     """The exit code and what was printed, errors too. Commands of ours alone are forked, all others are a shell's."""
     environment = {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -37,6 +37,10 @@ RUN = {  # picture: the page that makes it, and where
 }
 FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
 VIEW = "view.png"  # pages of the viewer
+FILM = {  # picture: a step of docs/tutorials/first_hour.md, as `make test-view` saves it
+    "first_hour_group.png": "*-press-g.png",
+    "first_hour_run.png": "*-click-curves-of-the-run.png",
+}
 LANDING = "landing"  # the four files that landing.py draws
 EPISODE = "episode"  # the file that episode.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
@@ -61,6 +65,8 @@ def main(wanted: list[str]) -> None:
                 screenshot(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
     if VIEW in wanted:
         draw_view()
+    if set(FILM) & set(wanted):
+        draw_film()
     if "learning.png" in wanted:
         options = ["--peer-python", os.environ["PEER_PYTHON"], "--clock", "cpu", "--plot", DOCS / "learning.png"]
         subprocess.run([sys.executable, ROOT / "benchmarks/learning.py", *options], check=True)
@@ -112,6 +118,18 @@ def draw_view() -> None:
     beside(shots, DOCS / VIEW)
 
 
+def draw_film() -> None:
+    """Follow the page of the first hour, in the environment of ``make test-view``."""
+    folder = Path(tempfile.mkdtemp())
+    command = [ROOT / ".venv-view/bin/python", "-m", "pytest", "tests/view/browser/test_first_hour.py"]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "FILM": str(folder)}, check=True)
+    for picture, pattern in FILM.items():
+        (made,) = folder.glob(pattern)
+        with Image.open(made) as image:
+            quantized = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+            quantized.save(DOCS / "tutorials" / picture, optimize=True)
+
+
 def shoot(url: str, folder: Path, scheme: int, size: tuple[int, int]) -> Image.Image:
     """A page in a window of ``size``, in dark (0) or light (1) colors."""
     shot = folder / "shot.png"
@@ -133,12 +151,12 @@ def beside(shots: list[Image.Image], picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, EPISODE, *RUN, VIEW, *FROM_BENCHMARKS]
-    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, EPISODE, VIEW} else ()
+    wanted = sys.argv[1:] or [LANDING, EPISODE, *RUN, VIEW, *FILM, *FROM_BENCHMARKS]
+    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, EPISODE, VIEW, *FILM} else ()
     needed = ("GRPO_ENV_DATA",) if VIEW in wanted and not needed else needed
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, EPISODE, *RUN, VIEW, *FROM_BENCHMARKS}
+    unknown = set(wanted) - {LANDING, EPISODE, *RUN, VIEW, *FILM, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)

@@ -131,6 +131,12 @@ def test_who_is_let_in(hostile):
     assert rebound.get(f"/0/?token={TOKEN}").status_code == 403
 
 
+def test_labels_are_a_filter_only_where_there_are_some(row, write, index, browse):
+    files = [write([row(1, 0, 1, **more), row(1, 1, 0)], name) for name, more in (("a", {}), ("b", {"label": True}))]
+    pages = [browse(index(file)).get("/0/").text for file in files]
+    assert ['<select name="label">' in page for page in pages] == [False, True]
+
+
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
 def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
     page = browse(index(write([row(1, 0, 1, prompt_recorded=recorded)]))).get("/0/row/0").text
@@ -296,7 +302,8 @@ def run_folder(tmp_path, row):
     folder.mkdir()
     (folder / "config.yaml").write_text("steps: 1\n")
     (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
-    (folder / "metrics.jsonl").write_text('{"kind": "train", "step": 0, "reward": 0.5, "accuracy": 0.5}\n')
+    metrics = [{"kind": "train", "step": step, "reward": step / 2, "truncated": 0.25} for step in range(2)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metrics))
     samples = [
         row(0, 0, 1, step=0, version=0, advantage=0.7),
         row(0, 1, 0, step=0, version=0, token_advantages=[-0.7, -0.9], turns=json.dumps([{"text": "first turn"}])),
@@ -316,9 +323,12 @@ def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     client = browse(index(run_folder))
     page = client.get("/0/run").text
     assert 'href="./?min.step=0&amp;max.step=0"' in page
+    assert "Constant: truncated 0.25.</p>" in page
+    assert page.count("<figure>") == 1  # the reward
     listed = client.get("/0/?min.step=0&max.step=0&sort=-reward").text
     assert "<b>2</b> of 3 completions" in listed
     assert "mixed" in listed
+    assert ">step: 0 ✕</a>" in listed
     page = client.get("/0/row/1").text
     assert "tokens 1 to 1: -0.7" in page
     assert "first turn" in page[page.index("<h2>Turns</h2>") :]

@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
 // An address has no empty fields, and a choice shows its page at once.
 for (const form of document.querySelectorAll("form.filters")) {
   form.addEventListener("submit", () => {
-    for (const field of form.elements) if (!field.value) field.disabled = true;
+    for (const field of form.elements) if (field.name && !field.value) field.disabled = true;
   });
   form.addEventListener("change", (event) => {
     if (event.target.tagName === "SELECT") form.requestSubmit();

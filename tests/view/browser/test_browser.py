@@ -5,7 +5,6 @@ Needs Chromium, its driver, Node and the packages of requirements.txt: ``make te
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,17 +15,15 @@ import pytest
 
 pytest.importorskip("selenium", reason="make test-view")
 
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService, Keys
+from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from grpo_env.view.bundle import bundle
 
+from .chromium import start
+
 AXE = Path(os.environ.get("AXE", ".venv-view/node_modules/axe-core/axe.min.js"))
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"' so it is 4."
 PAGES = [
     "/",
@@ -83,14 +80,6 @@ def address(paths):
         yield server.stdout.readline().split()[-1]
         server.terminate()
         assert server.wait(10) == 0
-
-
-def start(folder, *flags):
-    options = ChromeOptions()
-    for flag in (*FLAGS, f"--user-data-dir={folder}", *flags):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return Chrome(options, ChromeService(shutil.which("chromedriver")))
 
 
 @pytest.fixture(scope="module")
