@@ -63,18 +63,17 @@ def test_own_verifier_trains_on_own_data(tmp_path):
 
 
 def test_the_script_runs_two_processes(tmp_path):
-    settings = ["engine.device=cpu", "steps=1", "eval.every=1", "eval.examples=2", "prompts_per_step=2", "group_size=2"]
+    """By the real ``torchrun``. That two processes train as one is tested in ``trainer/engine/test_processes.py``."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [str(EXAMPLES / "many_gpus.sh"), "arithmetic", "--run", "run", *settings],
+        [str(EXAMPLES / "many_gpus.sh"), "arithmetic", "--run", "run", "steps=1", "--help"],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PROCESSES": "2"},
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "PROCESSES": "2"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "2 processes" in done.stderr
-    assert (tmp_path / "run/model/model.safetensors").is_file()
+    assert done.stdout.count("Usage: python -m grpo_env train ") == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)

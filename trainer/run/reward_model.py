@@ -16,7 +16,6 @@ import pyarrow.parquet
 
 from grpo_env.results.rows import ScoreRow, read_scores
 
-from ..reward_models.fit import FitSettings, fit, save
 from ..reward_models.labels import label
 from ..reward_models.learned import LearnedPart, with_model
 from ..reward_models.score_files import judged_completions
@@ -63,6 +62,8 @@ def _folder(run: Run, step: int) -> Path:
 
 def _model(run: Run, learned: LearnedPart, due: int) -> Path:
     """The folder of the model that is trained after ``due`` steps."""
+    from ..reward_models.fit import save  # with transformers' Trainer, a second that other runs need not wait
+
     folder, every = _folder(run, due), run.config.reward_model.every
     if not folder.exists():
         before = str(_model(run, learned, due - every)) if due > every else learned.own
@@ -82,6 +83,8 @@ def _trained(run: Run, learned: LearnedPart, due: int) -> tuple[Pretrained, dict
 
     The samples in the run's folder, the model, the settings and ``due`` determine the result.
     """
+    from ..reward_models.fit import FitSettings, fit
+
     began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.mixture.tasks
     seed = random.Random(f"{run.config.seed}/{due}/reward model").randrange(2**31)
     loaded = learned.verifier.trainable(seed)
