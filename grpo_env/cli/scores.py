@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
 from grpo_env.errors import UsageError
 
 from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, loaded_task, write_new
+
+if TYPE_CHECKING:
+    from grpo_env.results.report import Report
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
@@ -97,6 +102,12 @@ def report(
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FOLDER", help="Also write the charts to this folder.")
     ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            "--groups", metavar="PAGE", help="Also write the groups of its completions to a page; link to it."
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write an HTML report on a reward from a scores file, with warnings."""
@@ -107,19 +118,38 @@ def report(
     from grpo_env.results.report.png import write_pngs
     from grpo_env.results.report.spans import visible
 
-    if out.exists() and not overwrite:  # checked before the work, and again when writing
-        raise UsageError(f"{out}: already exists; choose another name with --out, or add --overwrite")
-    if not out.parent.is_dir():
-        raise UsageError(f"{out.parent}: no such folder")
+    for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
+        if file.exists() and not overwrite:
+            raise UsageError(f"{file}: already exists; choose another name, or add --overwrite")
+        if not file.parent.is_dir():
+            raise UsageError(f"{file.parent}: no such folder")
     report = make_report(scores)
     pictures = write_pngs(charts(report).items(), png, overwrite=overwrite) if png else []
-    write_new(out, render(report), overwrite=overwrite)
+    if groups:
+        write_new(groups, _groups_page(scores, report), overwrite=overwrite)
+        pictures.append(groups)
+    write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
     console.print(headline(report), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
         text = f"warning: {visible(warning.problem)}. {warning.advice}."
         console.print(text, markup=False, soft_wrap=True, style="yellow")
     for file in (out, *pictures):
         console.print(f"Wrote {file}", markup=False, soft_wrap=True)
+
+
+def _groups_page(scores: Path, report: Report) -> str:
+    """The page of the groups of the completions that a report shows."""
+    from grpo_env.view.bundle import bundle_groups
+
+    from .view import require_packages
+
+    require_packages()
+    return bundle_groups(scores, [row["n"] for rows in report.samples.values() for row in rows])
+
+
+def _link(page: Path, target: Path) -> str:
+    """The address of a file, relative to a page."""
+    return quote(Path(os.path.relpath(target, page.parent)).as_posix())
 
 
 def compare(

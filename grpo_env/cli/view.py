@@ -16,6 +16,12 @@ from .serve import read_token
 NEEDED = ("duckdb", "starlette", "uvicorn")
 
 
+def require_packages() -> None:
+    """Raises ``UsageError`` if the packages of the extra are not installed."""
+    if any(find_spec(name) is None for name in NEEDED):
+        raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+
+
 def view(
     paths: Annotated[
         list[Path], typer.Argument(metavar="FILE|RUN...", help="Files written by grpo_env score, folders of runs.")
@@ -34,8 +40,7 @@ def view(
     overwrite: Overwrite = False,
 ) -> None:
     """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
-    if any(find_spec(name) is None for name in NEEDED):
-        raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+    require_packages()
     if out is not None:
         from grpo_env.view.bundle import bundle
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from markupsafe import Markup
@@ -14,7 +16,7 @@ from grpo_env.errors import RunError, UsageError
 from . import pages, queries
 from .selection import Selection
 from .sources import find_sources
-from .store import Store
+from .store import Store, Table
 
 MAX_BYTES = 64 << 20  # of a page
 
@@ -26,26 +28,47 @@ def bundle(paths: Sequence[Path], query: str, limit: int) -> str:
     """
     if len(paths) != 1:
         raise UsageError(f"--out writes the completions of one file or run; {len(paths)} were given")
+    with _indexed(paths[0]) as (store, table):
+        fields = dict(parse_qsl(urlsplit(query).query or query.removeprefix("?")))
+        selection = Selection.parse({key: value for key, value in fields.items() if key != "token"}, table.parts)
+        rows = queries.page(store, table, selection, limit)
+        if not rows:
+            raise UsageError(f"no completion matches {query!r}")
+        return _render(store, table, rows, selection, queries.count(store, table, selection))
+
+
+def bundle_groups(path: Path, numbers: Sequence[int]) -> str:
+    """The page of the groups that rows ``numbers`` of a file belong to. Row n, from 0, is its section ``#cn``.
+
+    Raises ``UsageError``.
+    """
+    with _indexed(path) as (store, table):
+        rows = store.query(
+            f"SELECT * FROM rows_{table.tag} WHERE g IN (SELECT g FROM rows_{table.tag} WHERE n IN (SELECT unnest(?))) "
+            "ORDER BY n",
+            [list(numbers)],
+        )
+        return _render(store, table, rows, Selection(), table.rows)
+
+
+@contextmanager
+def _indexed(path: Path) -> Iterator[tuple[Store, Table]]:
+    """The complete index of a file."""
     with TemporaryDirectory(prefix="grpo_env-view-") as folder:
-        store = Store(Path(folder), find_sources(paths))
+        store = Store(Path(folder), find_sources([path]))
         try:
             store.start()
             store.wait()
-            return _render(store, query, limit)
+            table = store.tables[0]
+            if not table.complete:
+                raise RunError(f"{store.sources[0].path}: cannot be indexed ({table.problem})")
+            yield store, table
         finally:
             store.close()
 
 
-def _render(store: Store, query: str, limit: int) -> str:
-    table = store.tables[0]
-    if not table.complete:
-        raise RunError(f"{store.sources[0].path}: cannot be indexed ({table.problem})")
-    fields = dict(parse_qsl(urlsplit(query).query or query.removeprefix("?")))
-    selection = Selection.parse({key: value for key, value in fields.items() if key != "token"}, table.parts)
-    indexed = queries.page(store, table, selection, limit)
-    if not indexed:
-        raise UsageError(f"no completion matches {query!r}")
-    items = [(row, pages.detail(store.row(table, row["n"]) or {}, row, selection.q)) for row in indexed]
+def _render(store: Store, table: Table, rows: Sequence[dict[str, Any]], selection: Selection, found: int) -> str:
+    items = [(row, pages.detail(store.row(table, row["n"]) or {}, row, selection.q)) for row in rows]
     html = (
         pages.templates()
         .get_template("bundle.html")
@@ -53,10 +76,10 @@ def _render(store: Store, query: str, limit: int) -> str:
             source=store.sources[0],
             style=Markup(pages.style()),
             selection=selection,
-            found=queries.count(store, table, selection),
+            found=found,
             items=items,
         )
     )
     if len(html) > MAX_BYTES:
-        raise UsageError(f"the page would have {len(html) >> 20} MiB, more than {MAX_BYTES >> 20}; lower --limit")
+        raise UsageError(f"the page would have {len(html) >> 20} MiB, more than {MAX_BYTES >> 20}; choose fewer")
     return html

@@ -97,7 +97,8 @@ def differences(text: str, base: str) -> list[Span]:
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    matches = zip(re.finditer(r"\w+|[^\w\s]", text), range(MAX_WORDS), strict=False)
+    """Words, tags and single signs."""
+    matches = zip(re.finditer(r"</?\w{1,40}>|\w+|[^\w\s]", text), range(MAX_WORDS), strict=False)
     return [match.span() for match, _ in matches]
 
 

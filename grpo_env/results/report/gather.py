@@ -189,7 +189,7 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
     if row.get("label") is not None and value is not None:
         data.labels[bool(row["label"]), value >= 1] += 1
     if total.value is not None:
-        data.samples.offer(row, total.value, value)
+        data.samples.offer({**row, "n": index}, total.value, value)
     data.slowest.offer(row.get("seconds") or 0.0, row)
     weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
     return Member(total.value, value, answer, weighted_parts, tuple(step["value"] for step in total.steps))

@@ -130,6 +130,7 @@ class Report:
     labels: Mapping[tuple[bool, bool], int]
     """Counts by (label, correct by the metric)."""
     samples: Mapping[str, tuple[ScoreRow, ...]]
+    """By heading; ``n`` is the row's number in the file, from 0."""
     has_text: bool
 
 

@@ -1,6 +1,6 @@
 """Follows docs/tutorials/first_hour.md as a newcomer does: its commands in a folder, its clicks in headless Chromium.
 
-    FILM=FOLDER make test-view        also writes a picture of every command and of the page after every click
+    FILM=FOLDER make test-view        also saves a picture of every block of commands, and after every click
 
 A block of clicks:
 
@@ -61,13 +61,17 @@ class Hour:
             slug = re.sub(r"[^a-z0-9]+", "-", name.lower())[:60].strip("-")
             self.browser.save_screenshot(str(self.film / f"{self.pictures:02d}-{slug}.png"))
 
-    def command(self, command, rough):
-        code, printed = run(command.command, self.folder)
-        lines = f"$ {command.command}\n{printed}".splitlines()
+    def commands(self, block):
+        """Run the commands of a block, and show them. Returns how they differ from the page."""
+        lines, problems = [], []
+        for command in commands(block):
+            code, printed = run(command.command, self.folder)
+            lines += f"$ {command.command}\n{printed}".splitlines()
+            problems += differences(command, code, printed, "slow" in block.marks)
         shown = lines if len(lines) <= LINES else [lines[0], "...", *lines[2 - LINES :]]
         self.browser.get("data:text/html;charset=utf-8," + quote(TERMINAL.format(html.escape("\n".join(shown)))))
         self.shoot(command.command)
-        return list(differences(command, code, printed, rough))
+        return problems
 
     def clicks(self, block):
         """Do what a block says. Returns what a page did not show."""
@@ -137,6 +141,11 @@ def press(hour, key):
     hour.browser.switch_to.active_element.send_keys(getattr(Keys, key.upper(), key))
 
 
+def visit(hour, name):
+    """``open FILE``, a page that a command wrote."""
+    hour.browser.get((hour.folder / name).as_uri())
+
+
 def share(hour, _):
     """Open the address in another browser, which does not know the token."""
     address = hour.browser.current_url
@@ -150,7 +159,15 @@ def enter(hour, _):
     hour.browser.find_element(By.NAME, "token").send_keys(token, Keys.ENTER)
 
 
-ACTIONS = {"choose": choose, "search": search, "click": click, "press": press, "share": share, "enter": enter}
+ACTIONS = {
+    "choose": choose,
+    "search": search,
+    "click": click,
+    "press": press,
+    "open": visit,
+    "share": share,
+    "enter": enter,
+}
 
 
 @pytest.fixture
@@ -167,9 +184,7 @@ def test_the_first_hour_goes_as_it_is_written(hour):
         if block.title is not None:
             (hour.folder / block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "console":
-            problems = [
-                problem for command in commands(block) for problem in hour.command(command, "slow" in block.marks)
-            ]
+            problems = hour.commands(block)
         elif block.language == "clicks":
             problems = hour.clicks(block)
         if problems:
