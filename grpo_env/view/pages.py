@@ -184,6 +184,7 @@ def group_page(
             for place, text in enumerate(texts)
         ],
         "messages": messages(rows[0]),
+        "row": rows[0],
         "gold": next((row["gold"] for row in indexed if row["gold"]), None),
         "meanings": MEANINGS,
     }

@@ -126,7 +126,7 @@ def draw_film() -> None:
     for picture, pattern in FILM.items():
         (made,) = folder.glob(pattern)
         with Image.open(made) as image:
-            quantized = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+            quantized = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1)
             quantized.save(DOCS / "tutorials" / picture, optimize=True)
 
 
@@ -147,7 +147,7 @@ def beside(shots: list[Image.Image], picture: Path) -> None:
     for shot in shots:
         both.paste(shot, (left, 0))
         left += shot.width + 30
-    both.quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
+    both.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

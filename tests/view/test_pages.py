@@ -139,8 +139,10 @@ def test_labels_are_a_filter_only_where_there_are_some(row, write, index, browse
 
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
 def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
-    page = browse(index(write([row(1, 0, 1, prompt_recorded=recorded)]))).get("/0/row/0").text
-    assert ("of the task; the completion's own is not recorded" in page) == said
+    file = write([row(1, 0, 1, prompt_recorded=recorded)])
+    for address in ("/0/row/0", "/0/group/1", "/compare/0/1/row/0"):
+        page = browse(index(file, file)).get(address).text
+        assert ("of the task; the completion's own is not recorded" in page) == said
 
 
 def test_sizes_are_bounded(row, write, index, browse):
