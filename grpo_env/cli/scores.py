@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import typer
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 
 from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, loaded_task, write_new
 
@@ -212,7 +212,11 @@ def export(
     values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
     values |= {"min_step": min_step, "truncated": truncated, "no_prompt": no_prompt}
     exporter = make_kind(kind, {name: value for name, value in values.items() if value is not None})
-    summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
+    try:
+        summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
+    except RunError as error:
+        advice = "; --no-prompt exports texts alone" if kind == "sft" and "without a prompt" in str(error) else ""
+        raise RunError(f"{error}{advice}") from error
     console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)
     if note := summary.prompt_note():
         advice = "; --no-prompt leaves it out" if kind == "sft" else ""

@@ -48,7 +48,7 @@ def train(
     if resume is not None:
         words = [*([] if task == DEFAULT_TASK else [task]), *(overrides or [])]
         if len(words) > 1 or not all(word.startswith("steps=") for word in words) or model or config or run_dir or push:
-            raise UsageError("--resume takes no option but steps=N or steps=+N: the run has its own settings")
+            raise UsageError("--resume takes no task and no option but steps=N or steps=+N: the run has its own")
         quiet_libraries()
         from grpo_env.trainer import loop
 

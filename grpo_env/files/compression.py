@@ -46,9 +46,18 @@ def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
     with ExitStack() as stack:
         try:
             source = _decompressed(stack.enter_context(Path(path).open("rb")))
+        except IsADirectoryError as error:
+            raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
         yield source
+
+
+def folder_problem(folder: Path) -> str:
+    """What to say of a folder that is given as a file, such as that of a run, which has ``samples``."""
+    patterns = ("samples/*.parquet", "*.jsonl", "*.parquet")
+    found = next((pattern for pattern in patterns if any(folder.glob(pattern))), None)
+    return "is a folder, not a file" + (f"; its files are {folder / found}" if found else "")
 
 
 def content_size(path: Path) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from grpo_env.core import Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
-from grpo_env.files.compression import content_size, is_stdin
+from grpo_env.files.compression import content_size, folder_problem, is_stdin
 from grpo_env.files.reader import Line, Record, parse, read_lines
 from grpo_env.formats.detect import detect_format
 from grpo_env.formats.file_format import FileFormat
@@ -45,7 +45,7 @@ class InputFile:
         self._task, self._fields = task, fields
         self.seekable = not is_stdin(path) and path.is_file()
         if not is_stdin(path) and (path.is_dir() or not path.exists()):
-            raise UsageError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
+            raise UsageError(f"{path}: {folder_problem(path) if path.is_dir() else 'no such file'}")
         rows = read_lines(path)
         first = list(islice(rows, DETECTION_ROWS))
         self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once
@@ -98,6 +98,8 @@ class InputFile:
         reader = RowReader(self._task, self._fields, self.file_format, index, prompts, self._tools())
         rows = self._converted(reader)
         if joins and not rows and (alone := self._converted(replace(reader, file_format=self._unjoined))):
+            if self._fields.id and joins == "id":
+                alone = [{**row, "id": select(row, self._fields.id, self._task)} for row in alone]
             raise UsageError(f"{self.name}: {no_match_message(alone, index, joins)}")
         if rows:
             try:

@@ -120,7 +120,7 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
         (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "must end in .yaml"),
-        (["train", "--resume", "r", "steps=3", "seed=1"], "takes no option but steps=N"),
+        (["train", "--resume", "r", "steps=3", "seed=1"], "no option but steps=N"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
         (["watch", "absent"], "absent: not a run folder"),

@@ -340,6 +340,18 @@ def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     assert lines(out)[0]["completion"] == "1/0"
 
 
+def test_what_cannot_be_exported_says_what_can(tmp_path, monkeypatch, capsys):
+    scores, run = tmp_path / "scores.jsonl", tmp_path / "run"
+    scores.write_text(json.dumps(row(prompt=None)) + "\n")
+    (run / "samples").mkdir(parents=True)
+    (run / "samples/step-000000.parquet").touch()
+    for file, message in ((scores, "1 without a prompt; --no-prompt exports"), (run, f"are {run}/samples/*.parquet")):
+        monkeypatch.setattr("sys.argv", ["grpo_env", "export", "sft", str(file), "--out", str(tmp_path / "out.jsonl")])
+        with pytest.raises(SystemExit):
+            main()
+        assert message in capsys.readouterr().err.replace("\n", "")
+
+
 def test_the_help_names_every_kind():
     from grpo_env.cli.scores import export as command
 

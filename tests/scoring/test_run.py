@@ -111,7 +111,12 @@ SINGLE = {"problem": "1+1?", "solution": "2", "model_output": "<answer>2</answer
         (GROUP, {"completion": "respones"}, "try --completion responses --answer gold"),
         (GROUP, {"completion": "responses"}, "question, gold, responses (2 each); try --answer gold"),
         (SINGLE, {}, "problem, solution, model_output; try --completion model_output --answer solution"),
-        ({"n": 1, "m": [1, 2]}, {}, "no column holds texts"),
+        (
+            {"completion": "2"},
+            {},
+            "texts: completion; --join id, prompt or order finds the answers in the task's own data",
+        ),
+        ({"n": 1, "m": [1, 2]}, {}, "holds texts; --join id, prompt or order finds the answers in the task's own data"),
     ],
 )
 def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, row, given, advice):
@@ -122,7 +127,7 @@ def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, 
         score_files(task, [file], out, Options(fields), console=quiet())
     assert str(error.value).endswith(advice)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
-    if "try" not in advice:
+    if "try --" not in advice:
         return
     words = str(error.value).partition("try ")[2].split()
     flags = dict(zip(words[::2], words[1::2], strict=True))
@@ -277,6 +282,8 @@ def test_completions_without_questions_are_joined_with_the_tasks_examples(tmp_pa
     assert scores[2]["prompt"] == [{"role": "user", "content": "2+0?"}]
     with pytest.raises(UsageError, match="no example of the task has the id of any row"):
         batch_file.reader([], prompts=True)
+    with pytest.raises(UsageError, match="the first are 200 and 200"):
+        InputFile(path, task, Fields(id="response.status_code")).reader(known.values(), prompts=True)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,10 @@ def _new_folder(path: Path | None, task: str) -> Path:
                 unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
                 advice = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
                 if (path / MODEL).exists():
-                    advice = f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}"
+                    advice = (
+                        f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}; to go "
+                        f"on with that run: grpo_env train --resume {path} steps=+N"
+                    )
                 raise UsageError(f"{path} already exists; choose another folder{advice}") from None
             continue
         except OSError as error:
