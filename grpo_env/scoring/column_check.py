@@ -28,7 +28,7 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     flags = _flags(rows[0], texts, problems)
     advice = f"; try {flags}" if flags else ""
     if "answer" in problems and "--answer" not in flags:
-        advice += "; --join id, prompt or order finds the answers in the task's own data"
+        advice += "; --join id, prompt or order finds the answers in the task's data"
     of = "the first row" if len(rows) == 1 else f"any of the first {len(rows)} rows"
     missing = [f"no {name} ({problem.partition('; known: ')[0]})" for name, problem in problems.items()]
     raise UsageError(f"{' and '.join(missing)} in {of}; {columns}{advice}")

@@ -334,7 +334,7 @@ def test_a_file_that_cannot_be_read_at_all_is_a_usage_error(tmp_path, name, cont
 
 def test_a_missing_file_and_a_folder_are_usage_errors(tmp_path):
     for path in (tmp_path / "absent.jsonl", tmp_path):
-        with pytest.raises(UsageError, match="cannot be read|is a folder"):
+        with pytest.raises(UsageError, match=r"cannot be read|is a folder"):
             list(read_records(path))
 
 
