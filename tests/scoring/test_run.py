@@ -114,9 +114,9 @@ SINGLE = {"problem": "1+1?", "solution": "2", "model_output": "<answer>2</answer
         (
             {"completion": "2"},
             {},
-            "texts: completion; --join id, prompt or order finds the answers in the task's own data",
+            "texts: completion; --join id, prompt or order finds the answers in the task's data",
         ),
-        ({"n": 1, "m": [1, 2]}, {}, "holds texts; --join id, prompt or order finds the answers in the task's own data"),
+        ({"n": 1, "m": [1, 2]}, {}, "holds texts; --join id, prompt or order finds the answers in the task's data"),
     ],
 )
 def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, row, given, advice):
