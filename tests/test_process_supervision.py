@@ -13,11 +13,13 @@ from types import ModuleType
 import pytest
 from transformers import AutoTokenizer
 
-from grpo_env import registry
-from grpo_env.core import Completion, Example, Message
+from grpo_env import load_task, registry
+from grpo_env.core import Completion, Example, Format, Message
 from grpo_env.docgen.cases import failed_cases
 from grpo_env.tasks.arithmetic import problems
+from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import BUNDLED
+from grpo_env.trainer.reward_models.learned import learned_part
 from grpo_env.verifiers.models import ProcessRewardModel
 from grpo_env.verifiers.pretrained import Pretrained
 
@@ -36,6 +38,64 @@ def script(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("chains", "figures", "bases", "labels", "costs"):
+        script(STUDY / f"{name}.py", monkeypatch)
+    return script(STUDY / "study.py", monkeypatch)
+
+
+def test_all_modes_of_the_study_load(study: ModuleType, tmp_path: Path) -> None:
+    for name, setup in study.SETUPS.items():
+        for mode, what in setup.modes.items():
+            task = load_task(setup.name, study.overrides(study.Cell(name, mode, 0), tmp_path))
+            settings = {**study.COMMON, **setup.settings, **what.settings}
+            config = TrainConfig.from_mapping(settings, f"{name}/{mode}", defaults=task.defaults)
+            learned = learned_part(task, config.reward_model)
+            assert (learned is not None) == mode.startswith("PRM"), mode
+            assert len(task.examples("train")) >= config.steps * config.prompts_per_step, mode
+
+
+def test_unlabelled_modes_reward_no_rule_for_steps(study: ModuleType, tmp_path: Path) -> None:
+    """What is left of the reward of steps are the reward model, and accuracy and format as the last step."""
+    for mode, what in study.UNLABELLED.items():
+        verifiers = load_task("arithmetic", study.overrides(study.Cell("unlabelled", mode, 0), tmp_path)).spec.verifiers
+        steps = {name for name, verifier in verifiers.items() if verifier.process}
+        if mode.startswith("PRM alone"):
+            assert steps == {"prm"}
+        elif mode.startswith("PRM"):
+            assert steps == {"prm", "accuracy", "strict_format"}
+        elif "step_values.rollouts" in what.settings:
+            assert steps == {"accuracy", "strict_format"}
+
+
+def test_each_line_has_the_verdict_of_its_completion(study: ModuleType) -> None:
+    assert list(failed_cases("own_verdict")) == []
+    text = "<think>\n1+1=3\n3-1=2\n</think>\n<answer>2</answer>"
+    for gold, value in (("2", 1.0), ("3", 0.0)):
+        score = sys.modules["labels"].OwnVerdict(Format(reasoning="think", answer="answer"))(
+            Example("x", answer=gold), Completion(text)
+        )
+        assert [(text[step.start : step.end], step.value) for step in score.steps] == [
+            ("1+1=3", value),
+            ("3-1=2", value),
+        ]
+
+
+def test_costs_count_continuations_labels_and_the_training_of_reward_models(study: ModuleType) -> None:
+    costs = sys.modules["costs"]
+    step = {"kind": "train", "accuracy": 0.5, "uniform_groups": 0.5, "tokens": 10}
+    plain = {**step, "sample_seconds": 1.0, "update_seconds": 1.0}
+    values = {**plain, "value_tokens": 20, "value_seconds": 4.0, "sample_seconds": 5.0}
+    model = {**plain, "reward_model/learned": 0.5}
+    trained = {**model, "reward_model/completions": 4, "reward_model/seconds": 2.0}
+    labels = costs.Cost(100, 7.0)
+    assert costs.mode_costs({0: [plain, plain]}, labels)[0] == [(10, 2.0), (20, 4.0)]
+    assert costs.mode_costs({0: [values, values]}, labels)[0] == [(30, 6.0), (60, 12.0)]
+    assert costs.mode_costs({0: [model, trained]}, labels)[0] == [(110, 9.0), (120, 13.0)]
 
 
 def test_the_cases_of_useless_equations_hold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean, stdev
@@ -17,16 +17,6 @@ Runs = Mapping[int, Sequence[Row]]  # by seed: the rows of metrics.jsonl
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 LAST = 10  # steps with 64 completions of new problems each: 640 samples
 BASELINE = "outcome"
-
-
-def show(out: Path, setups: Mapping[str, Sequence[str]]) -> None:
-    """Print the tables of all finished runs in ``out`` and draw ``out/study.png``. ``setups``: task to its modes."""
-    loaded = {task: {mode: load(out / "runs" / task / mode) for mode in modes} for task, modes in setups.items()}
-    finished = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in loaded.items()}
-    finished = {task: modes for task, modes in finished.items() if modes}
-    for task, modes in finished.items():
-        print("\n".join(padding_table(modes) if task == "padding" else learning_table(task, modes)), end="\n\n")
-    draw(finished, out / "study.png")
 
 
 def load(folder: Path) -> dict[int, list[Row]]:
@@ -54,22 +44,39 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
         (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
     ]
     measures += [(name, lambda mode, rows, of=of: fmean(of(rows)[-LAST:])) for name, of in STEPS[task].items()]
-    lines = [
-        f"| {task} | seeds | s per step | " + " | ".join(name for name, _ in measures) + " |",
-        "|---" * (3 + len(measures)) + "|",
-    ]
+    seconds = {mode: f"{times[-1] / len(times):.2f}" for mode, times in clocks.items()}
+    return compared(f"{task} | seeds | s per step", modes, seconds, measures, [BASELINE])
+
+
+def compared(
+    head: str,
+    modes: Mapping[str, Runs],
+    first: Mapping[str, str],
+    measures: Sequence[tuple[str, Callable[[str, Sequence[Row]], float]]],
+    baselines: Sequence[str],
+) -> list[str]:
+    """A table of measures, with the columns ``head`` before them, and their differences to each of ``baselines``.
+
+    ``first`` are the cells before the measures, after the number of seeds. Differences are paired by seed.
+    """
+    empty = " |" * next(iter(first.values())).count("|")
+    names = " | ".join(name for name, _ in measures)
+    lines = [f"| {head} | {names} |", "|---" * (head.count("|") + 1 + len(measures)) + "|"]
     for mode, runs in modes.items():
         cells = [formatted(interval([measure(mode, rows) for rows in runs.values()])) for _, measure in measures]
-        lines.append(f"| {mode} | {len(runs)} | {clocks[mode][-1] / len(clocks[mode]):.2f} | {' | '.join(cells)} |")
-    for mode, runs in modes.items():
-        seeds = sorted(runs.keys() & modes.get(BASELINE, {}).keys())
-        if mode == BASELINE or not seeds:
-            continue
-        cells = [
-            formatted(interval([measure(mode, runs[s]) - measure(BASELINE, modes[BASELINE][s]) for s in seeds]), "+")
-            for _, measure in measures
-        ]
-        lines.append(f"| {mode} - {BASELINE} | {len(seeds)} | | {' | '.join(cells)} |")
+        lines.append(f"| {mode} | {len(runs)} | {first[mode]} | {' | '.join(cells)} |")
+    for baseline in baselines:
+        for mode, runs in modes.items():
+            seeds = sorted(runs.keys() & modes.get(baseline, {}).keys())
+            if mode in baselines or not seeds:
+                continue
+            cells = [
+                formatted(
+                    interval([measure(mode, runs[s]) - measure(baseline, modes[baseline][s]) for s in seeds]), "+"
+                )
+                for _, measure in measures
+            ]
+            lines.append(f"| {mode} - {baseline} | {len(seeds)} | {empty}| {' | '.join(cells)} |")
     return lines
 
 
@@ -149,9 +156,16 @@ def rates(modes: Mapping[str, Runs]) -> tuple[float, float]:
     They are estimated by the fastest tenth of all steps of a task, because other load only adds time.
     """
     steps = [row for runs in modes.values() for rows in runs.values() for row in rows if row["kind"] == "train"]
-    sampling = sorted(row["sample_seconds"] / row["tokens"] for row in steps)
-    training = sorted(row["update_seconds"] / trained_tokens(row) for row in steps if trained_tokens(row))
-    return sampling[len(sampling) // 10], training[len(training) // 10]
+    return (
+        fastest((row["sample_seconds"], row["tokens"]) for row in steps),
+        fastest((row["update_seconds"], trained_tokens(row)) for row in steps),
+    )
+
+
+def fastest(work: Iterable[tuple[float, float]]) -> float:
+    """Seconds per amount of work, the fastest tenth of ``(seconds, amount)``; 0 if there was no work."""
+    measured = sorted(seconds / amount for seconds, amount in work if amount)
+    return measured[len(measured) // 10] if measured else 0.0
 
 
 def trained_tokens(row: Row) -> float:

@@ -13,6 +13,7 @@ trained when they are needed, in ``OUT/models``. Uses one thread.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,8 +29,10 @@ from grpo_env.trainer.run.checkpoint import MODEL
 
 sys.path.insert(0, str(Path(__file__).parent))
 import chains  # noqa: F401  # registers written_equations
+import costs
 import figures
 from bases import LONG, starting_model
+from labels import COST, reward_model
 
 Settings = Mapping[str, Any]
 
@@ -40,6 +43,7 @@ class Mode:
 
     settings: Settings
     task: Settings = field(default_factory=dict)
+    reward_model: Settings | None = None  # options of the part ``prm``, if there is one
 
 
 @dataclass(frozen=True)
@@ -86,15 +90,38 @@ PADDING = {
     "expected": Mode(PROCESS, NO_OUTCOME),
 }
 
+# Steps that no rule scores: their values are estimated by rollouts, in the run or once, for a process reward model.
+# ``prm`` is compared with, and trained on, the verdicts of whole completions.
+LONGER = 3  # times the steps of the other runs
+VALUES = {"supervision": "process", "step_values.rollouts": 4}
+WATCHED = {"supervision": "process", "reward_model.rule": "verdict"}
+RETRAINED = {**WATCHED, "reward_model.every": 5, "reward_model.peak_learning_rate": 5e-4}
+NO_RULE = {"verifiers.equations.process": 0.0, "verifiers.verdict": {"use": "own_verdict", "weight": 0.0}}
+PRM = {"use": "process_reward_model", "segments": "line", "process": 1.0}
+UNLABELLED = {
+    **SUPERVISION,
+    "outcome, longer": Mode(
+        {"supervision": "outcome", "steps": LONGER * 30}, {"dataset.limit": {"train": LONGER * 240, "eval": 100}}
+    ),
+    "rollout values, VinePPO": Mode(VALUES, NO_RULE),
+    "rollout values, normalised": Mode({**VALUES, "step_values.use": "rewards"}, NO_RULE),
+    "PRM, frozen": Mode(WATCHED, NO_RULE, PRM),
+    "PRM, retrained": Mode(RETRAINED, NO_RULE, PRM),
+    "PRM alone, frozen": Mode(WATCHED, {**NO_RULE, **NO_OUTCOME}, PRM),
+    "PRM alone, retrained": Mode(RETRAINED, {**NO_RULE, **NO_OUTCOME}, PRM),
+}
+
+LONG_TASK = {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}}
 SETUPS = {
     "short": Setup("bundled", SUPERVISION, {"sampling.max_new_tokens": 64}, MONITORED),
     "long": Setup(
         "long",
         {**SUPERVISION, "both, mean": credited("both", "mean"), **RETURNS},
         {"sampling.max_new_tokens": 128},
-        {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}},
+        LONG_TASK,
     ),
     "padding": Setup("padding", PADDING, {"sampling.max_new_tokens": 64}, MONITORED),
+    "unlabelled": Setup("long", UNLABELLED, {"sampling.max_new_tokens": 128}, LONG_TASK),
     "till": Setup("bundled-tools", SUPERVISION, {}, name="till"),
 }
 # Steps are small, so that all ten seeds take an hour of one core. No problem appears twice in a run.
@@ -131,9 +158,53 @@ def run(cell: Cell, out: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # interrupted before its first checkpoint
     setup = SETUPS[cell.task]
     mode = setup.modes[cell.mode]
-    task = load_task(setup.name, {**DATA, **setup.task, **mode.task})
     model = starting_model(setup.model, out / "models")
-    train(task, run_dir=folder, model=model, seed=cell.seed, **COMMON, **setup.settings, **mode.settings)
+    learned = None if mode.reward_model is None else starting_reward_model(setup, model, out / "models")
+    settings = {**COMMON, **setup.settings, **mode.settings}
+    train(load_task(setup.name, overrides(cell, learned)), run_dir=folder, model=model, seed=cell.seed, **settings)
+
+
+def starting_reward_model(setup: Setup, model: str, folder: Path) -> Path:
+    """The process reward model of a setup, from rollouts of its starting model on its training problems."""
+    task = load_task(setup.name, {**DATA, **setup.task})
+    out = reward_model_folder(setup, folder)
+    return reward_model(task, model, out, setup.settings["sampling.max_new_tokens"])
+
+
+def reward_model_folder(setup: Setup, folder: Path) -> Path:
+    return folder / f"{setup.model}-prm"
+
+
+def overrides(cell: Cell, learned: Path | None = None) -> Settings:
+    """The keys of a run's task; ``learned`` is the folder of its reward model, if it has one."""
+    setup = SETUPS[cell.task]
+    mode = setup.modes[cell.mode]
+    keys = {**DATA, **setup.task, **mode.task}
+    return (
+        keys if mode.reward_model is None else {**keys, "verifiers.prm": {**mode.reward_model, "model": str(learned)}}
+    )
+
+
+def show(out: Path) -> None:
+    """Print the tables of all finished runs in ``out``, and draw ``out/study.png``."""
+    loaded = {
+        task: {mode: figures.load(out / "runs" / task / mode) for mode in setup.modes} for task, setup in SETUPS.items()
+    }
+    finished = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in loaded.items()}
+    finished = {task: modes for task, modes in finished.items() if modes}
+    for task, modes in finished.items():
+        print("\n".join(table(task, modes, out)), end="\n\n")
+    figures.draw({task: modes for task, modes in finished.items() if task != "unlabelled"}, out / "study.png")
+
+
+def table(task: str, modes: Mapping[str, figures.Runs], out: Path) -> list[str]:
+    """The lines of a task's table."""
+    if task == "padding":
+        return figures.padding_table(modes)
+    if task == "unlabelled":
+        cost = json.loads((reward_model_folder(SETUPS[task], out / "models") / COST).read_text(encoding="utf-8"))
+        return costs.cost_tables(modes, costs.Cost(**cost))
+    return figures.learning_table(task, modes)
 
 
 def main() -> None:
@@ -147,7 +218,7 @@ def main() -> None:
     if not options.show:
         for cell in cells(options.only, options.seeds):
             run(cell, options.out)
-    figures.show(options.out, {name: list(setup.modes) for name, setup in SETUPS.items()})
+    show(options.out)
 
 
 if __name__ == "__main__":

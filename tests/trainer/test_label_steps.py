@@ -89,6 +89,16 @@ def test_completions_that_begin_alike_share_their_continuations(chain: Chain, tm
     assert (first["labels"][2], second["labels"][2]) == (1, 0)
 
 
+def test_the_sampled_tokens_are_counted(chain: Chain, tmp_path: Path) -> None:
+    """At a limit of three tokens each of eight continuations is one token long, and the completions share them."""
+    path, console = tmp_path / "completions.jsonl", Console(record=True, width=200)
+    path.write_text(json.dumps({"id": "x", "prompt": "a", "completions": ["a\nb", "a\na"]}) + "\n")
+    settings = {"model": chain.policy.name, "sampling.max_new_tokens": 3, "engine.device": "cpu"}
+    summary = label_steps(chain.task, path, tmp_path / "steps.jsonl", rollouts=8, console=console, **settings)
+    assert summary.statuses["steps"]["tokens"] == 8
+    assert "; 8 tokens sampled in " in console.export_text()
+
+
 def test_an_interrupted_run_resumes_with_the_same_labels(
     chain: Chain, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

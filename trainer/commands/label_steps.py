@@ -97,10 +97,11 @@ class Labels:
 
     def of(
         self, policy: Policy, completions: Sequence[tuple[Example, Rollout]], correct: Sequence[bool | None]
-    ) -> list[list[StepLabel]]:
-        """The labels of all steps of some completions, of which ``correct`` says whether they are correct themselves.
+    ) -> tuple[list[list[StepLabel]], int]:
+        """The labels of all steps of some completions, and the number of tokens sampled for them.
 
-        Completions of the same prompt that begin with the same tokens share continuations.
+        ``correct`` says which of them are correct themselves. Completions of the same prompt that begin with the same
+        tokens share continuations.
         """
         settings, starts = self.segments, dict[tuple[str, tuple[int, ...]], Start]()
         steps = []
@@ -123,6 +124,8 @@ class Labels:
             key: [row.correct >= 1 for row in rows if row.correct is not None]
             for key, rows in zip(starts, scored, strict=True)
         }
+        pairs = zip(starts.values(), scored, strict=True)
+        tokens = sum(len(row.rollout.ids) - start.length for start, rows in pairs for row in rows)
         labels: list[list[StepLabel]] = []
         for (example, rollout), ends_of, own in zip(completions, steps, correct, strict=True):
             labels.append([])
@@ -132,7 +135,7 @@ class Labels:
                 if step.token is not None and not is_own:
                     known = verdicts[example.id, tuple(rollout.ids[: step.token + 1])]
                 labels[-1].append(StepLabel(step.start, step.end, sum(known), len(known), is_own))
-        return labels
+        return labels, tokens
 
     @staticmethod
     def _continued(rollout: Rollout, tokens: Sequence[int | None]) -> list[int]:
@@ -232,8 +235,8 @@ def _labeled(
     scores = scores_of(task.verifier, [Group(row.example, row.completions) for row, _ in readable])
     verdicts = [metric_value(score, task.metric) for of_row in scores for score in of_row]
     pairs = [(row.example, rollout) for row, rollouts in readable for rollout in rollouts]
-    found = iter(labels.of(policy, pairs, [None if value is None else value >= 1 for value in verdicts]))
-    lines, counts = [], Counter[str]()
+    of_all, tokens = labels.of(policy, pairs, [None if value is None else value >= 1 for value in verdicts])
+    found, lines, counts = iter(of_all), [], Counter(tokens=tokens)
     for (row, rollouts), of_row in zip(readable, scores, strict=True):
         steps = [next(found) for _ in rollouts]
         with_part = tuple(
@@ -303,8 +306,7 @@ def _print_summary(summary: ScoreSummary, seconds: float, rejects: Path | None, 
     known = counts["good"] + counts["bad"]
     share = f", {counts['good'] / known:.0%} of them with a correct continuation" if known else ""
     unknown = f", {counts['unknown']:,} without a label" if counts["unknown"] else ""
-    console.print(
-        f"{known:,} steps of {summary.completions:,} completions{share}{unknown}; {seconds:.1f} s", soft_wrap=True
-    )
+    cost = f"{counts['tokens']:,} tokens sampled in {seconds:.1f} s"
+    console.print(f"{known:,} steps of {summary.completions:,} completions{share}{unknown}; {cost}", soft_wrap=True)
     if rejects is not None:
         console.print(f"{rejects}: {summary.bad_rows:,} rows that could not be labeled", markup=False, style="yellow")
