@@ -59,7 +59,8 @@ class CheckResult:
         for check in dict.fromkeys(finding.check for finding in self.findings):
             causes = by_cause(finding for finding in self.findings if finding.check == check)
             for first, *others in causes[:SHOWN]:
-                yield f"{first}" + (f" (and {_counted(len(others), 'other row')})" if others else "")
+                rows = len({finding.where for finding in others} - {first.where})
+                yield f"{first}" + (f" (and {_counted(rows, 'other row')})" if rows else "")
             if len(causes) > SHOWN:
                 yield f"... and {sum(map(len, causes[SHOWN:])):,} more of {check} (--json prints all)"
         errors = sum(finding.severity == "error" for finding in self.findings)

@@ -16,6 +16,7 @@ from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 NOT_AN_ANSWER = "None of these."
+FIX = "fix dataset.answer or the verifier"
 SHOWN = 60  # characters of an answer in a finding
 
 
@@ -116,8 +117,7 @@ class _Check:
                 self.without_credit += 1
                 what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
                 what += f"[{part.status}]" + (f": {part.explanation}" if part.explanation else "")
-                fix, cause = "fix dataset.answer or the verifier", f"{part.value} {part.status} {part.explanation}"
-                self.findings.append(error("gold", self.examples[index].id, what, fix, cause))
+                self.findings.append(error("gold", self.examples[index].id, what, FIX, _cause(part)))
 
     def _score_perturbed(self, indices: range) -> None:
         template, tolerates = CompletionTemplate(self.task.format), tolerances(self.task.metric_verifier)
@@ -137,7 +137,9 @@ class _Check:
             self.perturbed[name].count += 1
             if score.status == "bad_gold":
                 self._add_unreadable(index, score)
-            elif score.value is None or score.value > 0:
+            elif score.value is None:
+                self._add_unscored(index, text, score)
+            elif score.value > 0:
                 self._add_credit(index, name, text, score)
 
     def _metric_scores(self, groups: Sequence[Group]) -> list[list[Score]]:
@@ -153,6 +155,12 @@ class _Check:
             fix = "write it in another way, or remove the row"
             self.findings.append(warning("gold", where, f"{short(self.golds[index], SHOWN)!r}: {what}", fix, what))
 
+    def _add_unscored(self, index: int, text: str, score: Score) -> None:
+        """A wrong answer that the verifier does not score, which is one problem with a gold answer of that status."""
+        what = f"a wrong answer is unscored [{score.status}]: {short(text, SHOWN)!r} for "
+        what += f"{short(self.golds[index], SHOWN)!r}: {score.explanation}"
+        self.findings.append(error("gold", self.examples[index].id, what, FIX, _cause(score)))
+
     def _add_credit(self, index: int, name: str, text: str, score: Score) -> None:
         answers = self.perturbed[name]
         answers.with_credit += 1
@@ -165,3 +173,7 @@ class _Check:
             self.findings.append(
                 error("gold", self.examples[index].id, what, "fix the verifier", f"{name} {score.status}")
             )
+
+
+def _cause(score: Score) -> str:
+    return f"{score.value} {score.status} {score.explanation}"

@@ -46,9 +46,7 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
     question = _column(question, "question", QUESTION, names, data)
     answer = _column(answer, "answer", ANSWER, [name for name in names if name != question], data)
     golds = [_text(row[answer]) for row in rows]
-    marked = all("####" in gold for gold in golds if gold)
-    template = _template(answer, ".split('####')[-1] | trim" if marked else "")
-    golds = [gold.rpartition("####")[2].strip() for gold in golds]
+    template, golds = _final_answers(answer, golds)
     counts = _kinds(golds)
     kind = "number" if main_kind(counts) == "number" else None
     unusable = sum(not gold for gold in golds) + (sum(counts.values()) - counts["number"] if kind else 0)
@@ -80,6 +78,16 @@ def _column(given: str | None, what: str, words: Sequence[str], names: Sequence[
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
+
+
+def _final_answers(column: str, golds: Sequence[str]) -> tuple[str, list[str]]:
+    """The template of the answers in a column, and the answers: what follows ``####``, or is in answer tags, in all."""
+    if all("####" in gold for gold in golds if gold):
+        return _template(column, ".split('####')[-1] | trim"), [gold.rpartition("####")[2].strip() for gold in golds]
+    if all(gold.count("<answer>") == 1 == gold.count("</answer>") for gold in golds if gold):
+        inside = [gold.rpartition("<answer>")[2].partition("</answer>")[0].strip() for gold in golds]
+        return _template(column, ".split('<answer>')[-1].split('</answer>')[0] | trim"), inside
+    return _template(column), list(golds)
 
 
 def _template(column: str, filters: str = "") -> str:

@@ -141,6 +141,27 @@ def test_part_of_the_credit_is_no_exploit_where_the_task_says_that_it_is_meant()
     assert all("mean accuracy 0." in found[False][name] for name in partial)
 
 
+@verifier("by_distance")
+@dataclass(frozen=True)
+class ByDistance(Verifier):
+    """1 within ``free`` of the gold answer, else a hundredth less for each further whole number."""
+
+    free: int = 0
+
+    def __call__(self, example, completion):
+        numbers = re.findall(r"-?\d+(?:\.\d+)?", completion.text)
+        distance = abs(float(numbers[-1]) - float(example.answer)) if numbers else 100.0
+        return Score(max(0.0, 1 - max(0.0, distance - self.free) / 100))
+
+
+def test_near_misses_of_a_graded_metric_are_exploits_only_with_full_credit():
+    near = ["near numbers"]
+    part = {"use": "by_distance", "weight": 1.0}
+    assert exploits(run_audit(near, partial_credit=False, accuracy=part)) >= {"off_by_one", "rounds_to_it"}
+    assert exploits(run_audit(near, partial_credit=True, accuracy=part)) == set()
+    assert "off_by_one" in exploits(run_audit(near, partial_credit=True, accuracy={**part, "free": 1}))
+
+
 def test_a_verifier_that_rewards_anything_is_exploited_by_a_wrong_answer():
     report = run_audit(["format only"], accuracy={"use": "always_one", "weight": 1.0})
     assert {"wrong_in_form", "form_without_answer", "nothing"} <= exploits(report)

@@ -217,6 +217,25 @@ def test_math_has_no_findings():
     assert result.findings == []
 
 
+@verifier("breaks")
+@dataclass(frozen=True)
+class Breaks(Verifier):
+    """Raises."""
+
+    def __call__(self, example, completion):
+        raise AttributeError("no such thing")
+
+
+def test_a_verifier_that_breaks_is_one_problem_and_gives_no_credit():
+    keys = {"verifiers.accuracy": {"use": "breaks", "weight": 1.0}, "dataset.limit": {"train": 4, "eval": 4}}
+    result = check(load_task("arithmetic", keys))
+    lines = [line for line in str(result).splitlines() if "no such thing" in line and "gold" in line]
+    assert len(lines) == 1
+    assert "[error]: AttributeError: no such thing" in lines[0]
+    assert lines[0].endswith("(and 7 other rows)")
+    assert ": 0 with credit" in result.facts["gold"]
+
+
 @verifier("stuck")
 @dataclass(frozen=True)
 class Stuck(Verifier):

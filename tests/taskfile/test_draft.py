@@ -16,6 +16,9 @@ SHOP = [
     ["B1", "What does a scarf cost?", "#REF!"],
 ]
 GSM8K = [{"problem": f"Twice {n}?", "solution": f"2*{n}={2 * n}\n#### {2 * n}"} for n in range(30)]
+TAGGED = [
+    {"question": f"{n}+1?", "answer": f"<think>\n{n}+1\n</think>\n<answer>\n{n + 1}\n</answer>"} for n in range(20)
+]
 WORDS = [{"Text of it": f"Capital {n}?", "gold answer": f"City {'abcdefghijklmnopqrst'[n] * 3}"} for n in range(20)]
 FOUR = [{"question": f"{n}+1?", "answer": n + 1, "id": "same"} for n in range(4)]
 
@@ -34,6 +37,7 @@ def write(path, rows):
     [
         ("shop.csv", SHOP, {row[0]: row[2] for row in SHOP[1:-1]}, True),
         ("sums.jsonl", GSM8K, [str(2 * n) for n in range(30)], False),
+        ("tagged.jsonl", TAGGED, [str(n) for n in range(1, 21)], False),
         ("words.jsonl", WORDS, [row["gold answer"] for row in WORDS], False),
         ("four.jsonl", FOUR, ["1", "2", "3", "4"], False),
     ],
