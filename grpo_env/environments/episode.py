@@ -135,6 +135,11 @@ class Episode:
             self._fail(error)
             return []
 
+    @property
+    def broke(self) -> bool:
+        """Whether the environment failed or was late, rather than ended the episode."""
+        return bool(self._failure) or self._late
+
     def cut_off(self) -> None:
         """End it after a whole turn, because no token is left for another: ``finish`` is ``length``."""
         self._end_with("length")

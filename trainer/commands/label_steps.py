@@ -182,9 +182,12 @@ def label_steps(
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out}: --out must end in .jsonl")
-    if task.scores_groups or task.spec.environment is not None:
-        kind = "compares the completions of a group" if task.scores_groups else "has an environment"
-        raise UsageError(f"label-steps: the task {task.name} {kind}, so a continuation cannot be scored by itself")
+    if task.scores_groups:
+        reason = "compares the completions of a group, so a continuation cannot be scored by itself"
+        raise UsageError(f"label-steps: the task {task.name} {reason}")
+    if task.spec.environment is not None:
+        reason = "has an environment; its turns can be valued during training, by step_values.rollouts"
+        raise UsageError(f"label-steps: the task {task.name} {reason}")
     if PART in task.spec.verifiers:
         raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
     config = sampling_config(task, "label-steps", SETTINGS, model, settings)

@@ -15,7 +15,7 @@ class StepValuesConfig(Settings):
     rollouts: int = Field(default=0, ge=0)
     """K: continuations from the end of each step, scored by the task's reward; 0: off."""
     segments: Literal["line", "paragraph", "sentence", "marker", "separator"] = "line"
-    """Where a step ends, as for the verifier ``process_reward_model``."""
+    """Where a step ends, as for the verifier ``process_reward_model``. The steps of an episode are its turns."""
     separator: str = ""
     """The string between two steps, for ``segments: separator``."""
     use: Literal["advantages", "rewards"] = "advantages"

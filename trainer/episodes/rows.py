@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.environments import pool
 from grpo_env.environments.calls import response_parser
 from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
+from grpo_env.errors import RunError
 
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Context, Rollout
@@ -20,11 +21,19 @@ if TYPE_CHECKING:
     from ..prompts import Prompt
 
 
+class Beginning(NamedTuple):
+    """The first ``turns`` turns of an episode, to go on from."""
+
+    rollout: Rollout
+    turns: int
+
+
 @dataclass
 class Row:
     """An episode that is being sampled: row ``number`` of a group. ``spans`` are those of its sampled turns in ``ids``.
 
-    ``history`` is there under ``environment.history: fork``.
+    ``history`` is there under ``environment.history: fork``. An episode that goes on from ``begun`` repeats that
+    beginning first.
     """
 
     group: int
@@ -33,6 +42,7 @@ class Row:
     episode: Episode
     conversation: Conversation
     history: History | None = None
+    begun: Beginning | None = None
     prompt_ids: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
@@ -53,6 +63,26 @@ class Row:
     @property
     def num_sampled(self) -> int:
         return sum(end - start for start, end in self.spans)
+
+    def given_turn(self) -> Rollout | None:
+        """The next turn of the beginning that this episode repeats, or ``None`` when it is to be sampled from here on.
+
+        Raises ``RunError`` if the environment has said something else than before.
+        """
+        if self.begun is None or len(self.spans) > self.begun.turns:
+            return None
+        if self.episode.broke:  # this time; it says nothing about the turns that would have followed
+            self.episode.fail("it failed or was late when the beginning of an episode was repeated")
+            return None
+        turn = self.begun.rollout.turn(len(self.spans))
+        if self.episode.ended or self.context != turn.prompt_ids:
+            example = self.episode.example.id
+            raise RunError(
+                f"{self.episode.environment.use}: example {example}: the environment said something else when turn "
+                f"{len(self.spans)} of an episode was repeated. step_values.rollouts goes on from turns repeatedly, "
+                "so equal rows and calls must lead to equal answers: use random numbers that reset seeds"
+            )
+        return turn if len(self.spans) < self.begun.turns else None
 
     def take_turn(self, turn: Rollout) -> None:
         """Append the sampled tokens of a turn."""
@@ -99,7 +129,13 @@ class Row:
         )
 
 
-def make_rows(policy: Policy, prompts: Sequence[Prompt], group_size: int, seeds: Sequence[str]) -> Iterator[Row]:
+def make_rows(
+    policy: Policy,
+    prompts: Sequence[Prompt],
+    group_size: int,
+    seeds: Sequence[str],
+    beginnings: Sequence[Beginning] | None = None,
+) -> Iterator[Row]:
     """The rows of all groups, each with a process of its own as soon as it is asked for."""
     tasks = {id(prompt.task): prompt.task for prompt in prompts}
     environments = {key: EnvironmentClass.of_task(task) for key, task in tasks.items()}
@@ -112,4 +148,5 @@ def make_rows(policy: Policy, prompts: Sequence[Prompt], group_size: int, seeds:
         for number in range(group_size):
             episode = Episode(environment, pool.take(environment), example, parser, plain)
             history = History(conversation, example) if forks else None
-            yield Row(group, number, f"{seeds[group]}/{number}", episode, conversation, history)
+            begun = None if beginnings is None else beginnings[group]
+            yield Row(group, number, f"{seeds[group]}/{number}", episode, conversation, history, begun)

@@ -23,7 +23,7 @@ from ..engine.policy import Policy
 from ..engine.prefix_cache import PrefixCache
 from ..engine.sampling.sampler import Rollout, sample
 from ..engine.sharding.weights import unsharded
-from .rows import Row, make_rows
+from .rows import Beginning, Row, make_rows
 
 if TYPE_CHECKING:
     from ..prompts import Prompt
@@ -42,6 +42,7 @@ def sample_episodes(
     temperature: float,
     seeds: Sequence[str],
     at_once: int,
+    beginnings: Sequence[Beginning] | None = None,
     on_group: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
 ) -> list[Rollout]:
     """Sample ``group_size`` episodes of every prompt, whose tasks have an environment; a group's rows are adjacent.
@@ -49,9 +50,11 @@ def sample_episodes(
     ``max_new_tokens`` bounds the sampled tokens of all turns of an episode together. One that has none left, or no
     position of the model, ends with ``finish`` ``length``. A turn's samples depend on the seed of its group, its row
     and its number alone, and so does the episode if its environment is deterministic. At most ``at_once`` environments
-    are alive; other episodes begin as these end. ``on_group`` as in ``sample``.
+    are alive; other episodes begin as these end. ``on_group`` as in ``sample``. The episodes of a group go on from one
+    of ``beginnings``: its turns are taken as they are, and the environment gets them again.
 
-    Raises what ``sample`` raises, and ``UsageError`` for a chat template that fails.
+    Raises what ``sample`` raises, ``UsageError`` for a chat template that fails, and ``RunError`` for an environment
+    that answers a beginning in another way than before.
     """
     groups: defaultdict[int, dict[int, Rollout]] = defaultdict(dict)
 
@@ -68,7 +71,7 @@ def sample_episodes(
         PrefixCache() as prefix_cache,
     ):
         turns = _TurnSampler(policy, max_new_tokens, temperature, prefix_cache)
-        _Driver(turns, make_rows(policy, prompts, group_size, seeds), at_once, on_end).run()
+        _Driver(turns, make_rows(policy, prompts, group_size, seeds, beginnings), at_once, on_end).run()
     return [groups[group][number] for group in range(len(prompts)) for number in range(group_size)]
 
 
@@ -176,7 +179,9 @@ class _Driver:
                 self._start(row, episode.cut_off)
                 return
             row.told(told, forks=forks)
-        if episode.ended:
+        if (turn := row.given_turn()) is not None:
+            self._advance(row, turn)
+        elif episode.ended:
             self._end(row)
         else:
             self._due.append(row)

@@ -19,6 +19,8 @@ from grpo_env.taskfile.task import Task
 from ..config import StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
+from ..episodes.rows import Beginning
+from ..episodes.sampling import sample_episodes
 from ..prompts import Prompt
 from ..rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
 from ..scored_groups import ValuedStep, reward_of
@@ -84,7 +86,12 @@ def step_values(
 
 
 def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: StepValuesConfig) -> list[int]:
-    """Indices of the tokens that end the steps of a completion, without those after which no token is left."""
+    """Indices of the tokens that end the steps of a completion, without those after which no token is left.
+
+    The steps of an episode are its turns.
+    """
+    if rollout.spans is not None:
+        return [end - 1 for _, end in rollout.spans[:-1]]
     ends = completion_ends(policy.decode, rollout)
     found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments, settings.separator)
     return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
@@ -117,7 +124,7 @@ def _beyond_budget(
     limit = config.step_values.token_budget
     if limit is None:
         return set()
-    rests = [fmean(len(rollouts[row].rollout.ids) - prefix.length for row in prefix.rows) for prefix in prefixes]
+    rests = [fmean(_rest(rollouts[row], prefix.length) for row in prefix.rows) for prefix in prefixes]
     expected = config.step_values.rollouts * sum(rests)
     draws = random.Random(f"{config.seed}/{step}/values")
     return {id(prefix) for prefix in prefixes if draws.random() * expected >= limit}
@@ -144,17 +151,26 @@ def _continue(
         config.step_values.rollouts,
         max_tokens=config.sampling.max_new_tokens,
         temperature=config.sampling.temperature,
+        environments=config.sampling.environments,
         version=step,
     )
     for prefix, rows in zip(prefixes, continued, strict=True):
         rewards = [reward_of(row, config.advantage) for row in rows]
         prefix.rewards = [reward for reward in rewards if reward is not None]
     pairs = zip(prefixes, continued, strict=True)
-    return sum(len(row.rollout.ids) - prefix.length for prefix, rows in pairs for row in rows)
+    return sum(_rest(row, prefix.length) for prefix, rows in pairs for row in rows)
+
+
+def _rest(row: ScoredRollout, length: int) -> int:
+    """Number of sampled tokens after the first ``length`` of a completion."""
+    return row.rollout.num_sampled - row.rollout.num_sampled_before(length)
 
 
 class Start(NamedTuple):
-    """The prompt and the first ``length`` tokens of a completion of it, to go on from, and the seed for that."""
+    """The prompt and the first ``length`` tokens of a completion of it, to go on from, and the seed for that.
+
+    Of an episode, they end with a turn.
+    """
 
     prompt: Prompt
     rollout: Rollout
@@ -169,36 +185,57 @@ def continuations(
     *,
     max_tokens: int,
     temperature: float,
+    environments: int = 64,
     version: int = 0,
 ) -> list[list[ScoredRollout]]:
     """``count`` continuations of each of ``starts``, scored as whole completions of at most ``max_tokens`` tokens.
 
-    Processes divide the starts among them.
+    Processes divide the starts among them. Of episodes, at most ``environments`` are played at once. Raises
+    ``RunError`` if an environment answers the turns of a beginning in another way than before.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
     sampled = SampledGroups([start.prompt for start in mine])
-    limits = [max_tokens - start.length for start in mine]
+    texts = [number for number, start in enumerate(mine) if start.rollout.spans is None]
+    episodes = [number for number, start in enumerate(mine) if start.rollout.spans is not None]
+    limits = [max_tokens - mine[number].length for number in texts]
 
-    def add(number: int, rests: list[Rollout]) -> None:
-        start = mine[number]
-        sampled.add(number, [_joined(policy, start.rollout, start.length, rest) for rest in rests])
+    def add(index: int, rests: list[Rollout]) -> None:
+        start = mine[texts[index]]
+        sampled.add(texts[index], [_joined(policy, start.rollout, start.length, rest) for rest in rests])
 
-    try:
-        sample(
-            policy,
-            [start.rollout.prompt_ids + start.rollout.ids[: start.length] for start in mine],
-            count,
-            max_new_tokens=max(limits, default=1),
-            limits=limits,
-            temperature=temperature,
-            seeds=[start.seed for start in mine],
-            on_group=add,
-        )
+    try:  # all processes sample if one of them does
+        if any(start.rollout.spans is None for start in starts):
+            sample(
+                policy,
+                [mine[number].rollout.prompt_ids + mine[number].rollout.ids[: mine[number].length] for number in texts],
+                count,
+                max_new_tokens=max(limits, default=1),
+                limits=limits,
+                temperature=temperature,
+                seeds=[mine[number].seed for number in texts],
+                on_group=add,
+            )
+        if any(start.rollout.spans is not None for start in starts):
+            sample_episodes(
+                policy,
+                [mine[number].prompt for number in episodes],
+                count,
+                max_new_tokens=max_tokens,
+                temperature=temperature,
+                seeds=[mine[number].seed for number in episodes],
+                at_once=environments,
+                beginnings=[_beginning(mine[number]) for number in episodes],
+                on_group=lambda index, rollouts: sampled.add(episodes[index], rollouts),
+            )
     except BaseException:
         sampled.scorer.stop()
         raise
     scored = score_rollouts(policy, sampled, version)
     return [scored[place : place + count] for place in range(0, len(scored), count)]
+
+
+def _beginning(start: Start) -> Beginning:
+    return Beginning(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
 
 
 def _joined(policy: Policy, whole: Rollout, length: int, rest: Rollout) -> Rollout:

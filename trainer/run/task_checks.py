@@ -40,8 +40,3 @@ def _check_valued(task: Task) -> None:
             f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "
             "continuations of a step have no score that is comparable with theirs"
         )
-    if task.spec.environment is not None:
-        raise UsageError(
-            f"step_values.rollouts: the task {task.name} has an environment, whose state after a turn cannot be "
-            "continued several times; use supervision=outcome, or process with scores of its turns"
-        )
