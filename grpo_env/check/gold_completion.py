@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Verifier
 from grpo_env.scoring_process import score_in_process
+from grpo_env.taskfile.row_options import RowOptions
 from grpo_env.taskfile.task import Task
 
 NEUTRAL_REASONING = "I read the question again and work it out."
@@ -71,13 +73,21 @@ def _are_rules(verifier: Verifier) -> bool:
     """Whether a verifier's gold answers are patterns or schemas."""
     name = verifier_name(verifier)
     if name == "pattern":
-        return getattr(verifier, "pattern", None) is None
-    return name == "json_answer" and getattr(verifier, "mode", "") == "schema"
+        return option(verifier, "pattern") is None
+    return name == "json_answer" and option(verifier, "mode") == "schema"
 
 
 def verifier_name(verifier: Verifier) -> str:
     """The name of a bundled verifier by its class: ``ExactText`` is ``exact_text``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(verifier).__name__).lower()
+    cls = verifier.cls if isinstance(verifier, RowOptions) else type(verifier)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+def option(verifier: Verifier, name: str, default: Any = None) -> Any:
+    """An option of a verifier, or the template of it that the row fills; ``default`` if it has no such option."""
+    if isinstance(verifier, RowOptions):
+        return verifier.options.get(name, getattr(verifier.cls, name, default))
+    return getattr(verifier, name, default)
 
 
 def accepted_answers(task: Task, example: Example) -> list[str]:
@@ -88,7 +98,7 @@ def accepted_answers(task: Task, example: Example) -> list[str]:
 
 
 def _golds(task: Task) -> str:
-    modes = (getattr(verifier, "golds", "one") for verifier in task.verifier.walk())
+    modes = (option(verifier, "golds", "one") for verifier in task.verifier.walk())
     return next((mode for mode in modes if mode != "one"), "one")
 
 
@@ -123,7 +133,7 @@ def gold_reasoning(task: Task, example: Example, gold: str) -> str:
     response in the task's tags, what stands in the reasoning block.
     """
     for verifier in task.verifier.walk():
-        column = getattr(verifier, "expected", None)
+        column = option(verifier, "expected")
         if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
             return "\n".join(map(str, example.info[column]))
     tag = task.format.reasoning

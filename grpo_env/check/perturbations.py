@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from grpo_env.core import Verifier
 
-from .gold_completion import verifier_name
+from .gold_completion import option, verifier_name
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.answers.kinds import Kind
@@ -106,14 +106,9 @@ def tolerances(verifier: Verifier) -> frozenset[str]:
     """
     parts = list(verifier.walk())
     options = {
-        option
-        for part in parts
-        for option in (*TOLERANCES, "unevaluated")
-        if getattr(part, option, None) not in (None, "wrong", 0)
+        name for part in parts for name in (*TOLERANCES, "unevaluated") if option(part, name) not in (None, "wrong", 0)
     }
-    numbers = any(
-        getattr(part, "kind", None) == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts
-    )
+    numbers = any(option(part, "kind") == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts)
     letters = any(verifier_name(part) == "choice" for part in parts)
     return frozenset(options | ({"zeros"} if numbers else set()) | ({"text"} if letters else set()))
 

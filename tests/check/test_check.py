@@ -217,6 +217,13 @@ def test_math_has_no_findings():
     assert result.findings == []
 
 
+@pytest.mark.parametrize("tolerance", [0.05, "{{ tolerance }}"])
+def test_a_tolerance_raises_no_alarm_also_where_the_row_decides(tmp_path, tolerance):
+    train, held_out = ([{**row(n), "tolerance": 0.05} for n in range(start, start + 4)] for start in (20, 30))
+    verifiers = {"accuracy": {"weight": 1.0, "rel_tol": tolerance}}
+    assert not kinds(check(make_task(tmp_path, train, held_out, verifiers=verifiers, cases=[])))
+
+
 @verifier("breaks")
 @dataclass(frozen=True)
 class Breaks(Verifier):
