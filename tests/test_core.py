@@ -205,4 +205,4 @@ def test_a_wrong_location_is_a_usage_error(home, reason):
 def test_dir_lists_what_is_loaded_on_first_use():
     import grpo_env
 
-    assert set(grpo_env.__all__) <= set(dir(grpo_env))
+    assert set(dir(grpo_env)) == {*grpo_env.__all__, "__version__"}

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,13 +80,16 @@ def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
 
 
 def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
-    file.write_text(file.read_text() + "broken\n" + json.dumps({"id": "c", "completion": "x"}) + "\n")
+    bad = ["broken", *(json.dumps({"id": "c", "completion": text}) for text in "xyz")]
+    file.write_text(file.read_text() + "".join(f"{line}\n" for line in bad))
     done = process("score", "arithmetic", file)
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 2
     assert f"{file}, line 3: not valid JSON" in done.stderr
-    assert f"{file}, line 4: " in done.stderr
-    assert "2 rows could not be scored" in done.stderr
+    (problem,) = re.findall(f"{file}, line 4: (.*)", done.stderr)
+    assert done.stderr.count(problem) == 2  # once with its first line, once with the number of others
+    assert f"2 more rows: {problem}" in done.stderr
+    assert "4 rows could not be scored" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["eval", "check"])
