@@ -92,10 +92,12 @@ def test_costs_count_continuations_labels_and_the_training_of_reward_models(stud
     values = {**plain, "value_tokens": 20, "value_seconds": 4.0, "sample_seconds": 5.0}
     model = {**plain, "reward_model/learned": 0.5}
     trained = {**model, "reward_model/completions": 4, "reward_model/seconds": 2.0}
-    labels = costs.Cost(100, 7.0)
-    assert costs.mode_costs({0: [plain, plain]}, labels)[0] == [(10, 2.0), (20, 4.0)]
-    assert costs.mode_costs({0: [values, values]}, labels)[0] == [(30, 6.0), (60, 12.0)]
-    assert costs.mode_costs({0: [model, trained]}, labels)[0] == [(110, 9.0), (120, 13.0)]
+    modes = {"plain": {0: [plain, plain]}, "values": {0: [values, values]}, "model": {0: [model, trained]}}
+    assert costs.costs(modes, costs.Cost(100, 7.0)) == {
+        "plain": {0: [(10, 2.0), (20, 4.0)]},
+        "values": {0: [(30, 6.0), (60, 12.0)]},
+        "model": {0: [(110, 9.0), (120, 13.0)]},
+    }
 
 
 def test_the_cases_of_useless_equations_hold(monkeypatch: pytest.MonkeyPatch) -> None:

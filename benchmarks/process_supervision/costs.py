@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from math import inf, nan
 from statistics import fmean
 from typing import NamedTuple
 
-from figures import BASELINE, EQUATIONS, LAST, Row, Runs, compared, curve, fastest, held_out, trained_tokens
+from figures import BASELINE, EQUATIONS, LAST, Measure, Row, Runs, compared, curve, fastest, held_out, trained_tokens
 
 LONGER = "outcome, longer"  # what the cost of the others would have bought
 
@@ -30,34 +31,47 @@ class Rates(NamedTuple):
 
 
 def cost_tables(modes: Mapping[str, Runs], labels: Cost) -> list[str]:
-    """Accuracy at equal steps and at equal cost, and how reward models agree with the verdicts of completions.
+    """Tables at equal steps and at equal cost, and how reward models agree with the verdicts of completions.
 
-    ``labels`` is what the first reward model cost, which each run with one pays before its first step. Equal cost is
-    that of ``LONGER``; a run that ends before has its last steps.
+    ``labels`` is what the first reward model cost, which each run with one pays before its first step.
     """
-    costs = {mode: mode_costs(runs, labels) for mode, runs in modes.items()}
-    budget = totals(costs[LONGER]) if LONGER in modes else totals(costs[BASELINE])
+    return [*steps_table(modes), "", *equal_cost_table(modes, labels), "", *watch_table(modes)]
+
+
+def steps_table(modes: Mapping[str, Runs]) -> list[str]:
+    """What the same number of steps gives."""
+    measures: list[Measure] = [
+        ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
+        (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
+        ("all steps", lambda mode, rows: fmean(curve(rows))),
+        *((name, lambda mode, rows, of=of: fmean(of(rows)[-LAST:])) for name, of in EQUATIONS.items()),
+    ]
+    same = {mode: runs for mode, runs in modes.items() if mode != LONGER}
+    return compared("equal steps | seeds", same, {}, measures, [BASELINE])
+
+
+def equal_cost_table(modes: Mapping[str, Runs], labels: Cost) -> list[str]:
+    """What the cost of ``LONGER`` gives: a run that ends before has its last steps, one with too few has none."""
+    of_modes = costs(modes, labels)
+    sums = {mode: totals(of_mode) for mode, of_mode in of_modes.items()}
+    budget = sums[LONGER if LONGER in sums else BASELINE]
 
     def within(field: str) -> Callable[[str, Sequence[Row]], float]:
         def measure(mode: str, rows: Sequence[Row]) -> float:
-            spent = next(costs[mode][seed] for seed, run in modes[mode].items() if run is rows)
-            steps = sum(getattr(cost, field) <= getattr(budget, field) for cost in spent)
-            return fmean(curve(rows)[:steps][-LAST:]) if steps else float("nan")
+            spent = next(of_modes[mode][seed] for seed, run in modes[mode].items() if run is rows)
+            limit = inf if mode == LONGER else getattr(budget, field)  # some of its runs are above their mean
+            steps = sum(getattr(cost, field) <= limit for cost in spent)
+            return fmean(curve(rows)[:steps][-LAST:]) if steps >= LAST else nan
 
         return measure
 
-    measures: list[tuple[str, Callable[[str, Sequence[Row]], float]]] = [
+    measures: list[Measure] = [
         ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
-        (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
-        ("first 30 steps", lambda mode, rows: fmean(curve(rows)[:30])),
-        (f"last {LAST} in {budget.tokens / 1000:.0f} thousand tokens", within("tokens")),
-        (f"last {LAST} in {budget.seconds:.0f} s", within("seconds")),
-        *((name, lambda mode, rows, of=of: fmean(of(rows)[-LAST:])) for name, of in EQUATIONS.items()),
+        (f"last {LAST} steps in {budget.tokens / 1000:.0f} thousand tokens", within("tokens")),
+        (f"last {LAST} steps in {budget.seconds:.0f} s", within("seconds")),
     ]
-    sums = {mode: totals(of_mode) for mode, of_mode in costs.items()}
-    first = {mode: f"{cost.tokens / 1000:.0f} | {cost.seconds:.0f}" for mode, cost in sums.items()}
-    head = "supervision | seeds | thousand tokens | s"
-    return [*compared(head, modes, first, measures, [BASELINE, LONGER]), "", *watch_table(modes)]
+    spent = {mode: [f"{cost.tokens / 1000:.0f}", f"{cost.seconds:.0f}"] for mode, cost in sums.items()}
+    return compared("equal cost | seeds | thousand tokens | s", modes, spent, measures, [LONGER])
 
 
 def watch_table(modes: Mapping[str, Runs]) -> list[str]:
@@ -65,12 +79,12 @@ def watch_table(modes: Mapping[str, Runs]) -> list[str]:
     learned = {mode: runs for mode, runs in modes.items() if any(map(has_model, runs.values()))}
     if not learned:
         return []
-    measures: list[tuple[str, Callable[[str, Sequence[Row]], float]]] = [
+    measures: list[Measure] = [
         (f"{title}, {when} {LAST} steps", lambda mode, rows, name=name, part=part: mean_known(rows, name, part))
         for title, name in (("reward", "learned"), ("verdict", "rule"), ("pairs", "pairs"))
         for when, part in (("first", slice(LAST)), ("last", slice(-LAST, None)))
     ]
-    return compared("reward model | seeds", learned, dict.fromkeys(learned, ""), measures, [])
+    return compared("reward model | seeds", learned, {}, measures, [])
 
 
 def mean_known(rows: Sequence[Row], name: str, part: slice) -> float:
@@ -82,30 +96,39 @@ def has_model(rows: Sequence[Row]) -> bool:
     return any("reward_model/learned" in row for row in rows)
 
 
-def mode_costs(runs: Runs, labels: Cost) -> dict[int, list[Cost]]:
-    """What each run of a mode had cost after each of its steps, by seed."""
-    of_mode = rates(runs)
-    return {seed: list(spent(rows, of_mode, labels if has_model(rows) else Cost(0, 0))) for seed, rows in runs.items()}
+def costs(modes: Mapping[str, Runs], labels: Cost) -> dict[str, dict[int, list[Cost]]]:
+    """What each run had cost after each of its steps, by mode and seed.
+
+    Runs with a reward model have rates of their own, because scoring by a model is a part of sampling.
+    """
+    of_modes = {}
+    for with_model in (False, True):
+        alike = {mode: runs for mode, runs in modes.items() if with_model == any(map(has_model, runs.values()))}
+        of_all = rates([rows for runs in alike.values() for rows in runs.values()])
+        before = labels if with_model else Cost(0, 0)
+        for mode, runs in alike.items():
+            of_modes[mode] = {seed: list(spent(rows, of_all, before)) for seed, rows in runs.items()}
+    return of_modes
 
 
-def spent(rows: Sequence[Row], of_mode: Rates, before: Cost) -> Iterator[Cost]:
+def spent(rows: Sequence[Row], rate: Rates, before: Cost) -> Iterator[Cost]:
     """The cost from the start to the end of each step: all tokens, and seconds computed from the work."""
     steps = [row for row in rows if row["kind"] == "train"]
     tokens = (row["tokens"] + row.get("value_tokens", 0) for row in steps)
     seconds = (
-        row["tokens"] * of_mode.sampling
-        + row.get("value_tokens", 0) * of_mode.values
-        + trained_tokens(row) * of_mode.training
-        + row.get("reward_model/completions", 0) * of_mode.reward_model
+        row["tokens"] * rate.sampling
+        + row.get("value_tokens", 0) * rate.values
+        + trained_tokens(row) * rate.training
+        + row.get("reward_model/completions", 0) * rate.reward_model
         for row in steps
     )
     sums = zip(accumulate(tokens, initial=before.tokens), accumulate(seconds, initial=before.seconds), strict=True)
     return (Cost(*both) for number, both in enumerate(sums) if number)
 
 
-def rates(runs: Runs) -> Rates:
-    """The fastest tenth of a mode's steps, because other load on the machine only adds time."""
-    steps = [row for rows in runs.values() for row in rows if row["kind"] == "train"]
+def rates(runs: Sequence[Sequence[Row]]) -> Rates:
+    """The fastest tenth of all steps of some runs, because other load on the machine only adds time."""
+    steps = [row for rows in runs for row in rows if row["kind"] == "train"]
     return Rates(
         fastest((row["sample_seconds"] - row.get("value_seconds", 0.0), row["tokens"]) for row in steps),
         fastest((row.get("value_seconds", 0.0), row.get("value_tokens", 0)) for row in steps),

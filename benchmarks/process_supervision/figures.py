@@ -12,6 +12,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 Runs = Mapping[int, Sequence[Row]]  # by seed: the rows of metrics.jsonl
+Measure = tuple[str, Callable[[str, Sequence[Row]], float]]  # its name, and the value of a mode's run; nan: none
 
 # 97.5 % quantiles of Student's t by degrees of freedom.
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
@@ -19,11 +20,11 @@ LAST = 10  # steps with 64 completions of new problems each: 640 samples
 BASELINE = "outcome"
 
 
-def load(folder: Path) -> dict[int, list[Row]]:
-    """The finished runs of a mode, by seed."""
+def load(folder: Path, seeds: int) -> dict[int, list[Row]]:
+    """The finished runs of a mode with the first ``seeds`` seeds, by seed."""
     runs = {}
     for run in sorted(folder.glob("*")):
-        if (run / "model").exists():
+        if (run / "model").exists() and int(run.name) < seeds:
             runs[int(run.name)] = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return runs
 
@@ -33,7 +34,7 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
     clocks = {mode: clock(runs, *rates(modes)) for mode, runs in modes.items()}
     budget = min(times[-1] for times in clocks.values())
     steps_in_budget = {mode: sum(time <= budget for time in times) for mode, times in clocks.items()}
-    measures: list[tuple[str, Callable[[str, Sequence[Row]], float]]] = [
+    measures: list[Measure] = [
         ("held-out greedy", lambda mode, rows: held_out(rows)[-1]["accuracy"]),
         (f"last {LAST} steps", lambda mode, rows: fmean(curve(rows)[-LAST:])),
         ("all steps", lambda mode, rows: fmean(curve(rows))),
@@ -44,27 +45,26 @@ def learning_table(task: str, modes: Mapping[str, Runs]) -> list[str]:
         (f"mean over {budget:.0f} s", lambda mode, rows: mean_over_time(curve(rows), clocks[mode], budget)),
     ]
     measures += [(name, lambda mode, rows, of=of: fmean(of(rows)[-LAST:])) for name, of in STEPS[task].items()]
-    seconds = {mode: f"{times[-1] / len(times):.2f}" for mode, times in clocks.items()}
+    seconds = {mode: [f"{times[-1] / len(times):.2f}"] for mode, times in clocks.items()}
     return compared(f"{task} | seeds | s per step", modes, seconds, measures, [BASELINE])
 
 
 def compared(
     head: str,
     modes: Mapping[str, Runs],
-    first: Mapping[str, str],
-    measures: Sequence[tuple[str, Callable[[str, Sequence[Row]], float]]],
+    first: Mapping[str, Sequence[str]],
+    measures: Sequence[Measure],
     baselines: Sequence[str],
 ) -> list[str]:
     """A table of measures, with the columns ``head`` before them, and their differences to each of ``baselines``.
 
     ``first`` are the cells before the measures, after the number of seeds. Differences are paired by seed.
     """
-    empty = " |" * next(iter(first.values())).count("|")
     names = " | ".join(name for name, _ in measures)
     lines = [f"| {head} | {names} |", "|---" * (head.count("|") + 1 + len(measures)) + "|"]
     for mode, runs in modes.items():
         cells = [formatted(interval([measure(mode, rows) for rows in runs.values()])) for _, measure in measures]
-        lines.append(f"| {mode} | {len(runs)} | {first[mode]} | {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join([mode, str(len(runs)), *first.get(mode, ()), *cells])} |")
     for baseline in baselines:
         for mode, runs in modes.items():
             seeds = sorted(runs.keys() & modes.get(baseline, {}).keys())
@@ -76,7 +76,8 @@ def compared(
                 )
                 for _, measure in measures
             ]
-            lines.append(f"| {mode} - {baseline} | {len(seeds)} | {empty}| {' | '.join(cells)} |")
+            empty = [""] * len(first.get(mode, ()))
+            lines.append(f"| {' | '.join([f'{mode} - {baseline}', str(len(seeds)), *empty, *cells])} |")
     return lines
 
 
@@ -113,6 +114,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 def formatted(estimate: tuple[float, float], sign: str = "", digits: int = 3) -> str:
     mean, half = estimate
+    if math.isnan(mean):
+        return "none"
     return f"{mean:{sign}.{digits}f}" + (f" ± {half:.{digits}f}" if half < math.inf else "")
 
 

@@ -185,16 +185,18 @@ def overrides(cell: Cell, learned: Path | None = None) -> Settings:
     )
 
 
-def show(out: Path) -> None:
-    """Print the tables of all finished runs in ``out``, and draw ``out/study.png``."""
+def show(out: Path, seeds: int) -> None:
+    """Print the tables of all finished runs in ``out`` with the first ``seeds`` seeds, and draw ``out/study.png``."""
     loaded = {
-        task: {mode: figures.load(out / "runs" / task / mode) for mode in setup.modes} for task, setup in SETUPS.items()
+        task: {mode: figures.load(out / "runs" / task / mode, seeds) for mode in setup.modes}
+        for task, setup in SETUPS.items()
     }
     finished = {task: {mode: runs for mode, runs in modes.items() if runs} for task, modes in loaded.items()}
     finished = {task: modes for task, modes in finished.items() if modes}
     for task, modes in finished.items():
         print("\n".join(table(task, modes, out)), end="\n\n")
-    figures.draw({task: modes for task, modes in finished.items() if task != "unlabelled"}, out / "study.png")
+    if drawn := {task: modes for task, modes in finished.items() if task != "unlabelled"}:
+        figures.draw(drawn, out / "study.png")
 
 
 def table(task: str, modes: Mapping[str, figures.Runs], out: Path) -> list[str]:
@@ -202,8 +204,9 @@ def table(task: str, modes: Mapping[str, figures.Runs], out: Path) -> list[str]:
     if task == "padding":
         return figures.padding_table(modes)
     if task == "unlabelled":
-        cost = json.loads((reward_model_folder(SETUPS[task], out / "models") / COST).read_text(encoding="utf-8"))
-        return costs.cost_tables(modes, costs.Cost(**cost))
+        file = reward_model_folder(SETUPS[task], out / "models") / COST  # made before the first run that needs it
+        cost = costs.Cost(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else costs.Cost(0, 0)
+        return costs.cost_tables(modes, cost)
     return figures.learning_table(task, modes)
 
 
@@ -218,7 +221,7 @@ def main() -> None:
     if not options.show:
         for cell in cells(options.only, options.seeds):
             run(cell, options.out)
-    show(options.out)
+    show(options.out, options.seeds)
 
 
 if __name__ == "__main__":
