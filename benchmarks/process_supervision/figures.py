@@ -106,7 +106,9 @@ def padding_table(modes: Mapping[str, Runs]) -> list[str]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and half width of its 95 % interval; the latter is infinite for a single value."""
+    """Mean and half width of its 95 % interval, which is infinite for a single value; nan if a value is."""
+    if any(map(math.isnan, values)):
+        return math.nan, math.nan
     if len(values) < 2:
         return values[0], math.inf
     return fmean(values), T[len(values) - 1] * stdev(values) / math.sqrt(len(values))

@@ -107,8 +107,6 @@ UNLABELLED = {
     "rollout values, normalised": Mode({**VALUES, "step_values.use": "rewards"}, NO_RULE),
     "PRM, frozen": Mode(WATCHED, NO_RULE, PRM),
     "PRM, retrained": Mode(RETRAINED, NO_RULE, PRM),
-    "PRM alone, frozen": Mode(WATCHED, {**NO_RULE, **NO_OUTCOME}, PRM),
-    "PRM alone, retrained": Mode(RETRAINED, {**NO_RULE, **NO_OUTCOME}, PRM),
 }
 
 LONG_TASK = {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}}
