@@ -87,7 +87,9 @@ PROCESS = {"supervision": "process"}
 PADDING = {
     "any": Mode(PROCESS, {**ANY, **NO_OUTCOME}),
     "any, mean": Mode({**PROCESS, "advantage.step_credit": "mean"}, {**ANY, **NO_OUTCOME}),
+    "any, return": Mode({**PROCESS, "advantage.step_credit": "return"}, {**ANY, **NO_OUTCOME}),
     "expected": Mode(PROCESS, NO_OUTCOME),
+    "expected, return": Mode({**PROCESS, "advantage.step_credit": "return"}, NO_OUTCOME),
 }
 
 # Steps that no rule scores: their values are estimated by rollouts, in the run or once, for a process reward model.
@@ -111,7 +113,7 @@ UNLABELLED = {
 
 LONG_TASK = {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}}
 SETUPS = {
-    "short": Setup("bundled", SUPERVISION, {"sampling.max_new_tokens": 64}, MONITORED),
+    "short": Setup("bundled", {**SUPERVISION, **RETURNS}, {"sampling.max_new_tokens": 64}, MONITORED),
     "long": Setup(
         "long",
         {**SUPERVISION, "both, mean": credited("both", "mean"), **RETURNS},
