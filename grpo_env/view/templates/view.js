@@ -29,3 +29,13 @@ for (const form of document.querySelectorAll("form.filters")) {
 addEventListener("pageshow", () => {
   for (const field of document.querySelectorAll("form.filters :disabled")) field.disabled = false;
 });
+
+// A page that waits for its index is loaded again once that is complete, unless somebody is typing.
+if (document.querySelector("[data-wait]")) {
+  const timer = setInterval(async () => {
+    const page = await fetch(location.href).then((answer) => answer.text(), () => "data-wait");
+    if (page.includes("data-wait") || document.activeElement.matches("input, select, textarea")) return;
+    clearInterval(timer);
+    location.reload();
+  }, 1000);
+}
