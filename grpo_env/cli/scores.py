@@ -35,6 +35,7 @@ def score(
         typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
     ] = None,
     answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column, path or template of the row's id.")] = None,
     label: Annotated[
         list[str] | None,
@@ -66,7 +67,7 @@ def score(
     from grpo_env.scoring import Fields, Options, score_files
 
     paths, overrides = split_files(files)
-    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
+    fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
     if join is not None and join not in BY:
         raise UsageError(f"--join {join}: expected id, prompt or order")
     options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
@@ -215,7 +216,10 @@ def export(
     try:
         summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
     except RunError as error:
-        advice = "; --no-prompt exports texts alone" if kind == "sft" and "without a prompt" in str(error) else ""
+        advice = ""
+        if "without a prompt" in str(error):
+            advice = "; name the column of prompts when you score: grpo_env score --prompt COLUMN"
+            advice += "; or --no-prompt exports texts alone" * (kind == "sft")
         raise RunError(f"{error}{advice}") from error
     console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)
     if note := summary.prompt_note():

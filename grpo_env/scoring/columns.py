@@ -39,6 +39,8 @@ class Fields:
     """Known verdicts (truth values), one for each completion, to compare the task's metric with."""
     group: str | None = None
     """Neighboring rows of one completion each with the same value are one group; none: the column ``group``."""
+    prompt: str | None = None
+    """The prompt, as text or messages; none: the column ``prompt``, or else the task's own template."""
 
 
 def select(row: Row, selector: str, task: Task) -> Any:
@@ -94,15 +96,15 @@ class Prompt(NamedTuple):
     recorded: bool | None = None
 
 
-def prompt_of(row: Row, task: Task, in_output: bool, completion: Any = None) -> Prompt:
-    """The row's own ``prompt``, or else what precedes the first turn in a chat, or else the task's template.
+def prompt_of(row: Row, fields: Fields, task: Task, in_output: bool, completion: Any = None) -> Prompt:
+    """The row's own prompt, or else what precedes the first turn in a chat, or else the task's template.
 
     Without any it is empty, as it is if neither a verifier nor the output (``in_output``) has a use for it. Raises
     ``UsageError`` if a verifier needs a prompt and there is none.
     """
     if not (task.needs_prompt or in_output):
         return Prompt()
-    prompt: Any = row.get("prompt")
+    prompt: Any = select(row, fields.prompt, task) if fields.prompt else row.get("prompt")
     if prompt and isinstance(prompt, str):
         return Prompt(str(prompt), _is_recorded(row))
     if isinstance(prompt, tuple):  # of the example that the row was joined with

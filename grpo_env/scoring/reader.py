@@ -80,7 +80,7 @@ class RowReader:
             raw = completions_of(row, self.fields, self.task)
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))
-            prompt = prompt_of(row, self.task, self.prompts, raw[0])
+            prompt = prompt_of(row, self.fields, self.task, self.prompts, raw[0])
             example = Example(id, prompt.content, self.gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
                 raise UsageError(problem)

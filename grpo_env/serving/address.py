@@ -22,7 +22,8 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        raise UsageError(f"cannot listen on {host}, port {port} ({error})") from error
+        advice = "choose another with --port, or any free one with --port 0"
+        raise UsageError(f"cannot listen on {host}, port {port} ({error}); {advice}") from error
     # asyncio does this only for sockets created with IPPROTO_TCP, which create_server's are not. Without it the body of
     # every response waits 40 ms for the acknowledgement of its head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

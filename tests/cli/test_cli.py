@@ -92,6 +92,26 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
     assert "4 rows could not be scored" in done.stderr
 
 
+def test_prompts_of_another_column_can_be_exported(file, tmp_path):
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    own = [{"asked": f"What is {n}?", "said": row["completion"], **without(row)} for n, row in enumerate(rows)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in own))
+    scores = tmp_path / "scores.jsonl"
+    columns = ["--completion", "said", "--prompt"]
+    done = grpo_env("score", "arithmetic", file, *columns, "asked", "--out", scores)
+    assert done.returncode == 0, done.stderr
+    written = [json.loads(line) for line in scores.read_text().splitlines()]
+    assert [(row["prompt"], row["prompt_recorded"]) for row in written] == [("What is 0?", True), ("What is 1?", True)]
+    done = grpo_env("score", "arithmetic", file, *columns, "aksed", "--out", tmp_path / "no.jsonl")
+    assert done.returncode != 0
+    assert "'aksed'" in done.stderr
+    assert "'asked'" in done.stderr
+
+
+def without(row):
+    return {name: value for name, value in row.items() if name not in ("completion", "prompt", "question")}
+
+
 @pytest.mark.parametrize("command", ["eval", "check"])
 def test_code_in_a_models_folder_never_runs(tmp_path, command):
     folder = shutil.copytree(BUNDLED, tmp_path / "model")
