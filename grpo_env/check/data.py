@@ -76,7 +76,7 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str,
         where, other = held_out[pair.held_out].id, train[pair.train].id
         if pair.similarity == 1:
             same += 1
-            findings.append(error("overlap", where, f"same prompt as {other}", "remove it from one of the splits"))
+            findings.append(error("overlap", where, f"same prompt as {other}", "remove one of the two rows"))
         else:
             near += 1
             what = f"nearly the same prompt as {other} (similarity {pair.similarity:.2f})"
