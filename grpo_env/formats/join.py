@@ -77,7 +77,9 @@ def known_keys(index: Mapping[str, Example], by: By) -> str:
         return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
     if not examples:
         return "none of its prompts has a single gold answer"
-    return f"its prompts look like {examples[0].prompt!r:.300}"
+    prompt = examples[0].prompt
+    shown = prompt[-1].content if isinstance(prompt, tuple) and prompt else prompt
+    return f"its prompts look like {shown!r:.300}"
 
 
 def prompt_key(prompt: Any) -> str:

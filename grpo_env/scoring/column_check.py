@@ -27,6 +27,9 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     columns = f"columns that hold texts: {held}" if texts else "no column holds texts"
     flags = _flags(rows[0], texts, problems)
     advice = f"; try {flags}" if flags else ""
+    if texts and "completion" in problems and "--completion" not in flags:
+        unnamed = [f"--{name} COLUMN" for name in ("completion", "answer") if name in problems and name not in flags]
+        advice += f"; name them with {' '.join(unnamed)}"
     if "answer" in problems and "--answer" not in flags:
         advice += "; --join id, prompt or order finds the answers in the task's data"
     of = "the first row" if len(rows) == 1 else f"any of the first {len(rows)} rows"

@@ -116,6 +116,12 @@ SINGLE = {"problem": "1+1?", "solution": "2", "model_output": "<answer>2</answer
             {},
             "texts: completion; --join id, prompt or order finds the answers in the task's data",
         ),
+        (
+            {"asked": "1+1?", "model_says": "2", "ref": "2"},
+            {},
+            "asked, model_says, ref; name them with --completion COLUMN --answer COLUMN; --join id, prompt or order "
+            "finds the answers in the task's data",
+        ),
         ({"n": 1, "m": [1, 2]}, {}, "holds texts; --join id, prompt or order finds the answers in the task's data"),
     ],
 )
