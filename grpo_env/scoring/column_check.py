@@ -28,8 +28,8 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     flags = _flags(rows[0], texts, problems)
     advice = f"; try {flags}" if flags else ""
     if texts and "completion" in problems and "--completion" not in flags:
-        unnamed = [f"--{name} COLUMN" for name in ("completion", "answer") if name in problems and name not in flags]
-        advice += f"; name them with {' '.join(unnamed)}"
+        unnamed = [flag for flag in ("--completion", "--answer") if flag[2:] in problems and flag not in flags]
+        advice += f"; name them with {' '.join(f'{flag} COLUMN' for flag in unnamed)}"
     if "answer" in problems and "--answer" not in flags:
         advice += "; --join id, prompt or order finds the answers in the task's data"
     of = "the first row" if len(rows) == 1 else f"any of the first {len(rows)} rows"

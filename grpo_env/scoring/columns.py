@@ -106,11 +106,11 @@ def prompt_of(row: Row, fields: Fields, task: Task, in_output: bool, completion:
         return Prompt()
     prompt: Any = select(row, fields.prompt, task) if fields.prompt else row.get("prompt")
     if prompt and isinstance(prompt, str):
-        return Prompt(str(prompt), _is_recorded(row))
+        return Prompt(str(prompt), _is_recorded(row, fields))
     if isinstance(prompt, tuple):  # of the example that the row was joined with
-        return Prompt(prompt, _is_recorded(row))
+        return Prompt(prompt, _is_recorded(row, fields))
     if messages := read_messages(prompt) or read_messages(before_turns(completion)):
-        return Prompt(messages, _is_recorded(row))
+        return Prompt(messages, _is_recorded(row, fields))
     spec = task.spec.prompt
     try:
         made = build_prompt(spec, row, task.format, "no column 'prompt', and the task's template")
@@ -121,9 +121,12 @@ def prompt_of(row: Row, fields: Fields, task: Task, in_output: bool, completion:
     return Prompt(made, recorded=spec.messages is not None and spec.system is None and not spec.shots)
 
 
-def _is_recorded(row: Row) -> bool | None:
-    """Whether the prompt of a row is its own: yes, unless it comes from a score row or an example (``join``)."""
-    recorded = row.get(PROMPT_RECORDED, True)
+def _is_recorded(row: Row, fields: Fields) -> bool | None:
+    """Whether the prompt of a row is its own: yes, unless it comes from a score row or an example (``join``).
+
+    A column that ``fields`` name is the row's own in either case.
+    """
+    recorded = True if fields.prompt else row.get(PROMPT_RECORDED, True)
     return recorded if isinstance(recorded, bool) else None
 
 

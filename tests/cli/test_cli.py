@@ -106,6 +106,12 @@ def test_prompts_of_another_column_can_be_exported(file, tmp_path):
     assert done.returncode != 0
     assert "'aksed'" in done.stderr
     assert "'asked'" in done.stderr
+    joined = [{"id": f"eval/{n}", "asked": row["asked"], "said": row["said"]} for n, row in enumerate(own)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in joined))
+    done = grpo_env("score", "arithmetic", file, *columns, "asked", "--join", "id", "--out", tmp_path / "joined.jsonl")
+    assert done.returncode == 0, done.stderr
+    written = [json.loads(line) for line in (tmp_path / "joined.jsonl").read_text().splitlines()]
+    assert [(row["prompt"], row["prompt_recorded"]) for row in written] == [("What is 0?", True), ("What is 1?", True)]
 
 
 def without(row):
