@@ -55,7 +55,7 @@ class Example:
     """One problem. ``prompt`` is a chat, or a string that the model receives verbatim.
 
     ``answer`` is the gold answer. ``info`` holds the columns of the source row, for verifiers that need more.
-    ``chat_template_kwargs`` are variables for the model's chat template.
+    ``chat_template_kwargs`` are variables for the model's chat template. ``place`` says where the row is, for messages.
     """
 
     id: str
@@ -63,6 +63,12 @@ class Example:
     answer: str | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    place: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the place of its row, or else its id."""
+        return self.place or self.id
 
 
 class Call(NamedTuple):

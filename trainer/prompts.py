@@ -143,11 +143,11 @@ def _difficulty(task: Task, selector: str, example: Example) -> float:
     try:
         value = select(example.info, selector, task)
     except UsageError as error:
-        raise UsageError(f"{at}: example {example.id}: {error}") from error
+        raise UsageError(f"{at}: example {example.name}: {error}") from error
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(value, bool) or math.isnan(number):
-        raise UsageError(f"{at}: example {example.id} has {value!r}, but a number is needed, larger for harder")
+        raise UsageError(f"{at}: example {example.name} has {value!r}, but a number is needed, larger for harder")
     return number

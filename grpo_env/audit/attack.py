@@ -141,6 +141,6 @@ def _unstable(task: Task, attempts: Sequence[_Attempt]) -> dict[str, str]:
         for pair, first in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED]):
             (second,) = _score(task, [pair])
             if (first.total, first.metric) != (second.total, second.metric):
-                why = f"{pair[0].example.id}: total {first.total}, scored again {second.total}"
+                why = f"{pair[0].example.name}: total {first.total}, scored again {second.total}"
                 unstable[attempt.hack.name] = why
     return unstable

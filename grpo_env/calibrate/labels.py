@@ -36,12 +36,12 @@ def read_labels(path: Path) -> list[LabelRow]:
     for record in read_records(path):
         row = record.row
         if row is None:
-            raise UsageError(f"{path}, line {record.line}: {record.problem}")
+            raise UsageError(f"{path}, {record.place}: {record.problem}")
         if "id" not in row or "completion" not in row or (_key(row) not in rows and "stratum_size" not in row):
-            raise UsageError(f"{path}, line {record.line}: is neither a row to be labeled nor a label of one above")
+            raise UsageError(f"{path}, {record.place}: is neither a row to be labeled nor a label of one above")
         if "stratum_size" in row and _key(row) in rows:
-            raise UsageError(f"{path}, line {record.line}: the same completion as above")
-        rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), f"{path}, line {record.line}")
+            raise UsageError(f"{path}, {record.place}: the same completion as above")
+        rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), f"{path}, {record.place}")
     return list(rows.values())
 
 

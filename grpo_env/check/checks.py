@@ -56,16 +56,17 @@ class CheckResult:
                 yield f"{name:<8} {text.replace(chr(10), chr(10) + ' ' * 9)}"
         for name, why in self.not_run.items():
             yield f"{name:<8} not run: {why}"
+        problems = by_cause(self.findings)
         for check in dict.fromkeys(finding.check for finding in self.findings):
-            causes = by_cause(finding for finding in self.findings if finding.check == check)
+            causes = [findings for findings in problems if findings[0].check == check]
             for first, *others in causes[:SHOWN]:
                 rows = len({finding.where for finding in others} - {first.where})
                 yield f"{first}" + (f" (and {_counted(rows, 'other row')})" if rows else "")
             if len(causes) > SHOWN:
-                yield f"... and {sum(map(len, causes[SHOWN:])):,} more of {check} (--json prints all)"
-        errors = sum(finding.severity == "error" for finding in self.findings)
+                yield f"... and {len(causes) - SHOWN:,} more of {check} (--json prints all)"
+        errors = sum(first.severity == "error" for first, *_ in problems)
         conclusion = "incomplete" if self.not_run else "ok"
-        counts = f"{_counted(errors, 'error')}, {_counted(len(self.findings) - errors, 'warning')}"
+        counts = f"{_counted(errors, 'error')}, {_counted(len(problems) - errors, 'warning')}"
         yield f"{counts} in {self.seconds:.1f} s" + (f": {conclusion}" if self.ok else "")
 
 
@@ -99,7 +100,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
         lines = [f"{split}: {rows.filter_line or 'keeps all rows'}" for split, rows in split_rows.items()]
         result.facts["filter"] = "; ".join(lines)
     if any(examples.values()):
-        _check_data(task, result, {split: rows.rows for split, rows in split_rows.items()}, examples, model)
+        _check_data(task, result, split_rows, examples, model)
     result.seconds = time.perf_counter() - start
     return result
 
@@ -107,10 +108,9 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
 def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> Iterator[Example]:
     """The examples that can be scored; rows that cannot are added to the findings."""
     skip = task.spec.dataset.bad_gold == "skip"
-    for index, row in zip(rows.numbers, rows.rows, strict=True):
-        where = f"{split} row {index + 1}"
+    for number, where, row in zip(rows.numbers, rows.places, rows.rows, strict=True):
         try:
-            example = task.example(row, f"{split}/{index}", where="template")
+            example = task.example(row, f"{split}/{number}", "template", where)
         except UsageError as problem:
             result.findings.append(error("data", where, str(problem), "fix the row or the template"))
             continue
@@ -129,7 +129,7 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
 def _check_data(
     task: Task,
     result: CheckResult,
-    rows: Mapping[Split, Sequence[Mapping[str, Any]]],
+    rows: Mapping[Split, SplitRows],
     examples: Mapping[Split, Sequence[Example]],
     model: str | None,
 ) -> None:
@@ -138,7 +138,8 @@ def _check_data(
     result.prompt = short(prompt_text(everything[0]))
     counts = ", ".join(f"{split} {len(split_examples):,}" for split, split_examples in examples.items())
     result.facts["data"] = f"{counts} examples"
-    result.facts["columns"], findings = columns(task, rows)
+    said = {finding.where for finding in result.findings}
+    result.facts["columns"], findings = columns(task, rows, said)
     result.findings += findings
     result.findings += ids(examples)
     told = examples if task.spec.environment is None else _with_rows(examples)
@@ -159,7 +160,7 @@ def _check_data(
     if len(golds) < len(everything):
         result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
     else:
-        unreadable = sum(map(len, rows.values())) - len(everything)
+        unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
         facts, findings = gold_kinds(task, everything, golds, unreadable)
         result.facts |= facts
         result.findings += findings

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.prompt import prompt_ids
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -20,17 +21,22 @@ from .overlap import NEAR, overlaps, words
 MAX_COLUMNS = 20
 
 
-def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tuple[str, list[Finding]]:
-    """List the columns, those that the task uses marked ``*``; a used column that is empty in a row is a finding."""
+def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) -> tuple[str, list[Finding]]:
+    """List the columns, those that the task uses marked ``*``; a used column that is empty in a row is a finding.
+
+    Of the rows whose places are in ``said`` there is a finding already.
+    """
     spec = repr(task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
-    names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows[0]))
+    names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
     used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", spec)]
     findings = [
-        warning("columns", f"{split} row {index + 1}", f"column {name!r} is empty", "fill it, or remove the row")
-        for split, split_rows in rows.items()
-        for index, row in enumerate(split_rows)
+        warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
+        for split_rows in rows.values()
+        for place, row in zip(split_rows.places, split_rows.rows, strict=True)
         for name in used
-        if name in row and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
+        if place not in said
+        and name in row
+        and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
     ]
     listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
     more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
@@ -40,13 +46,11 @@ def columns(task: Task, rows: Mapping[Split, Sequence[Mapping[str, Any]]]) -> tu
 def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
     """Duplicate ids, within a split or across splits."""
     first: dict[str, str] = {}
-    for split, split_examples in examples.items():
-        for index, example in enumerate(split_examples):
-            where = f"{split} row {index + 1}"
-            if example.id in first:
-                what = f"the id {example.id!r} is also that of {first[example.id]}"
-                yield error("ids", where, what, "fix dataset.id, or remove it")
-            first.setdefault(example.id, where)
+    for example in (example for split_examples in examples.values() for example in split_examples):
+        if example.id in first:
+            what = f"the id {example.id!r} is also that of {first[example.id]}"
+            yield error("ids", example.name, what, "fix dataset.id, or remove it", "duplicate id")
+        first.setdefault(example.id, example.name)
 
 
 def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
@@ -60,11 +64,11 @@ def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
         ]
         for earlier, example in repetitions:
             if earlier.answer != example.answer:
-                what = f"same prompt as {earlier.id}, but the gold answer is {example.answer!r:.60}"
-                yield warning("repeats", example.id, what, "one of the two is wrong")
+                what = f"same prompt as {earlier.name}, but the gold answer is {example.answer!r:.60}"
+                yield warning("repeats", example.name, what, "one of the two is wrong")
         if repetitions:
             earlier, example = repetitions[0]
-            what = f"{len(repetitions):,} repeated prompts (the first: {earlier.id} and {example.id})"
+            what = f"{len(repetitions):,} repeated prompts (the first: {earlier.name} and {example.name})"
             yield warning("repeats", split, what, "remove them, unless they are meant as weights")
 
 
@@ -73,7 +77,7 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str,
     findings = []
     same = near = 0
     for pair in overlaps([prompt_text(example) for example in train], [prompt_text(example) for example in held_out]):
-        where, other = held_out[pair.held_out].id, train[pair.train].id
+        where, other = held_out[pair.held_out].name, train[pair.train].name
         if pair.similarity == 1:
             same += 1
             findings.append(error("overlap", where, f"same prompt as {other}", "remove one of the two rows"))
@@ -104,7 +108,7 @@ def lengths(task: Task, examples: Sequence[Example], model: str | None) -> tuple
         return f"{fact}; the model has no position limit", forged
     fix = "shorten the prompt, or set a smaller train.sampling.max_new_tokens"
     findings = [
-        error("lengths", example.id, f"{count:,} + {new:,} tokens exceed the {positions:,} positions of {model}", fix)
+        error("lengths", example.name, f"{count:,} + {new:,} tokens exceed the {positions:,} positions of {model}", fix)
         for example, count in zip(examples, counts, strict=True)
         if count + new > positions
     ]
@@ -121,7 +125,7 @@ def _control_tokens(examples: Sequence[Example], tokenizer: Any, model: str) -> 
             at = next(n for n, (a, b) in enumerate(zip(text, plain(text), strict=False)) if a != b) - 1
             what = f"{text[at : at + 20]!r} in the prompt begins with a control token of {model}"
             yield warning(
-                "control tokens", example.id, what, "the model reads it as that token; break it up in the data"
+                "control tokens", example.name, what, "the model reads it as that token; break it up in the data"
             )
 
 

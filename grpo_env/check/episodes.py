@@ -67,19 +67,21 @@ def _play(
     try:
         turns = gold(example) if gold else [NOTHING_KNOWN]
     except UsageError as problem:
-        yield error("episodes", example.id, str(problem), "fix the function")
+        yield error("episodes", example.name, str(problem), "fix the function")
         return
     completion = play(environment, process, example, from_list(turns))
     assert completion.environment is not None
     if completion.environment.failure:
-        yield error("episodes", example.id, completion.environment.failure, "such episodes are unscored; fix the class")
+        yield error(
+            "episodes", example.name, completion.environment.failure, "such episodes are unscored; fix the class"
+        )
         return
     left: list[str] = []
     with suppress(EnvironmentFailedError, LateError):
         left = [] if completion.environment.late else process.left_behind()
     if left:
         what = f"{len(left)} processes are still running after the episode ({', '.join(left[:3])})"
-        yield warning("episodes", example.id, what, "they are ended before the next one; end them in the tool")
+        yield warning("episodes", example.name, what, "they are ended before the next one; end them in the tool")
     if gold:
         yield from _check_gold(task, environment, example, turns, completion)
 
@@ -90,23 +92,23 @@ def _check_gold(
     fix = "fix the gold path, the class or the verifier"
     if len(turns) > environment.max_turns:
         what = f"the gold path has {len(turns)} turns"
-        yield error("episodes", example.id, what, f"environment.max_turns is {environment.max_turns}")
+        yield error("episodes", example.name, what, f"environment.max_turns is {environment.max_turns}")
         return
     for number, turn in enumerate(completion.turns, start=1):
         for call, result in zip(turn.calls, turn.results, strict=True):
             if result.problem:
                 what = f"turn {number} of the gold path: {call.name}: {short(result.text, SHOWN)!r}"
-                yield error("episodes", example.id, what, fix)
+                yield error("episodes", example.name, what, fix)
             elif result.text.endswith(" characters]") and len(result.text) > environment.max_result_chars:
                 size = result.text.rpartition("[")[2].rstrip("]")
                 what = f"turn {number} of the gold path: the result of {call.name} is {size}"
-                yield warning("episodes", example.id, what, "return less, or raise environment.max_result_chars")
+                yield warning("episodes", example.name, what, "return less, or raise environment.max_result_chars")
     ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
     part = score.part(task.metric)
     if part.value is None or part.value < 1:
         why = f": {part.explanation}" if part.explanation else ""
         what = f"the gold path gets {task.metric} {part.value} [{part.status}]{why}"
-        yield error("episodes", example.id, what, fix)
+        yield error("episodes", example.name, what, fix)
     elif score.value is None:
         what = f"the gold path is unscored: {next((p.explanation for p in score.parts if p.value is None), '')}"
-        yield error("episodes", example.id, what, fix)
+        yield error("episodes", example.name, what, fix)

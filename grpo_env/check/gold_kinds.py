@@ -128,7 +128,7 @@ def _short(text: str) -> str:
 
 def _out_of_place(golds: _Golds, examples: Sequence[Example]) -> Finding:
     rows, main = golds.odd, main_kind(golds.counts)
-    listed = ", ".join(f"{_short(golds.texts[row])!r} ({examples[row].id})" for row in rows[:LISTED])
+    listed = ", ".join(f"{_short(golds.texts[row])!r} ({examples[row].name})" for row in rows[:LISTED])
     more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
     counts = ", ".join(counted(kind, len(golds.indices[kind])) for kind in golds.odd_kinds)
     others = PLURALS[main or "formula"]

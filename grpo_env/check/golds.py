@@ -117,7 +117,7 @@ class _Check:
                 self.without_credit += 1
                 what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
                 what += f"[{part.status}]" + (f": {part.explanation}" if part.explanation else "")
-                self.findings.append(error("gold", self.examples[index].id, what, FIX, _cause(part)))
+                self.findings.append(error("gold", self.examples[index].name, what, FIX, _cause(part)))
 
     def _score_perturbed(self, indices: range) -> None:
         template, tolerates = CompletionTemplate(self.task.format), tolerances(self.task.metric_verifier)
@@ -149,7 +149,7 @@ class _Check:
 
     def _add_unreadable(self, index: int, score: Score) -> None:
         """A gold answer with which only an answer of the same text can be compared."""
-        where = self.examples[index].id
+        where = self.examples[index].name
         if not self.findings or self.findings[-1].where != where:
             what = f"wrong answers to it are unscored [bad_gold]: {score.explanation}"
             fix = "write it in another way, or remove the row"
@@ -159,7 +159,7 @@ class _Check:
         """A wrong answer that the verifier does not score, which is one problem with a gold answer of that status."""
         what = f"a wrong answer is unscored [{score.status}]: {short(text, SHOWN)!r} for "
         what += f"{short(self.golds[index], SHOWN)!r}: {score.explanation}"
-        self.findings.append(error("gold", self.examples[index].id, what, FIX, _cause(score)))
+        self.findings.append(error("gold", self.examples[index].name, what, FIX, _cause(score)))
 
     def _add_credit(self, index: int, name: str, text: str, score: Score) -> None:
         answers = self.perturbed[name]
@@ -167,11 +167,11 @@ class _Check:
         example = f"{short(text, SHOWN)!r} for {short(self.golds[index], SHOWN)!r}"
         if score.value is not None and score.value < 1:
             answers.partial.append(score.value)
-            answers.example = answers.example or f"{example} ({self.examples[index].id})"
+            answers.example = answers.example or f"{example} ({self.examples[index].name})"
         else:
             what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
             self.findings.append(
-                error("gold", self.examples[index].id, what, "fix the verifier", f"{name} {score.status}")
+                error("gold", self.examples[index].name, what, "fix the verifier", f"{name} {score.status}")
             )
 
 

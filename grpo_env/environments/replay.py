@@ -52,7 +52,7 @@ def load_gold(task: Task) -> Callable[[Example], list[str]] | None:
         try:
             turns = list(function(dict(example.info)))
         except Exception as error:  # of the user's code
-            raise UsageError(f"{where}: {example.id}: {type(error).__name__}: {error}") from error
+            raise UsageError(f"{where}: {example.name}: {type(error).__name__}: {error}") from error
         try:
             return [turn if isinstance(turn, str) else "".join(call_text(**call) for call in turn) for turn in turns]
         except (TypeError, ValueError) as error:

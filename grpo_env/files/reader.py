@@ -33,6 +33,15 @@ class Record(NamedTuple):
     line: int
     row: dict[str, Any] | None
     problem: str = ""
+    is_line: bool = True
+
+    @property
+    def place(self) -> str:
+        """Where the row is in its file, for messages: the line that an editor shows (a header is line 1), or the row.
+
+        A row that has line breaks in quotes is named by its first line.
+        """
+        return f"line {self.line:,}" if self.is_line else numbered(self.line)
 
 
 class Line(NamedTuple):
@@ -40,6 +49,11 @@ class Line(NamedTuple):
 
     line: int
     data: bytes
+
+
+def numbered(row: int) -> str:
+    """A row of a table without lines, counted from 1, for messages."""
+    return f"row {row:,} (from 1)"
 
 
 def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
@@ -151,10 +165,10 @@ def _json(name: str, source: Source) -> Iterator[Record]:
     try:
         for number, row in enumerate(elements, start=1):
             problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
-            yield Record(number, None if problem else row, problem)
+            yield Record(number, None if problem else row, problem, is_line=False)
     except (DamagedError, ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, DamagedError) else f"not valid JSON ({_short(error)})"
-        yield Record(number + 1, None, f"{reason}; nothing after this row can be read")
+        yield Record(number + 1, None, f"{reason}; nothing after this row can be read", is_line=False)
 
 
 def _csv(name: str, source: Source) -> Iterator[Record]:
@@ -210,9 +224,10 @@ def _parquet(name: str, source: Source) -> Iterator[Record]:
             for batch in table.iter_batches(batch_size=256):
                 for row in _rows(batch):
                     number += 1
-                    yield Record(number, row, "" if row is not None else "not valid UTF-8")
+                    yield Record(number, row, "" if row is not None else "not valid UTF-8", is_line=False)
         except (pyarrow.ArrowException, OSError) as error:
-            yield Record(number + 1, None, f"not valid Parquet ({error}); nothing after this row can be read")
+            problem = f"not valid Parquet ({error}); nothing after this row can be read"
+            yield Record(number + 1, None, problem, is_line=False)
 
 
 def _rows(batch: Any) -> Iterator[dict[str, Any] | None]:

@@ -26,7 +26,7 @@ def read_scores(path: Path) -> Iterator[ScoreRow]:
         missing = [key for key in REQUIRED if key not in row] if row is not None else []
         if row is None or missing:
             problem = record.problem or f"no key {missing[0]!r}; was this file written by grpo_env score?"
-            raise UsageError(f"{path}, line {record.line}: {problem}")
+            raise UsageError(f"{path}, {record.place}: {problem}")
         yield row
 
 

@@ -49,7 +49,9 @@ class InputFile:
         rows = read_lines(path)
         first = list(islice(rows, DETECTION_ROWS))
         self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once
-        self._first = [record for record in map(parse, first) if record.row is not None]
+        records = list(map(parse, first))
+        self._rows_are_lines = all(record.is_line for record in records)
+        self._first = [record for record in records if record.row is not None]
         first_rows = [record.row for record in self._first if record.row is not None]
         self.file_format: FileFormat = detect_format(first_rows, partial(gold_answer_of, fields=fields, task=task))
         if fields.completion and self.file_format is OPENAI_CHAT:  # messages are then the prompt
@@ -63,6 +65,10 @@ class InputFile:
     def name(self) -> str:
         """For messages and for the output."""
         return "standard input" if is_stdin(self.path) else str(self.path)
+
+    def place(self, line: int) -> str:
+        """Where the row with this ``Record.line`` is, for messages."""
+        return Record(line, None, is_line=self._rows_are_lines).place
 
     @cached_property
     def size(self) -> int | None:

@@ -163,6 +163,7 @@ def _score_rest(
     else:
         results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
     repeated: Counter[str] = Counter()  # of the problems that were printed
+    places = {file.name: file.place for file in inputs}
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
         for result in results:
@@ -172,7 +173,7 @@ def _score_rest(
                     repeated[reject.problem] += 1
                 elif len(repeated) < MAX_PROBLEMS_PRINTED:
                     repeated[reject.problem] = 0
-                    _print(f"{reject.file}, line {reject.line}: {reject.problem}", console)
+                    _print(f"{reject.file}, {places[reject.file](reject.line)}: {reject.problem}", console)
             advance(result.size, result.summary.completions)
     for problem, more in repeated.items():
         if more:

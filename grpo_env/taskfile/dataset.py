@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import SUFFIXES, read_records
+from grpo_env.files.reader import SUFFIXES, numbered, read_records
 from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
 
 from .schema import DatasetSpec, Split
@@ -21,15 +21,21 @@ BUILT_IN_GENERATORS = frozenset(
 )
 
 
+PlacedRow = tuple[str, Mapping[str, Any]]
+"""Where a row is, for messages, and the row."""
+
+
 @dataclass(frozen=True)
 class SplitRows:
     """The rows of a split that ``dataset.filter`` keeps.
 
-    ``numbers`` are their places in the split, from 0, before the filter; ``dropped`` counts the rows that it left out.
+    ``numbers`` count the rows of the split from 0, before the filter; ``dropped`` counts the rows that it left out.
+    ``places`` say where the rows are, for messages: ``shop.csv, line 14``.
     """
 
     rows: list[Mapping[str, Any]]
     numbers: list[int]
+    places: list[str]
     dropped: int
 
     @property
@@ -46,41 +52,47 @@ def load_rows(
     folder: Path,
     source: str,
     limit: int | None = None,
-    keep: Callable[[Mapping[str, Any], int], bool] = lambda row, number: True,
+    keep: Callable[[Mapping[str, Any], str], bool] = lambda row, place: True,
 ) -> SplitRows:
     """The rows of one split that ``keep`` accepts, at most ``limit``. Local paths are relative to ``folder``.
 
-    ``keep`` gets a row and its number. Raises ``UsageError``, which names ``source``.
+    ``keep`` gets a row and its place. Raises ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
     if spec.generator is not None:
-        rows: Iterable[Mapping[str, Any]] = _generate(spec, split, folder, source)
+        rows = _numbered(split, _generate(spec, split, folder, source))
     elif is_local(spec.path or "", folder):
         rows = _read(spec, split, folder)
     else:
-        rows = _download(spec, split, source)
+        rows = _numbered(split, _download(spec, split, source))
     bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
     read = 0
 
-    def accepted() -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def accepted() -> Iterator[tuple[int, str, Mapping[str, Any]]]:
         nonlocal read
-        for number, row in enumerate(rows):
+        for number, (place, row) in enumerate(rows):
             read = number + 1
-            if keep(row, number):
-                yield number, row
+            if keep(row, place):
+                yield number, place, row
 
     kept = list(islice(accepted(), min(bounds, default=None)))
     if not kept and read:
         raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
     if not kept:
         raise UsageError(f"{source}: dataset: the {split} split is empty")
-    return SplitRows([row for _, row in kept], [number for number, _ in kept], read - len(kept))
+    numbers, places, kept_rows = map(list, zip(*kept, strict=True))
+    return SplitRows(kept_rows, numbers, places, read - len(kept))
 
 
 def is_local(path: str, folder: Path) -> bool:
     """Whether a dataset path is a local file rather than a hub id."""
     return path.endswith(SUFFIXES) or (folder / path).exists()
+
+
+def _numbered(split: Split, rows: Iterable[Mapping[str, Any]]) -> Iterator[PlacedRow]:
+    for number, row in enumerate(rows, start=1):
+        yield f"{split} {numbered(number)}", row
 
 
 def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[Mapping[str, Any]]:
@@ -103,10 +115,11 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
         raise UsageError(f"{where}: {error}; check dataset.arguments") from error
 
 
-def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str, Any]]:
+def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[PlacedRow]:
     source_split = spec.split[split]
     by_hash = isinstance(source_split, float)
-    path = folder / (spec.path or "").replace("{split}", str(source_split))
+    name = (spec.path or "").replace("{split}", str(source_split))
+    path = folder / name
     if not by_hash and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
         raise UsageError(
             f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
@@ -116,9 +129,9 @@ def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[Mapping[str
         raise UsageError(f"{path}: is a pipe, socket or device; a data set is read more than once, from a file")
     for record in read_records(path):
         if record.row is None:
-            raise UsageError(f"{path}, line {record.line}: {record.problem}")
+            raise UsageError(f"{path}, {record.place}: {record.problem}")
         if not by_hash or _split_by_hash(record.row, spec) == split:
-            yield record.row
+            yield f"{name}, {record.place}", record.row
 
 
 def _split_by_hash(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:

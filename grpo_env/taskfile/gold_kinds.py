@@ -82,7 +82,7 @@ def gold_warning(task: Task, examples: Iterable[Example]) -> str | None:
         score = score_one(verifier, example, Completion(""))
         if score.kind is not None:
             counts[score.kind] += 1
-            first.setdefault(score.kind, f"{score.gold!r:.60} ({example.id})")
+            first.setdefault(score.kind, f"{score.gold!r:.60} ({example.name})")
     return odd_golds(counts, first)
 
 

@@ -136,7 +136,7 @@ def prompt_text(tokenizer: Any, example: Example, format: Format) -> str:
     except Exception as error:  # a template is a program
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(
-            f"example {example.id}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
+            f"example {example.name}: the chat template of {tokenizer.name_or_path or 'the model'} fails: {reason}"
         ) from error
     return text + missing_prefill(text, format.prefill)
 
@@ -163,7 +163,7 @@ def prompt_ids(tokenizer: Any, example: Example, format: Format, model: str) -> 
     text = prompt_text(tokenizer, example, format)
     ids: list[int] = tokenizer(text, add_special_tokens=not _uses_template(tokenizer, example))["input_ids"]
     if not ids:
-        raise UsageError(f"example {example.id}: the prompt is empty, and {model} has no start token to add")
+        raise UsageError(f"example {example.name}: the prompt is empty, and {model} has no start token to add")
     return ids
 
 

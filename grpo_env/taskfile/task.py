@@ -107,9 +107,9 @@ class Task:
     def rows(self, split: Split, limit: int | None = None) -> SplitRows:
         """The first ``limit`` rows of a split that ``dataset.filter`` keeps. Raises ``UsageError``."""
 
-        def keep(row: Mapping[str, Any], number: int) -> bool:
+        def keep(row: Mapping[str, Any], place: str) -> bool:
             template = self.spec.dataset.filter
-            where = f"{self.source}: {split} row {number + 1}: dataset.filter"
+            where = f"{self.source}: {place}: dataset.filter"
             return template is None or is_true(template, row, self.format, where)
 
         return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep)
@@ -126,28 +126,31 @@ class Task:
         if split_rows.filter_line is not None:
             report(f"{self.name}: {split_rows.filter_line} of the {split} split")
         examples = []
-        for index, row in zip(split_rows.numbers, split_rows.rows, strict=True):
-            example = self.example(row, f"{split}/{index}", where=f"{self.source}: {split} row {index + 1}")
+        for number, place, row in zip(split_rows.numbers, split_rows.places, split_rows.rows, strict=True):
+            example = self.example(row, f"{split}/{number}", f"{self.source}: {place}", place)
             problem = self.verifier.problem(example)
             if problem is None:
                 examples.append(example)
             elif self.spec.dataset.bad_gold == "error":
                 raise UsageError(
-                    f"{self.source}: {split} row {index + 1}: {problem}; "
-                    "fix it, or skip such rows with dataset.bad_gold=skip"
+                    f"{self.source}: {place}: {problem}; fix it, or skip such rows with dataset.bad_gold=skip"
                 )
         if not examples:
             raise UsageError(f"{self.source}: no row of the {split} split has a usable gold answer")
         return examples
 
-    def example(self, row: Mapping[str, Any], id: str, where: str) -> Example:
-        """One row as an example. Raises ``UsageError``, beginning with ``where``, if a template fails."""
+    def example(self, row: Mapping[str, Any], id: str, where: str, place: str = "") -> Example:
+        """One row as an example; ``place`` is where the row is (``shop.csv, line 14``).
+
+        Raises ``UsageError``, beginning with ``where``, if a template fails.
+        """
         dataset = self.spec.dataset
         if dataset.id is not None:
             id = render(dataset.id, row, self.format, f"{where}: dataset.id")
+            place = place and f"{place}, id {id}"
         answer = self.answer(row, where)
         prompt = build_prompt(self.spec.prompt, row, self.format, where)
-        return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs)
+        return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs, place)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
         """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers.

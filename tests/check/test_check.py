@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 import yaml
 
@@ -70,7 +71,7 @@ def test_a_filter_is_a_fact_and_findings_have_the_numbers_of_the_source(tmp_path
     dataset = {**TASK["dataset"], "filter": "{{ result != '2' }}"}
     result = check(make_task(tmp_path, train=rows, dataset=dataset))
     assert result.facts["filter"] == "eval: keeps all rows; train: dataset.filter leaves out 1 of 3 rows"
-    assert [finding.where for finding in result.findings if finding.check == "data"] == ["train row 3"]
+    assert [finding.where for finding in result.findings if finding.check == "data"] == ["train.jsonl, line 3"]
 
 
 def test_credit_for_perturbed_answers_is_an_error(tmp_path):
@@ -118,16 +119,57 @@ def test_one_cause_is_said_once_with_a_count(tmp_path):
     result = check(task)
     assert sum(finding.check == "data" for finding in result.findings) == 6
     (line,) = [line for line in str(result).splitlines() if line.startswith("error: data")]
-    assert "train row 1" in line
+    assert "train.jsonl, line 1" in line
     assert line.endswith("(and 5 other rows)")
 
 
 def test_bad_gold_answers_are_listed_by_row(tmp_path):
     rows = [row(2), {**row(3), "result": " "}, row(4), {**row(5), "result": ""}]
     result = check(make_task(tmp_path, train=rows))
-    assert [finding.where for finding in result.findings if finding.check == "data"] == ["train row 2", "train row 4"]
-    assert ("warning", "columns") in kinds(result)
+    assert [finding.where for finding in result.findings if finding.check == "data"] == [
+        "train.jsonl, line 2",
+        "train.jsonl, line 4",
+    ]
+    assert ("warning", "columns") not in kinds(result)  # which would say it again
+    assert str(result).splitlines()[-1].startswith("1 error, 0 warnings")  # as many as lines above
     assert not result.ok
+
+
+def test_findings_name_the_lines_of_the_users_one_file(tmp_path):
+    """Lines are counted by hand: the header is line 1, and the question of line 3 goes on in line 4."""
+    lines = [
+        "key,question,result",
+        "a,1+1?,2",
+        'b,"One',
+        'and two?",3',
+        "c,2+2?,",
+        "",
+        "d,5+1?,6",
+        "e,5+1?,7",
+        "e,9+1?,10",
+    ]
+    lines.append("f,,11")
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    dataset = {"path": "own.csv", "split": {"train": 1.0}, "id": "{{ key }}", "answer": "{{ result }}"}
+    result = check(make_task(tmp_path, dataset=dataset))
+    found = {finding.check: finding for finding in result.findings if finding.where != "train"}
+    assert found["data"].where == "own.csv, line 5"
+    assert str(found["repeats"]).startswith(
+        "warning: repeats: own.csv, line 8, id e: same prompt as own.csv, line 7, id d"
+    )
+    assert str(found["ids"]).startswith(
+        "error: ids: own.csv, line 9, id e: the id 'e' is also that of own.csv, line 8, id e"
+    )
+    assert str(found["columns"]).startswith("warning: columns: own.csv, line 10: column 'question' is empty")
+    with pytest.raises(UsageError, match=r"sums.yaml: own.csv, line 5: .*missing"):
+        load_task(tmp_path / "sums.yaml").examples("train")
+
+
+def test_rows_of_parquet_are_counted_from_1(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row(2), {**row(3), "result": ""}]), tmp_path / "own.parquet")
+    dataset = {**TASK["dataset"], "path": "own.parquet", "split": {"train": 1.0}}
+    findings = check(make_task(tmp_path, dataset=dataset)).findings
+    assert [finding.where for finding in findings if finding.check == "data"] == ["own.parquet, row 2 (from 1)"]
 
 
 def test_a_prompt_in_both_splits_is_an_error_and_a_similar_one_a_warning(tmp_path):
@@ -138,13 +180,16 @@ def test_a_prompt_in_both_splits_is_an_error_and_a_similar_one_a_warning(tmp_pat
     near = {"question": long.format(30, 41), "result": "66"}
     result = check(make_task(tmp_path, train=rows, held_out=[row(20), again, near]))
     assert kinds(result) == {("error", "overlap"), ("warning", "overlap")}
-    assert [finding.where for finding in result.findings] == ["eval/1", "eval/2"]
+    assert [finding.where for finding in result.findings] == ["eval.jsonl, line 2", "eval.jsonl, line 3"]
     assert "1 of 3 held-out prompts in train, 1 nearly" in result.facts["overlap"]
 
 
 def test_repeated_prompts_and_contradictory_gold_answers_are_warnings(tmp_path):
     result = check(make_task(tmp_path, train=[row(2), row(3), row(2), {**row(3), "result": "8"}]))
-    assert [finding.where for finding in result.findings if finding.check == "repeats"] == ["train/3", "train"]
+    assert [finding.where for finding in result.findings if finding.check == "repeats"] == [
+        "train.jsonl, line 4",
+        "train",
+    ]
     assert result.ok
 
 

@@ -87,7 +87,7 @@ def test_rows_that_are_no_dates_are_named(tmp_path):
     (finding,) = kinds_findings(result)
     assert finding.severity == "warning"
     assert "2 answers in words among dates" in finding.what
-    assert "'unknown' (train/58), 'see the appendix' (train/59)" in finding.what
+    assert "'unknown' (rows.jsonl, line 59), 'see the appendix' (rows.jsonl, line 60)" in finding.what
     assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "date"}}]
     assert result.ok
 
@@ -97,8 +97,8 @@ def test_the_pasted_line_reports_rows_of_another_kind(tmp_path):
     (line,) = pasted(check(make_task(tmp_path, golds)))
     result = check(make_task(tmp_path, golds, line))
     assert [(finding.check, finding.where) for finding in result.findings] == [
-        ("data", "train row 59"),
-        ("data", "train row 60"),
+        ("data", "rows.jsonl, line 59"),
+        ("data", "rows.jsonl, line 60"),
     ]
     assert result.facts["kinds"].splitlines()[-1] == "2 of no kind (see data)"
     assert "advice" not in result.facts
@@ -108,7 +108,7 @@ def test_numbers_with_leading_zeros_among_numbers_get_the_kind_number(tmp_path):
     golds = [*map(str, range(100, 120)), "007", "042"]
     result = check(make_task(tmp_path, golds))
     (finding,) = kinds_findings(result)
-    assert "2 codes among numbers: '007' (train/20), '042' (train/21)" in finding.what
+    assert "2 codes among numbers: '007' (rows.jsonl, line 21), '042' (rows.jsonl, line 22)" in finding.what
     assert "for which 7 is wrong" in finding.fix
     (line,) = pasted(result)
     task = make_task(tmp_path, golds, line)
@@ -120,7 +120,7 @@ def test_codes_among_numbers_are_named(tmp_path):
     result = check(make_task(tmp_path, [*map(str, range(30)), "3-1", "192.168.0.1"]))
     assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "number"}}]
     (finding,) = kinds_findings(result)
-    assert "2 codes among numbers: '3-1' (train/30), '192.168.0.1' (train/31)" in finding.what
+    assert "2 codes among numbers: '3-1' (rows.jsonl, line 31), '192.168.0.1' (rows.jsonl, line 32)" in finding.what
     assert result.ok
 
 
@@ -333,7 +333,7 @@ def test_a_metric_that_reads_other_columns_is_checked(tmp_path):
 def test_a_gold_answer_that_is_only_compared_as_text_is_one_warning(tmp_path):
     result = check(make_task(tmp_path, ["5", "\\bigcup_{k=1}^\\infty(2k\\pi,(2k+1)\\pi)"]))
     (finding,) = result.findings
-    assert (finding.severity, finding.where) == ("warning", "train/1")
+    assert (finding.severity, finding.where) == ("warning", "rows.jsonl, line 2")
     assert "wrong answers to it are unscored [bad_gold]" in finding.what
     assert result.ok
 
@@ -341,7 +341,7 @@ def test_a_gold_answer_that_is_only_compared_as_text_is_one_warning(tmp_path):
 def test_training_says_what_is_odd_about_the_gold_answers(tmp_path):
     task = make_task(tmp_path, [*map(str, range(10, 30)), "007"])
     line = gold_warning(task, task.examples("train"))
-    assert line.startswith("gold answers: 1 code such as '007' (train/20) among numbers; ")
+    assert line.startswith("gold answers: 1 code such as '007' (rows.jsonl, line 21) among numbers; ")
     fixed = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"accuracy": {"kind": "number"}})
     assert gold_warning(fixed, fixed.examples("train")) is None
     other = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"exact_text": {}}, metric="exact_text")

@@ -247,7 +247,7 @@ def test_limits_are_kept(file):
 
 def test_bad_gold_answers_are_errors_or_skipped(file, folder):
     (folder / "rows_a.jsonl").write_text('{"question": "q", "result": ""}\n{"question": "q", "result": 5}\n')
-    with pytest.raises(UsageError, match=r"train row 1: accuracy.*bad_gold=skip"):
+    with pytest.raises(UsageError, match=r"rows_a.jsonl, line 1: accuracy.*bad_gold=skip"):
         load_task(file).examples("train")
     assert [e.answer for e in load_task(file, {"dataset.bad_gold": "skip"}).examples("train")] == ["5"]
 
@@ -519,11 +519,11 @@ def test_a_filter_reads_no_row_after_the_limit(folder):
     ("template", "message"),
     [
         ("{{ result > 100 }}", "x.yaml: dataset.filter leaves out all 3 rows of the train split"),
-        ("{{ question }}", "train row 1: dataset.filter: template '{{ question }}' gives '1+1?'; it must give true or"),
+        ("{{ question }}", "line 1: dataset.filter: template '{{ question }}' gives '1+1?'; it must give true or"),
         ("result == 3", "gives 'result == 3'; it must give true or false, as does {{ level == 5 }}"),
         ("{{ resutl == 3 }}", "uses the unknown field 'resutl'; did you mean 'result'?"),
         ("{{ 'x' * 10 ** 9 }}", "makes more than"),
-        ("{{ ''.__class__.mro() }}", "x.yaml: train row 1: dataset.filter"),
+        ("{{ ''.__class__.mro() }}", ".jsonl, line 1: dataset.filter"),
     ],
 )
 def test_a_filter_that_cannot_work_is_an_error(folder, template, message):

@@ -23,7 +23,7 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
         first = unscored[0]
         raise RunError(
             f"step {step}: {len(unscored)} of {len(rollouts)} completions cannot be scored, more than "
-            f"max_unscored_fraction={run.config.max_unscored_fraction:g}; first: example {first.example.id}: "
+            f"max_unscored_fraction={run.config.max_unscored_fraction:g}; first: example {first.example.name}: "
             f"{first.score.status}: {first.score.explanation}"
         )
 
