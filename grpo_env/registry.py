@@ -9,13 +9,15 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 V = TypeVar("V", bound=type[Verifier])
 
@@ -94,8 +96,9 @@ def find(name: str) -> type[Verifier]:
         return _registered[name]
     if name in BUILT_IN:
         return _load(BUILT_IN[name])
-    for entry in entry_points(group=ENTRY_POINTS, name=name):
-        return _load(entry.value)
+    for entry in _entry_points():
+        if entry.name == name:
+            return _load(entry.value)
     if ":" in name:
         return _load(name)
     raise UsageError(
@@ -131,7 +134,13 @@ def load_file(file: Path) -> list[str]:
 
 def names() -> list[str]:
     """All known names except ``module:Class``, sorted."""
-    return sorted({*_registered, *BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
+    return sorted({*_registered, *BUILT_IN, *(entry.name for entry in _entry_points())})
+
+
+def _entry_points() -> EntryPoints:
+    from importlib.metadata import entry_points  # costs as much as all other imports of a worker process
+
+    return entry_points(group=ENTRY_POINTS)
 
 
 def load_attribute(home: str) -> Any:

@@ -40,7 +40,16 @@ HEAVY = {
     "rapidfuzz",
     "duckdb",
 }
-STDLIB_ONLY = ["control_tokens", "core", "deadlines", "errors", "killable_worker", "registry", "worker_process"]
+STDLIB_ONLY = [
+    "control_tokens",
+    "core",
+    "deadlines",
+    "errors",
+    "killable_worker",
+    "lazy_regex",
+    "registry",
+    "worker_process",
+]
 
 
 def imports(path: Path) -> set[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .answers.currencies import SIGNS
 from .answers.units import may_be_unit
 
@@ -15,7 +17,7 @@ MAX_TOKENS = 400
 MAX_DIGITS = 60
 MAX_DEPTH = 40
 
-_TOKEN = re.compile(
+_TOKEN = lazy_compile(
     r"(?P<number>\d{1,6}[ ]\d{1,4}/\d{1,4}(?![\d/])|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"|(?P<times>[*×·](?!\*)|\\times(?![a-z])|\\cdot(?![a-z]))|(?P<over>//?|÷|\\div(?![a-z]))|(?P<minus>[-−–])"  # noqa: RUF001
     rf"|(?P<skip>[{SIGNS}]|\\[$%()\[\],; ]|\s+)"
@@ -23,10 +25,10 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z]+(?:['./-][A-Za-z]+)*)|(?P<end>[,;.:])|(?P<other>.)",
     re.DOTALL,
 )
-_NUMBER_NEXT = re.compile(rf"\s{{0,9}}[{SIGNS}(]?\.?\d")
-_OPERATOR_NEXT = re.compile(r"\s{0,9}[-+*/^]")
+_NUMBER_NEXT = lazy_compile(rf"\s{{0,9}}[{SIGNS}(]?\.?\d")
+_OPERATOR_NEXT = lazy_compile(r"\s{0,9}[-+*/^]")
 # Words after a number are its unit if the arithmetic goes on, or the line ends, after at most two more words.
-_UNIT_ENDS = re.compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001
+_UNIT_ENDS = lazy_compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001
 _OPERATORS = frozenset("+-*/")
 
 Rational: TypeAlias = Fraction | int

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from grpo_env.core import Completion, Format
+from grpo_env.lazy_regex import lazy_compile
 
 Where: TypeAlias = Literal["reasoning", "answer", "all"]
 
 # What tokenizers call the end of a turn or of the text, padding and the like: <|im_end|>, </s>, <eos>, [EOS].
-_SPECIAL_TOKEN = re.compile(
+_SPECIAL_TOKEN = lazy_compile(
     r"(?:<\|[A-Za-z][\w./-]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|<(?P<tag>/?s|eos|bos|pad|unk|eot|eod|sep|cls|mask)>"  # noqa: RUF001
     r"|</?(?:end|start)_?of_?(?:turn|text|sentence|utterance|message)>|<endoftext>"
     r"|\[(?:EOS|BOS|PAD|SEP|CLS|UNK|end of text|/?INST)\])\Z"

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources
@@ -18,8 +19,8 @@ from .answers.normal import normal
 
 MAX_ANSWER = 1000  # characters: enough for the text of an option
 
-_INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
-_FRACTION = re.compile(r"\.\d+", re.ASCII)
+_INTEGER = lazy_compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
+_FRACTION = lazy_compile(r"\.\d+", re.ASCII)
 _INTRODUCED = (
     r"(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:answer|option|choice|letter)(?:\sis)?:?\s?|(?:both|either)\s"
     r"|(?:正确)?(?:答案|选项|选)(?:是|为)?[:：]?\s?"  # noqa: RUF001

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_choice, read_completion, shown
@@ -22,7 +23,7 @@ Mode = Literal["equal", "schema", "fields"]
 
 MAX_BLOCKS = 20  # code blocks of a completion
 
-_FIRST_LINE = re.compile(r"^[\[{]", re.MULTILINE)
+_FIRST_LINE = lazy_compile(r"^[\[{]", re.MULTILINE)
 
 
 @verifier("json_answer")

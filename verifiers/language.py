@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError, nearest
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .blocks import passage
@@ -50,15 +51,15 @@ _WRITTEN_IN = {
 _NOT_LATIN = frozenset.union(*_WRITTEN_IN.values()) - {"sr", "ku", "kk", "uz"}
 _CHINESE_OR_JAPANESE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "KATAKANA-HIRAGANA")
 
-_CODE = re.compile(r"```[^`]*+```|`[^`\n]*+`|https?://\S++")
-_FORMULA = re.compile(
+_CODE = lazy_compile(r"```[^`]*+```|`[^`\n]*+`|https?://\S++")
+_FORMULA = lazy_compile(
     r"\$\$[^$]*+\$\$|\$[^$\n]*+\$|\\\((?:[^\\]|\\(?![()]))*+\\\)|\\\[(?:[^\\]|\\(?![\[\]]))*+\\\]|<<[^<>\n]*+>>"
 )
-_COMMAND = re.compile(r"\\(?:begin|end)\{[^{}\n]{0,30}\}|\\[A-Za-z]++")
+_COMMAND = lazy_compile(r"\\(?:begin|end)\{[^{}\n]{0,30}\}|\\[A-Za-z]++")
 # This many words in a row are prose anywhere: "$5 for the apples and $7" is no formula, and text cannot hide in one.
 _WORD = rf"[^\W\d_][\w{MARKS}]++"
 _PROSE_IN_FORMULA, _PROSE_IN_CODE = (
-    re.compile(rf"(?<![\w{MARKS}]){_WORD}(?:[ ,;:.'-][ ]?{_WORD}){{{more},}}+|[\u3041-\u30ff\u3400-\u9fff]{{4,}}+")
+    lazy_compile(rf"(?<![\w{MARKS}]){_WORD}(?:[ ,;:.'-][ ]?{_WORD}){{{more},}}+|[\u3041-\u30ff\u3400-\u9fff]{{4,}}+")
     for more in (2, 4)
 )
 

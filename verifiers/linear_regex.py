@@ -5,16 +5,16 @@ Python's ``re`` backtracks: on a hostile text ``(a|aa)*b`` takes longer than the
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Protocol
 
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 
 MAX_LENGTH = 1_000_000  # characters of a text
 _SHOWN = 200  # characters of a pattern in a message
 
-_SURROGATES = re.compile("[\ud800-\udfff]")  # which UTF-8, and so RE2, cannot represent
+_SURROGATES = lazy_compile("[\ud800-\udfff]")  # which UTF-8, and so RE2, cannot represent
 
 
 class LinearRegex(Protocol):

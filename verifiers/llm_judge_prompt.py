@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 _EQUALITY = """\
 You check answers. The user's message is one JSON object with the strings "reference" (the right answer), "answer" \
 (the answer to check) and, where it is known, "question".
@@ -49,7 +51,7 @@ _LAST_LINE = "End your reply with a line of its own that is {lines}."
 _REMINDER = "Your reply did not end as asked for. Reply with one line only, which is {lines}."
 
 # "<" and "[" where a control token may begin, and characters that are invisible to people but not to models.
-_ESCAPED = re.compile(
+_ESCAPED = lazy_compile(
     r"<(?![ 0-9=])|\[(?=/?[A-Za-z_]{3})|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
 _LONGEST_LINE = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,6 +10,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, Verifier
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .arithmetic import Equation, equations
@@ -20,9 +20,9 @@ from .steps import MAX_STEPS, reasoning
 MAX_CHARACTERS = 100_000  # in all annotations and lines with "=", each counted as at least MIN_CHARACTERS
 MIN_CHARACTERS = 20
 
-_ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
-_NUMBER = re.compile(r"[-+]?\d{1,60}(?:\.\d{1,60})?")
-_BULLET = re.compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?[:.)]\s*")
+_ANNOTATION = lazy_compile(r"<<([^<>\n]{1,400})>>")
+_NUMBER = lazy_compile(r"[-+]?\d{1,60}(?:\.\d{1,60})?")
+_BULLET = lazy_compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?[:.)]\s*")
 
 
 @verifier("equation_steps")

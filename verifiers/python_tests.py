@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError, nearest
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .blocks import find_tags, whole_turn
@@ -19,7 +20,7 @@ from .sandbox.unit_tests import UnitTest, read_tests
 
 MAX_CODE = 200_000  # characters
 MAX_SHOWN = 300  # characters of the code in a score
-_FENCE = re.compile(r"^[ \t]{0,12}(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
+_FENCE = lazy_compile(r"^[ \t]{0,12}(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
 _PYTHON = ("python", "py", "python3")
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .blocks import Block, first_block, reasoning_span, whole_turn
@@ -17,15 +18,15 @@ from .segments import spans
 from .words import words
 
 _COUNT = r"[\d一二三四五六七八九十]{1,3}"
-_HEADING = re.compile(
+_HEADING = lazy_compile(
     rf"[#*_ ]{{0,9}}(?:step\s{{0,3}}\d{{1,3}}|第\s?{_COUNT}\s?步|步骤\s?{_COUNT})[*_]{{0,3}}(?:\s?[:：.)、，,–—-]|\s*$)[*_ ]{{0,9}}",  # noqa: E501, RUF001
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(
+_NUMBERED = lazy_compile(
     r"[#*_ ]{0,9}(?:\d{1,3}[.)](?=\s|[^\W\d_])|\d{1,3}[、．]|[(（]\d{1,3}[)）](?=\s{0,3}[^\W\d_])|[①-⑳])[*_ ]{0,9}"  # noqa: RUF001
 )
-_BULLETED = re.compile(r"[-*+•]\s{1,9}")
-_TRANSITION = re.compile(
+_BULLETED = lazy_compile(r"[-*+•]\s{1,9}")
+_TRANSITION = lazy_compile(
     r"\b(?:first of all|firstly|first|secondly|second|thirdly|third|next|then|after that|afterwards|finally|lastly"
     r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}"
     r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是)[，,：:]?\s{0,9}",  # noqa: RUF001

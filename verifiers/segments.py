@@ -19,27 +19,28 @@ from itertools import chain
 from typing import Literal, TypeAlias
 
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 
 Segmenter: TypeAlias = Literal["line", "paragraph", "sentence", "marker", "separator"]
 
 _CUTS = {
-    "line": re.compile(r"[\r\n]+"),
-    "paragraph": re.compile(r"(?:\r\n?+|\n)(?:[^\S\r\n]*+(?:\r\n?+|\n))+"),
-    "marker": re.compile(
+    "line": lazy_compile(r"[\r\n]+"),
+    "paragraph": lazy_compile(r"(?:\r\n?+|\n)(?:[^\S\r\n]*+(?:\r\n?+|\n))+"),
+    "marker": lazy_compile(
         r"(?<=[\r\n])(?=[ \t#>*_-]{0,9}"
         r"(?:(?:step|STEP|Step)\s{0,3}\d{1,3}(?:\s?[:.)*_–—-]|[ \t]{0,9}[\r\n])|\d{1,3}[.)]\s"  # noqa: RUF001
         r"|第\s?[\d一二三四五六七八九十]{1,3}\s?步|步骤\s?[\d一二三四五六七八九十]{1,3}))"
     ),
 }
-_SENTENCE_END = re.compile(r"[\r\n]+|[.!?][\"')\]}*_$”’»]{0,4}(?=\s)|[。！？｡](?![。！？｡])[」』”’）]{0,4}")  # noqa: RUF001
+_SENTENCE_END = lazy_compile(r"[\r\n]+|[.!?][\"')\]}*_$”’»]{0,4}(?=\s)|[。！？｡](?![。！？｡])[」』”’）]{0,4}")  # noqa: RUF001
 _ABBREVIATIONS = frozenset(
     "e.g i.e vs cf resp approx dr mr mrs ms prof st sr jr fig figs eq eqs ch pp al".split()  # noqa: SIM905
 )
 # A sentence may end after these, unless the text continues in lower case.
 _MAYBE_ABBREVIATIONS = frozenset("etc a.m p.m am pm u.s u.k e.u min max sec hr hrs ft in oz lb lbs".split())  # noqa: SIM905
-_ITEM_NUMBER = re.compile(r"[\r\n][ \t#>*_-]{0,9}(?:(?:step|case|part|item)\s{1,3})?\d{1,3}$", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s{1,9}[a-z=+*/^<>≤≥,;)\-]")
-_NUMBER_NEXT = re.compile(r"\s{1,9}\d")
+_ITEM_NUMBER = lazy_compile(r"[\r\n][ \t#>*_-]{0,9}(?:(?:step|case|part|item)\s{1,3})?\d{1,3}$", re.IGNORECASE)
+_GOES_ON = lazy_compile(r"\s{1,9}[a-z=+*/^<>≤≥,;)\-]")
+_NUMBER_NEXT = lazy_compile(r"\s{1,9}\d")
 _LOOK_BACK = 24
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import Read, check_choice, check_sources, read_completion, shown
@@ -23,7 +24,7 @@ Metric = Literal["chrf", "bleu", "rouge1", "rouge2", "rougeL", "edit"]
 MAX_LENGTH = 20_000  # characters
 MAX_CELLS = 2_000_000  # of ROUGE-L's table of words by words, which takes half a second
 
-_ROUGE_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score sees
+_ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score sees
 
 
 @verifier("text_similarity")

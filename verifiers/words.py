@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from grpo_env.lazy_regex import lazy_compile
+
 # Han with its iteration marks, kana, bopomofo; Thai, Lao, Burmese, Khmer. Without combining marks.
 _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -24,10 +26,10 @@ MARKS = (
     "\u17b4-\u17d3\u200c\u200d\u3099\u309a"
 )
 LETTER = f"[^\\W_]|[{MARKS}]"
-_RUN = re.compile(f"\\\\[A-Za-z]++|[^\\W_](?:{LETTER}|(?<=[0-9])[.,](?=[0-9])|['’](?=[^\\W\\d_]))*+")  # noqa: RUF001
-_MANY_MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}+")
-_CHARACTER = re.compile(f"[{_UNSPACED}]")
-_PARTS = re.compile(f"[{_UNSPACED}][{MARKS}]*+|[^{_UNSPACED}]++")
+_RUN = lazy_compile(f"\\\\[A-Za-z]++|[^\\W_](?:{LETTER}|(?<=[0-9])[.,](?=[0-9])|['’](?=[^\\W\\d_]))*+")  # noqa: RUF001
+_MANY_MARKS = lazy_compile(r"[^\w\s\x00-\x7f]{31,}+")
+_CHARACTER = lazy_compile(f"[{_UNSPACED}]")
+_PARTS = lazy_compile(f"[{_UNSPACED}][{MARKS}]*+|[^{_UNSPACED}]++")
 
 
 def words(text: str) -> Iterator[str]:

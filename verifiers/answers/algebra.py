@@ -15,6 +15,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
+from grpo_env.lazy_regex import lazy_compile
 
 from . import modular
 from .formulas import decide, is_constant, readable
@@ -27,25 +28,27 @@ MAX_NESTING = 30
 MAX_NUMBER = 1000  # for exponents, factorials and binomials
 MAX_RESULTS = 4096  # that are remembered
 
-_TOWER = re.compile(r"[\d!)}]\s*(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*[\d!]+\s*[)}]{0,3}\s*(?:\^|\*\*)")
-_EXPONENT = re.compile(r"(?:\^|\*\*|\d[eE])\s*[{(]{0,3}\s*[-+]?\s*(\d+)(!?)")
-_FACTORIAL = re.compile(r"(\d+)\s*[)}]{0,3}\s*(!+)")
-_OF_FACTORIAL = re.compile(r"!\s*[)}\]]{1,9}\s*!")
-_WORD = re.compile(r"(?<![A-Za-z\\{])[A-Za-z]{4,}")  # not pmatrix in \\begin{pmatrix}
+_TOWER = lazy_compile(r"[\d!)}]\s*(?:\^|\*\*)\s*[{(]{0,3}\s*[-+]?\s*[\d!]+\s*[)}]{0,3}\s*(?:\^|\*\*)")
+_EXPONENT = lazy_compile(r"(?:\^|\*\*|\d[eE])\s*[{(]{0,3}\s*[-+]?\s*(\d+)(!?)")
+_FACTORIAL = lazy_compile(r"(\d+)\s*[)}]{0,3}\s*(!+)")
+_OF_FACTORIAL = lazy_compile(r"!\s*[)}\]]{1,9}\s*!")
+_WORD = lazy_compile(r"(?<![A-Za-z\\{])[A-Za-z]{4,}")  # not pmatrix in \\begin{pmatrix}
 _FUNCTIONS = {
     "sqrt", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "floor", "ceil", "theta", "alpha", "beta", "infty",
     "infinity", "choose",
 }  # fmt: skip
-_BINOMIAL = re.compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
+_BINOMIAL = lazy_compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
 
 
-_INDEXED = re.compile(r"(?<![A-Za-z\\_])(?<!_\{)([A-DF-HJ-Za-df-hj-z])(\d{1,3})(?![\d.])(?<!x10)")
-_SYMBOL_BELOW = re.compile(r"_\s*\{?\s*\\(odot|oplus|infty|parallel|perp|max|min)(?![a-z])\s*\}?")
-_DECORATED = re.compile(
+_INDEXED = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)([A-DF-HJ-Za-df-hj-z])(\d{1,3})(?![\d.])(?<!x10)")
+_SYMBOL_BELOW = lazy_compile(r"_\s*\{?\s*\\(odot|oplus|infty|parallel|perp|max|min)(?![a-z])\s*\}?")
+_DECORATED = lazy_compile(
     r"\\(vec|overrightarrow|overline|hat|bar|dot|ddot|tilde|mathcal|mathscr|mathfrak)\s*\{\s*([A-Za-z])([A-Za-z]?)\s*\}"
     r"(?:\s*_\s*(?:\{(\w{1,4})\}|(\w)))?"
 )
-_UNUSUAL_NAME = re.compile(rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}")
+_UNUSUAL_NAME = lazy_compile(
+    rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
+)
 
 
 class DeadlineError(Exception):

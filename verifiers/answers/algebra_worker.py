@@ -18,14 +18,15 @@ import sympy
 from antlr4 import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.worker_process import limit_memory, limit_processor_time, read_requests
 
 from .sympy_equality import Closeness, same, same_up_to_constant
 
-_PLAIN = re.compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
-_INEXACT = re.compile(r"\\(approx|simeq)(?![a-z])")
-_SUBSCRIPTED_NUMBER = re.compile(r"\d\s*_")
-_COMPLEX = re.compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
+_PLAIN = lazy_compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+_INEXACT = lazy_compile(r"\\(approx|simeq)(?![a-z])")
+_SUBSCRIPTED_NUMBER = lazy_compile(r"\d\s*_")
+_COMPLEX = lazy_compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
 
 
 class UnreadableError(ValueError):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .currencies import SIGN, SIGNS
 from .dates import read_dates
 from .spellings import spelled
@@ -17,12 +19,12 @@ MAX_LENGTH = 80
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,12})?"
 _UNIT = rf"[A-Za-z\u00c0-\u024f%\u00b0{SIGNS}][A-Za-z\u00c0-\u024f%\u00b0/^. 23]{{0,30}}"
-_RANGE = re.compile(
+_RANGE = lazy_compile(
     rf"(?:from |(?P<between>between ))?(?P<low_sign>(?:{SIGN})?)(?P<low>{_NUMBER}) ?(?P<low_unit>(?:{_UNIT})??)"
     r" ?(?:--?|\b(?:to|until|till|through)|(?(between)\band|(?!))) ?"
     rf"(?P<sign>(?:{SIGN})?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
 )
-_CHANGE = re.compile(
+_CHANGE = lazy_compile(
     r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
     r"(?: (?P<last>[a-z]{4,9}))?",
     re.IGNORECASE,
@@ -30,18 +32,18 @@ _CHANGE = re.compile(
 _DIRECTIONS = dict.fromkeys(("increase", "increased", "rise"), "+") | dict.fromkeys(
     ("decrease", "decreased", "drop", "decline", "fall", "reduction"), "-"
 )
-_DRAW = re.compile(
+_DRAW = lazy_compile(
     r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?(?P<mark>[-:]) ?(?P<other>\d{1,3})"
     r"(?: \(?(?P<last>draw|tie|tied)\)?)?"
 )
-_YEARS = re.compile(
+_YEARS = lazy_compile(
     r"(?:the )?([12]\d)(\d\d)(?: ?[-/] ?| to )(?:([12]\d))?(\d\d)(?: (season|[a-z]{3,9} year))?", re.IGNORECASE
 )
-_YEAR_SPAN = re.compile(
+_YEAR_SPAN = lazy_compile(
     r"(?:from |(?P<between>between ))?(?P<first>[12]\d{3}) ?(?:-|to|until|till|through|(?(between)and|to))"
     r" ?(?P<century>[12]\d)?(?P<last>\d\d)"
 )
-_RESULT = re.compile(
+_RESULT = lazy_compile(
     r"(?:(?:a )?(?P<won>(?:won|win|victory)(?: by)?) )?(?P<one>\d{1,3}) ?(?:(?:-|to) ?(?P<other>\d{1,3}|nil)| nil"
     r"|(?P<all>all))(?: (?P<last>win|victory))?"
 )
@@ -56,34 +58,34 @@ _BOUNDS_BEHIND = {
     "more": ">=", "over": ">=", "above": ">=", "older": ">=", "less": "<=", "fewer": "<=", "under": "<=", "below": "<=",
     "younger": "<=",
 }  # fmt: skip
-_BOUND = re.compile(
+_BOUND = lazy_compile(
     rf"(?:(?P<before>{'|'.join(_BOUNDS)}) |(?P<sign>[<>]=?|[≤≥]) ?)?(?P<number>(?:{SIGN})?(?:{_NUMBER}))(?P<plus>\+)?"
     r"(?P<unit>(?: ?%| [a-z]{2,20}){0,3}?)"
     rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
     re.IGNORECASE,
 )
-_REMAINDER = re.compile(
+_REMAINDER = lazy_compile(
     r"(\d{1,12}),? ?(?:with |and )?(?:a )?(?:r|rem|remainder)\.? ?(?:of )?(\d{1,12})", re.IGNORECASE
 )
-_TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?: \(h{1,2}:mm:ss\))?", re.IGNORECASE)
-_SPELLED = re.compile(
+_TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?: \(h{1,2}:mm:ss\))?", re.IGNORECASE)
+_SPELLED = lazy_compile(
     r"(\d{1,3}) ?(?:h|hr|hrs|hours?),? (?:and )?(\d{1,2}) ?(?:m|min|mins|minutes?),? (?:and )?(\d{1,2}) ?"
     r"(?:s|sec|secs|seconds?)",
     re.IGNORECASE,
 )
-_SHOES = re.compile(
+_SHOES = lazy_compile(
     r"(?:(?:shoe )?size )?(?:(EU|US|UK)(?: size)? ?(\d{1,2}(?:\.5)?)|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))",
     re.IGNORECASE,
 )
-_CLOTHES = re.compile(
+_CLOTHES = lazy_compile(
     r"(?:size )?(?:(?P<x>X{1,4})(?P<letter>[SL])|(?P<count>[2-4])X(?P<last>[SL])"
     r"|(?P<extra>(?:double[ -])?(?:(?:extra|x)[ -]){1,4})(?P<word>small|large))(?: size)?"
     r"|size (?P<plain>S|M|L|small|medium|large)|(?P<named>small|medium|large)(?: size)?",
     re.IGNORECASE,
 )
 
-_BY = re.compile(r" ?(?:x|·|\*) ?|[ -]by[ -]", re.IGNORECASE)
-_SIDE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)[ -]?(?P<unit>[A-Za-z]{1,12}\.?|'{1,2}|\"|)")
+_BY = lazy_compile(r" ?(?:x|·|\*) ?|[ -]by[ -]", re.IGNORECASE)
+_SIDE = lazy_compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)[ -]?(?P<unit>[A-Za-z]{1,12}\.?|'{1,2}|\"|)")
 _MARKS = {"'": "ft", '"': "in", "''": "in"}
 
 

@@ -7,26 +7,30 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .frequency import how_often
 from .spellings import spelled
 
 MAX_LENGTH = 80
 MAX_COUNT = 12  # of the numbers of a range
 
-_PLACE = re.compile(r"(?P<label>[a-z]{3,12}) (?P<code>\d{1,4}[a-z]?|(?-i:[A-Z]))", re.IGNORECASE)
-_BETWEEN_PLACES = re.compile(r",? (?:in|on|of|at) (?:the )?|, | ?/ ?|; ?", re.IGNORECASE)
-_NUMBERS = re.compile(
+_PLACE = lazy_compile(r"(?P<label>[a-z]{3,12}) (?P<code>\d{1,4}[a-z]?|(?-i:[A-Z]))", re.IGNORECASE)
+_BETWEEN_PLACES = lazy_compile(r",? (?:in|on|of|at) (?:the )?|, | ?/ ?|; ?", re.IGNORECASE)
+_NUMBERS = lazy_compile(
     r"(?P<label>[a-z]{3,12}s) (?:(?P<first>\d{1,4}) ?(?:-|to|through) ?(?P<last>\d{1,4})"
     r"|(?P<listed>\d{1,4}(?:, ?\d{1,4})*,? (?:and|&) \d{1,4}))",
     re.IGNORECASE,
 )
 _STATE = r"(?P<state{0}>overdue|late|early|delayed|ahead|behind|short|over|under)"
-_BY = re.compile(rf"{_STATE.format(1)} by (?P<size1>.{{1,30}})|(?P<size2>.{{1,30}}) {_STATE.format(2)}", re.IGNORECASE)
-_QUANTITY = re.compile(r"\d[\d.,]* ?[a-z%]{1,12}", re.IGNORECASE)
+_BY = lazy_compile(
+    rf"{_STATE.format(1)} by (?P<size1>.{{1,30}})|(?P<size2>.{{1,30}}) {_STATE.format(2)}", re.IGNORECASE
+)
+_QUANTITY = lazy_compile(r"\d[\d.,]* ?[a-z%]{1,12}", re.IGNORECASE)
 _CHORD = r"[A-G](?:#|b)?(?:m|maj|min|dim|aug|sus)?\d?"
-_CHORDS = re.compile(rf"{_CHORD}(?:(?: ?- ?|, ?| ){_CHORD}){{2,11}}")
-_ACIDITY = re.compile(r"pH(?: of| is| =)? ?(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) pH")
-_DOSE = re.compile(r"(?P<size>\d[\d.,]* ?[a-zµ%]{1,12}),? (?P<often>.{4,40})", re.IGNORECASE)
+_CHORDS = lazy_compile(rf"{_CHORD}(?:(?: ?- ?|, ?| ){_CHORD}){{2,11}}")
+_ACIDITY = lazy_compile(r"pH(?: of| is| =)? ?(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) pH")
+_DOSE = lazy_compile(r"(?P<size>\d[\d.,]* ?[a-zµ%]{1,12}),? (?P<often>.{4,40})", re.IGNORECASE)
 
 
 def places(text: str) -> str | None:

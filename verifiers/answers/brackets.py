@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 # Commands, brackets, and the characters that may separate parts. All others are skipped.
 _TOKEN = r"\\begin\{[a-z]*\*?\}|\\end\{[a-z]*\*?\}|\\[A-Za-z]+|\\.|[()\[\]{}]"
-_TOKENS = re.compile(rf"{_TOKEN}|[=:&]")
-_TOKENS_OF_LIST = re.compile(rf"{_TOKEN}|([\s,;])")
+_TOKENS = lazy_compile(rf"{_TOKEN}|[=:&]")
+_TOKENS_OF_LIST = lazy_compile(rf"{_TOKEN}|([\s,;])")
 _DEPTH = {"(": 1, "[": 1, "{": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "}": -1, "\\}": -1, "\\rangle": -1}
-_SEPARATOR = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
+_SEPARATOR = lazy_compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 # In a list with other separators, a comma between digits may separate thousands: 1,000, 2,000
-_OTHER_SEPARATOR = re.compile(r"[,;]\s|;|\s(?:and|or)\s")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_FRENCH = re.compile(r"([\[\]])([^\[\]()]*)([\[\]])")
+_OTHER_SEPARATOR = lazy_compile(r"[,;]\s|;|\s(?:and|or)\s")
+_THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_FRENCH = lazy_compile(r"([\[\]])([^\[\]()]*)([\[\]])")
 
 
 def split(text: str, at: str) -> list[str]:

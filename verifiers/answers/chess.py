@@ -5,24 +5,26 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 MAX_MOVES = 60
 
-MOVE = re.compile(
+MOVE = lazy_compile(
     r"(?:[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|[a-h](?:x[a-h])?[1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?[!?]{0,2}"
 )
-_LONG = re.compile(r"([KQRBN]?)[a-h][1-8] ?([x-]) ?([a-h][1-8])([+#]?)|([a-h])[1-8](\5[1-8])|([KQRBN])-([a-h][1-8])")
-_NUMBER = re.compile(r"(?<![\w-])(\d{1,3})\.(\.\.)? ?")
-_ANNOTATED = re.compile(r"(.+?)([+#])?[!?]{0,2}")
-_GLOSSED = re.compile(r"([^(),]{2,40})(?: \(|, )([^(),]{2,40})\)?")
+_LONG = lazy_compile(r"([KQRBN]?)[a-h][1-8] ?([x-]) ?([a-h][1-8])([+#]?)|([a-h])[1-8](\5[1-8])|([KQRBN])-([a-h][1-8])")
+_NUMBER = lazy_compile(r"(?<![\w-])(\d{1,3})\.(\.\.)? ?")
+_ANNOTATED = lazy_compile(r"(.+?)([+#])?[!?]{0,2}")
+_GLOSSED = lazy_compile(r"([^(),]{2,40})(?: \(|, )([^(),]{2,40})\)?")
 _CHECK = {"check": "+", "checkmate": "#", "mate": "#"}
-_SPOKEN = re.compile(
+_SPOKEN = lazy_compile(
     r"(?:the )?(?P<piece>king|queen|rook|bishop|knight|pawn)(?: (?:moves )?to| (?P<takes>takes|captures)(?: on)?)? "
     r"(?P<square>[a-h][1-8])(?:,? (?:with )?(?P<check>check|checkmate|mate))?",
     re.IGNORECASE,
 )
 _PIECES = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pawn": ""}
 _SIDE = r"(?P<side>king-?side|queen-?side|short|long)"
-_CASTLING = re.compile(
+_CASTLING = lazy_compile(
     rf"(?:(?:white|black) )?(?:castl(?:e|es|ing) {_SIDE}|{_SIDE.replace('side>', 'before>')} castl(?:e|ing))",
     re.IGNORECASE,
 )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .brackets import split
 from .number import Number
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
@@ -13,8 +15,8 @@ from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
 MAX_LENGTH = 40
 
 _HALF = r"\s?([ap])\.?\s?m\.?"
-_CLOCK = re.compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
-_ZONE = re.compile(
+_CLOCK = lazy_compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
+_ZONE = lazy_compile(
     r"(?:at\s)?(?P<time>[^A-Za-z]*(?:[ap]\.?\s?m\.?)?|(?:(?:12(?::00)?|twelve) )?(?:noon|midnight|midday))"
     r"(?P<hour>\s?o'clock)?"
     r"(?P<h>(?<=\d)\s?(?:h|hrs|Uhr)\b)?"
@@ -34,7 +36,7 @@ _PARTS_OF_DAY = {
     "in the evening": (range(16, 24), "pm"), "at night": (range(19, 24), "pm"),
 }  # fmt: skip
 """The hours that a part of the day has."""
-_SPOKEN = re.compile(
+_SPOKEN = lazy_compile(
     rf"(?:at )?(?:(?P<minutes>{'|'.join(sorted(_MINUTES, key=len, reverse=True))}|[1-5]?\d)(?: minutes?)?"
     r" (?P<to>past|after|to|till|before) )?"
     rf"(?:(?P<name>{'|'.join(_HOURS)})|(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))?)(?P<clock> o'clock)?"
@@ -47,7 +49,7 @@ _MINUTE_WORDS = {
     "thirty": 30, "thirty-five": 35, "thirty five": 35, "forty": 40, "forty-five": 45, "forty five": 45, "fifty": 50,
     "fifty-five": 55, "fifty five": 55,
 }  # fmt: skip
-_WRITTEN = re.compile(
+_WRITTEN = lazy_compile(
     rf"(?:at )?(?:(?P<hour>{'|'.join(_HOURS)}) (?P<minute>{'|'.join(sorted(_MINUTE_WORDS, key=len, reverse=True))})"
     r"|(?P<digits>[01]?\d|2[0-3]) ?h ?(?P<after>[0-5]\d)?|(?P<four>[01]\d|2[0-3])(?P<last>[0-5]\d) ?(?:h|hrs|hours)"
     r"|(?P<clock>1[0-2]|[1-9])[:.]?(?P<rest>[0-5]\d)? ?(?:o'?clock)? ?(?=[ap]))"
@@ -55,7 +57,7 @@ _WRITTEN = re.compile(
     re.IGNORECASE,
 )
 """Seven thirty, 15h30, 1530 hours, 340pm, 3 o'clock pm."""
-_QUANTITY = re.compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
+_QUANTITY = lazy_compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 
 def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:

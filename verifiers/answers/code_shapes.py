@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .chess import MOVE
 from .codes import COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
 from .elements import SYMBOLS
@@ -25,7 +27,7 @@ _STREET = (
 _TIME = r"\d{1,2}(?::\d\d)? ?(?:[ap]\.?m\.?)?"
 _DEGREES = r"\d{1,3}(?:\.\d+)?(?:°|(?<=\d))(?: ?\d{1,2}' ?(?:\d{1,2}(?:\.\d+)?(?:\"|''))?)?"
 _SHAPES = tuple(
-    re.compile(pattern)
+    lazy_compile(pattern)
     for pattern in (
         r"[@#]\w[\w.-]*",  # @user, #1, #ff0000
         r"-?0\d+",  # 007
@@ -83,15 +85,15 @@ _SHAPES = tuple(
     )
 )
 _NAMED = (EMAIL, URL, HEXADECIMAL, MOVE, COORDINATES, *_SHAPES)
-_PATH = re.compile(r"(?:[A-Zcd]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
-_CLASS = re.compile(r"\\[dwsDWS](?:[+*?$\])\\-]|\{\d|$)")  # of a regular expression
-_LATEX = re.compile(r"\\[A-Za-z]{2}")
-_JOINED = re.compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
-_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
-_WORD = re.compile(r"\b[A-Za-z]?[a-z]{2,}\b")
-_NAME = re.compile(r"[A-Z][A-Za-z]{0,2} ?\d+")
-_LETTER_THEN_DIGIT = re.compile(r"([A-Za-z]+)\d")
-_COUNT = re.compile(r"[A-Za-z)](?![a-z])(?:_?(\d+))?")
+_PATH = lazy_compile(r"(?:[A-Zcd]:|\\\\[\w.-]+)(?:\\[\w .()$-]+)+\\?")  # C:\Users\ana
+_CLASS = lazy_compile(r"\\[dwsDWS](?:[+*?$\])\\-]|\{\d|$)")  # of a regular expression
+_LATEX = lazy_compile(r"\\[A-Za-z]{2}")
+_JOINED = lazy_compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
+_QUANTITY = lazy_compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
+_WORD = lazy_compile(r"\b[A-Za-z]?[a-z]{2,}\b")
+_NAME = lazy_compile(r"[A-Z][A-Za-z]{0,2} ?\d+")
+_LETTER_THEN_DIGIT = lazy_compile(r"([A-Za-z]+)\d")
+_COUNT = lazy_compile(r"[A-Za-z)](?![a-z])(?:_?(\d+))?")
 
 
 def is_code(text: str) -> bool:

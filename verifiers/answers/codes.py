@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import accumulate
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..words import normalized
 from .elements import SYMBOLS
 from .labels import labelled
@@ -30,33 +32,33 @@ _CHARACTERS = str.maketrans(
         "×": "x", "→": "->", "⟶": "->", "⁄": "/", "♯": "#", "♭": "b",  # noqa: RUF001
     }
 )  # fmt: skip
-_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_SUPERSCRIPT = lazy_compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_SUBSCRIPT = lazy_compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _COMMANDS = (
-    (re.compile(r"\\(?:[,;:! ]|q?quad(?![A-Za-z]))|~"), " "),
-    (re.compile(r"\\(?:times|ast)(?![A-Za-z])"), "x"),
-    (re.compile(r"\\cdot(?![A-Za-z])"), "·"),
-    (re.compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
-    (re.compile(r"\s?\\sharp(?![A-Za-z])"), "#"),
-    (re.compile(r"\s?\\flat(?![A-Za-z])"), "b"),
-    (re.compile(r"\\([_#$%&{}^])"), r"\1"),
+    (lazy_compile(r"\\(?:[,;:! ]|q?quad(?![A-Za-z]))|~"), " "),
+    (lazy_compile(r"\\(?:times|ast)(?![A-Za-z])"), "x"),
+    (lazy_compile(r"\\cdot(?![A-Za-z])"), "·"),
+    (lazy_compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
+    (lazy_compile(r"\s?\\sharp(?![A-Za-z])"), "#"),
+    (lazy_compile(r"\s?\\flat(?![A-Za-z])"), "b"),
+    (lazy_compile(r"\\([_#$%&{}^])"), r"\1"),
 )
-_WRAPPED = re.compile(
+_WRAPPED = lazy_compile(
     r"\\(?:text(?:tt|rm|bf|it|normal|sf)?|math(?:tt|rm|bf|it|sf)|mbox|hbox|ce|operatorname|boxed|fbox|emph)\s?"
     r"\{([^{}]*)\}"
 )
-_SCRIPT = re.compile(r"([_^])\s?\{([^{}]*)\}|\{([^{}A-Za-z0-9]{1,3})\}")
+_SCRIPT = lazy_compile(r"([_^])\s?\{([^{}]*)\}|\{([^{}A-Za-z0-9]{1,3})\}")
 _PAIRS = (
     ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"),
     ("(", ")"), ("{", "}"),
 )  # fmt: skip
 _SIGN_PAIRS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"))
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
-_FENCE = re.compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
-_SPACE = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
-_ARTICLE = re.compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
+_BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
+_FENCE = lazy_compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
+_SPACE = lazy_compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
+_ARTICLE = lazy_compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
 _SPOKEN = tuple(
-    (re.compile(rf"(?<=[A-Z0-9+#])(?: |-){word}(?![a-z])", re.IGNORECASE), sign)
+    (lazy_compile(rf"(?<=[A-Z0-9+#])(?: |-){word}(?![a-z])", re.IGNORECASE), sign)
     for word, sign in (("(?:plus|positive)", "+"), ("(?:minus|negative)", "-"), ("sharp", "#"), ("flat", "b"))
 )
 
@@ -65,38 +67,38 @@ _ELEMENT = (
     r"|N[abdeiop]?|O[gs]?|P[abdmortu]?|R[abefghnu]|S[bcegimnr]?|T[abehilms]|U|V|W|Xe|Yb?|Z[nr])"
 )
 _COUNTED = rf"(?:{_ELEMENT}(?:_?\d{{1,3}})?)"
-_CHEMICAL = re.compile(
+_CHEMICAL = lazy_compile(
     rf"(?:{_COUNTED}|\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?|\[{_COUNTED}{{1,9}}\](?:_?\d{{1,2}})?){{1,20}}"
     rf"(?:·\d{{0,2}}{_COUNTED}{{1,6}})?(?:\^?\d{{0,2}}[-+])?(?:\s?\((?:s|l|g|aq)\))?"
 )
-_SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[\w@+-]{1,9}\]|[=#()/@+.\d-]){6,}")
-_COEFFICIENT = re.compile(r"(\d{0,3})\s?(.*)")
-EMAIL = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-URL = re.compile(
+_SMILES = lazy_compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[\w@+-]{1,9}\]|[=#()/@+.\d-]){6,}")
+_COEFFICIENT = lazy_compile(r"(\d{0,3})\s?(.*)")
+EMAIL = lazy_compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+URL = lazy_compile(
     r"(?:https?://)?(?:www\.)?((?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov|io|dev|info|co|uk|de|fr|eu|ai|app)"
     r"(?:[:/?#]\S*)?)|\w{2,10}://\S+",
     re.IGNORECASE,
 )
-HEXADECIMAL = re.compile(
+HEXADECIMAL = lazy_compile(
     r"#[0-9A-Fa-f]{3,8}|0[xX][0-9A-Fa-f]+|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
     r"|[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}"
     r"|(?=[0-9A-Fa-f:]{0,40}(?:::|\d[A-Fa-f]|[A-Fa-f]\d))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){3,7}(?:/\d{1,3})?"
 )
-_VERSION = re.compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9})?(?:[-+][\w.]+)?)", re.IGNORECASE)
-_LONG_NUMBER = re.compile(
+_VERSION = lazy_compile(r"(?:v|ver\.?|version)?\s?(\d+(?:\.\d+)+(?:[A-Za-z]\w{0,9})?(?:[-+][\w.]+)?)", re.IGNORECASE)
+_LONG_NUMBER = lazy_compile(
     r"(?![12]\d{3} ?- ?[12]\d{3}$)\+?\(?\d[\d\s()-]{5,40}[\dXx]|\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}"
 )
-_TRUNK_ZERO = re.compile(r"(?<=\d) ?\(0\)(?= ?\d)")  # +44 (0)20 7946 0958
-_ABROAD = re.compile(r"\A00(?=[1-9])|\A\(\+(?=\d{1,3}\))")  # 0044 20 7946 0958
-_SPAN = re.compile(
+_TRUNK_ZERO = lazy_compile(r"(?<=\d) ?\(0\)(?= ?\d)")  # +44 (0)20 7946 0958
+_ABROAD = lazy_compile(r"\A00(?=[1-9])|\A\(\+(?=\d{1,3}\))")  # 0044 20 7946 0958
+_SPAN = lazy_compile(
     r"(?:from |(between ))?(\d+(?:\.\d+)?)\s?(?:--?|to|until|till|through|(?<!from)(?(1)and|to))\s?(\d+(?:\.\d+)?)(.*)"
 )
-_TIMES = re.compile(r"\s?(?:x|by|·|\*)\s?")
-_SIZE = re.compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
-_LETTERS = re.compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
-_NUMBERS = re.compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
-_FLAG = re.compile(r"[a-z]{2} ?-[A-Za-z](?!\w)")  # of a command: ls -R
-_WORD = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]?[a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
+_TIMES = lazy_compile(r"\s?(?:x|by|·|\*)\s?")
+_SIZE = lazy_compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
+_LETTERS = lazy_compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
+_NUMBERS = lazy_compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
+_FLAG = lazy_compile(r"[a-z]{2} ?-[A-Za-z](?!\w)")  # of a command: ls -R
+_WORD = lazy_compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]?[a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
 _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
     "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th",
@@ -104,32 +106,32 @@ _ORDINALS = {
     "nineteenth": "19th", "twentieth": "20th",
 }  # fmt: skip
 _TENS = {"twenty": 2, "thirty": 3, "forty": 4, "fifty": 5, "sixty": 6, "seventy": 7, "eighty": 8, "ninety": 9}
-_TENTH = re.compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})", re.IGNORECASE)
-_HYPHEN = re.compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
-_PLATE_HYPHEN = re.compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
-_RAISED_ENDING = re.compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
-_DECADE = re.compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
-_QUARTER = re.compile(
+_TENTH = lazy_compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})", re.IGNORECASE)
+_HYPHEN = lazy_compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
+_PLATE_HYPHEN = lazy_compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
+_RAISED_ENDING = lazy_compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
+_DECADE = lazy_compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
+_QUARTER = lazy_compile(
     r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?: of |[ ,/-]{1,2})"
     r"(?P<year>\d{4})|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
     re.IGNORECASE,
 )
 _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
-_TIMESTAMP = re.compile(
+_TIMESTAMP = lazy_compile(
     r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(?P<zone>Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?"
 )
 _CITY = r"([A-Z][^\W\d_]+(?:[ -][A-Z]?[^\W\d_]+){0,2})"
-_POSTAL = re.compile(rf"(\d{{4,5}}),? {_CITY}|{_CITY},? (\d{{4,5}})")
-_SETS = re.compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
-_ORBITALS = re.compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
-_SUBSCRIPTED = re.compile(r"([A-Za-z])_?(\d{1,3})")
-_ISOTOPE = re.compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
+_POSTAL = lazy_compile(rf"(\d{{4,5}}),? {_CITY}|{_CITY},? (\d{{4,5}})")
+_SETS = lazy_compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
+_ORBITALS = lazy_compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
+_SUBSCRIPTED = lazy_compile(r"([A-Za-z])_?(\d{1,3})")
+_ISOTOPE = lazy_compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
-COORDINATES = re.compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
+COORDINATES = lazy_compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
 _NOUNS = "floor|day|chapter|section|lane|row|level|volume"
-_NUMBERED = re.compile(rf"({_NOUNS}) (\d{{1,3}})|(\d{{1,3}})(?:st|nd|rd|th) ({_NOUNS})", re.IGNORECASE)
-_INITIALLED = re.compile(r"(?:(T)(?:erminal )?|(Q)(?:uestion )?)(\d{1,3}[A-Z]?)", re.IGNORECASE)
-_PERIODS = re.compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
+_NUMBERED = lazy_compile(rf"({_NOUNS}) (\d{{1,3}})|(\d{{1,3}})(?:st|nd|rd|th) ({_NOUNS})", re.IGNORECASE)
+_INITIALLED = lazy_compile(r"(?:(T)(?:erminal )?|(Q)(?:uestion )?)(\d{1,3}[A-Z]?)", re.IGNORECASE)
+_PERIODS = lazy_compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
 _STREETS = {
     "st": "street", "ave": "avenue", "av": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "blvd": "boulevard",
     "ct": "court", "pl": "place", "hwy": "highway", "pkwy": "parkway", "sq": "square",
@@ -140,12 +142,12 @@ _DIRECTIONS = {
     "n": "north", "s": "south", "e": "east", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
     "sw": "southwest",
 }  # fmt: skip
-_ADDRESS = re.compile(
+_ADDRESS = lazy_compile(
     rf"(\d+[A-Z]?),? (?P<street>.+ (?:{'|'.join((*_STREETS, *_STREETS.values()))})\b.*)", re.IGNORECASE
 )
 
 
-_IN_CITY = re.compile(r" (?:in |\()([A-Z][\w' ]{2,30})\)?\Z")
+_IN_CITY = lazy_compile(r" (?:in |\()([A-Z][\w' ]{2,30})\)?\Z")
 
 
 def plain(text: str) -> str:

@@ -25,12 +25,13 @@ The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or `
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import floor
 from typing import Literal, TypeAlias, TypeGuard
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
 from .codes import plain, same_code
@@ -53,8 +54,8 @@ PERCENT = ("%", 1)
 NOON = 12 * 3600  # seconds
 
 _AS_TEXT = (Code, JsonText, Date)
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
-_RELATION = re.compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
+_WORD = lazy_compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
+_RELATION = lazy_compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
 Reason: TypeAlias = Literal[
     # correct

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .normal import normal
 from .number import Number, OverLimitError, read_number
 from .units import is_measure
@@ -17,16 +19,18 @@ MAX_LENGTH = 80
 _NAME = r"[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,3}"
 _POSSESSOR = rf"(?P<owner>(?:[Tt]he )?{_NAME}|the [a-z]{{2,20}})"
 _THING = r"(?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)"
-_POSSESSIVE = re.compile(rf"{_POSSESSOR}(?:'s|(?<=s)') {_THING}")
-_OF = re.compile(rf"(?:[Tt]he )?{_THING} of {_POSSESSOR}")
-_NO_THING = re.compile(
+_POSSESSIVE = lazy_compile(rf"{_POSSESSOR}(?:'s|(?<=s)') {_THING}")
+_OF = lazy_compile(rf"(?:[Tt]he )?{_THING} of {_POSSESSOR}")
+_NO_THING = lazy_compile(
     r"\b(?:none|all|most|some|many|few|any|half|part|out|instead|because|one|each|both|of|not|kind)\b"
 )
 _TIMES = frozenset(("s", "min", "h", "day", "week", "month", "year"))
-_AT_FOR = re.compile(
+_AT_FOR = lazy_compile(
     r"(?P<verb>(?:(?!for )[A-Za-z]{3,12} )?)(?:at )?(?P<at>[^a-z]*\d.*?),? for (?P<length>.+)", re.IGNORECASE
 )
-_FOR_AT = re.compile(r"(?P<verb>(?:(?!for )[A-Za-z]{3,12} )?)(?:for )?(?P<length>\d.*?),? at (?P<at>.+)", re.IGNORECASE)
+_FOR_AT = lazy_compile(
+    r"(?P<verb>(?:(?!for )[A-Za-z]{3,12} )?)(?:for )?(?P<length>\d.*?),? at (?P<at>.+)", re.IGNORECASE
+)
 
 
 def possession(text: str) -> str | None:

@@ -6,12 +6,13 @@ is no number of days. Sources: the SI brochure (9th edition) and, for inch, poun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .number import Number, read_number
 from .parsed import ParsedAnswer
@@ -93,7 +94,7 @@ byte 8 bit
 $ 100 $cent
 € 100 €cent
 """
-_MOLAR = re.compile(r"([^A-Za-z]{1,40}?)\s?(?:\\text\{)?M\}?")
+_MOLAR = lazy_compile(r"([^A-Za-z]{1,40}?)\s?(?:\\text\{)?M\}?")
 MOLAR = (("L", -1), ("mol", 1))
 _KELVIN = {
     "C": (Fraction(1), Fraction("273.15")),

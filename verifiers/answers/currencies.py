@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 # The codes that a sign or name may stand for, then its spellings in lower case. A unit is named by its first spelling.
 _TABLE = """
 USD | $, us$, usd, us dollar, dollar, buck, united states dollar, american dollar
@@ -104,7 +106,7 @@ UNITS = _OWN | {
 AMBIGUOUS = {names[0]: tuple(_OWN[code] for code in codes) for codes, names in _LINES if len(codes) > 1}
 """Units that may be several currencies, the usual one first."""
 _LONG = {name: codes[0] for codes, names in _LINES for name in names if " " in name}
-_NAME = re.compile(rf"\b({'|'.join(sorted(_LONG, key=len, reverse=True))})s?\b", re.IGNORECASE)
+_NAME = lazy_compile(rf"\b({'|'.join(sorted(_LONG, key=len, reverse=True))})s?\b", re.IGNORECASE)
 
 
 def with_codes(text: str) -> str:

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .number_words import number_at
 
 MAX_LENGTH = 60
@@ -20,7 +22,7 @@ Order = Literal["", "year", "day", "month", "unknown"]  # the first number; "" i
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
 _MONTH = r"(?P<month>" + "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + r"|sept)\b\.?"
-_WEEKDAY = re.compile(
+_WEEKDAY = lazy_compile(
     r"(?:on\s)?(?:the\s)?(?:(" + "|".join(f"{name}|{name[:3]}" for name in _WEEKDAYS) + r"|tues|thurs)\b\.?,?\s+)?",
     re.IGNORECASE,
 )
@@ -28,7 +30,7 @@ _DAY = r"(?:the\s)?(?P<day>\d{1,2})(?P<ordinal>st|nd|rd|th)?"
 _ERA = r"(?:bce?|ad|ce|b\.c\.(?:e\.?)?|b\.c|a\.d\.?|c\.e\.?)(?!\w)"
 _YEAR = rf"(?P<year>\d{{1,4}})(?:\s?(?P<era>{_ERA}))?"
 _NAMED = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"{_MONTH}[\s-]{_DAY}(?:(?:,\s?|\s|-(?=\d{{4}}))(?:of\s)?{_YEAR})?",
         rf"{_DAY}[\s-](?:day\s)?(?:of\s)?{_MONTH}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
@@ -36,25 +38,25 @@ _NAMED = tuple(
         rf"{_MONTH}(?:,\s|\s|-)(?:of\s)?{_YEAR}",
     )
 )
-_NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
-_YEAR_OF_ERA = re.compile(
+_NUMERIC = lazy_compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
+_YEAR_OF_ERA = lazy_compile(
     rf"(?:(?:the )?year )?(?:(?:ad|a\.d\.) ?(?P<ad>\d{{1,4}})|(?P<year>\d{{1,4}}) ?(?P<era>{_ERA}))", re.IGNORECASE
 )
-_COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)")  # 20240305
-_BETWEEN_NAMES = re.compile(r"(?<=[A-Za-z])[./] ?(?=\d)|(?<=\d)[./] ?(?=[A-Za-z])")  # 25.Sep.2003, 5/Mar/2024
-_SHORT_YEAR = re.compile(r"(?<=[A-Za-z, ])'(\d\d)\Z")
-_ORDINAL = re.compile(
+_COMPACT = lazy_compile(r"((?:19|20)\d\d)(\d\d)(\d\d)")  # 20240305
+_BETWEEN_NAMES = lazy_compile(r"(?<=[A-Za-z])[./] ?(?=\d)|(?<=\d)[./] ?(?=[A-Za-z])")  # 25.Sep.2003, 5/Mar/2024
+_SHORT_YEAR = lazy_compile(r"(?<=[A-Za-z, ])'(\d\d)\Z")
+_ORDINAL = lazy_compile(
     r"\b(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
     r"|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth)\b",
     re.IGNORECASE,
 )
-_WEEKDAY_LAST = re.compile(rf"(?P<date>.*\d),? \(?(?:an? )?(?P<weekday>{'|'.join(_WEEKDAYS)})\)?", re.IGNORECASE)
-_YEAR_AND_MONTH = re.compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
+_WEEKDAY_LAST = lazy_compile(rf"(?P<date>.*\d),? \(?(?:an? )?(?P<weekday>{'|'.join(_WEEKDAYS)})\)?", re.IGNORECASE)
+_YEAR_AND_MONTH = lazy_compile(r"(?P<year>[12]\d{3})[-/](?P<month>\d\d)|(?P<month_first>0\d)[-/](?P<last>[12]\d{3})")
 
 
-_BETWEEN = re.compile(r" ?--? ?| (?:to|through|until|till|and) ")  # two dates
-_NUMBER_OF_DAY = re.compile(r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?(?P<year>,? \d{4})?", re.IGNORECASE)
-_GLOSSED = re.compile(r"(?P<date>[^()]{6,40}) \((?P<gloss>[^()]{3,30})\)")
+_BETWEEN = lazy_compile(r" ?--? ?| (?:to|through|until|till|and) ")  # two dates
+_NUMBER_OF_DAY = lazy_compile(r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?(?P<year>,? \d{4})?", re.IGNORECASE)
+_GLOSSED = lazy_compile(r"(?P<date>[^()]{6,40}) \((?P<gloss>[^()]{3,30})\)")
 _ORDERS: dict[str, Order] = {
     "dd.mm.yyyy": "day", "dd/mm/yyyy": "day", "dd-mm-yyyy": "day", "d.m.yyyy": "day", "d/m/yyyy": "day",
     "day/month/year": "day", "mm/dd/yyyy": "month", "mm-dd-yyyy": "month", "m/d/yyyy": "month",

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .amounts import AMOUNTS
 from .arrangements import ARRANGEMENTS
 from .chess import Moves, read_moves, same_moves
@@ -30,49 +32,49 @@ Value: TypeAlias = "str | Hours | Money | Moves | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
-_MAC = re.compile(
+_MAC = lazy_compile(
     r"[0-9A-F]{2}(?:([:-])[0-9A-F]{2})(?:\1[0-9A-F]{2}){4}|[0-9A-F]{4}(?:\.[0-9A-F]{4}){2}|[0-9A-F]{12}", re.I
 )
-_IP = re.compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
-_GROUPED = re.compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
-_OFFSET = re.compile(r"(?:UTC|GMT) ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
-_CARD = re.compile(
+_IP = lazy_compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
+_GROUPED = lazy_compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
+_OFFSET = lazy_compile(r"(?:UTC|GMT) ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
+_CARD = lazy_compile(
     r"(?:the )?(10|[AKQJ2-9]|ace|king|queen|jack|two|three|four|five|six|seven|eight|nine|ten)"
     r"(?: of )? ?([♠♤♥♡♦♢♣♧]|spades?|hearts?|diamonds?|clubs?)\ufe0f?",
     re.IGNORECASE,
 )
 _SUITS = {"♠": "s", "♤": "s", "♥": "h", "♡": "h", "♦": "d", "♢": "d", "♣": "c", "♧": "c"}
 _COURT = {"ace": "A", "king": "K", "queen": "Q", "jack": "J"}
-_EPISODE = re.compile(r"S(?:eason )?0?(\d{1,3}),? ?E(?:p\.? |pisode )?0?(\d{1,4})", re.IGNORECASE)
-_RANK = re.compile(r"(?:no\.?|nr\.?|number|#|№) ?(\d{1,9})", re.IGNORECASE)
-_DOI = re.compile(r"(?:doi: ?|(?:https?://)?(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
-_POINT = re.compile(
+_EPISODE = lazy_compile(r"S(?:eason )?0?(\d{1,3}),? ?E(?:p\.? |pisode )?0?(\d{1,4})", re.IGNORECASE)
+_RANK = lazy_compile(r"(?:no\.?|nr\.?|number|#|№) ?(\d{1,9})", re.IGNORECASE)
+_DOI = lazy_compile(r"(?:doi: ?|(?:https?://)?(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_POINT = lazy_compile(
     r"\(?(?P<minus>-)?(?P<north>\d{1,2}(?:\.\d+)?)°? ?(?P<ns>[NS])?(?:, ?| )"
     r"(?P<west>-)?(?P<east>\d{1,3}(?:\.\d+)?)°? ?(?P<ew>[EW])?\)?"
 )
-_PATH = re.compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
-_EDGE = re.compile(r"(until|till|before|after|by|from|since) (.{3,12})", re.IGNORECASE)
-_MOMENT = re.compile(
+_PATH = lazy_compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
+_EDGE = lazy_compile(r"(until|till|before|after|by|from|since) (.{3,12})", re.IGNORECASE)
+_MOMENT = lazy_compile(
     r"(?P<date>\S.{4,28}?[^\s,])(?:,? at|,)? (?P<time>\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?)",
     re.IGNORECASE,
 )
-_ROW = re.compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
-_GROWTH = re.compile(r"[OΘΩo]\(.{1,60}\)")
-_CALL = re.compile(r"[^'\"]*[\[({=].*")
-_SIGNED = re.compile(
+_ROW = lazy_compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
+_GROWTH = lazy_compile(r"[OΘΩo]\(.{1,60}\)")
+_CALL = lazy_compile(r"[^'\"]*[\[({=].*")
+_SIGNED = lazy_compile(
     r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
 )
 _SOURCE = r"the (?:document|text|passage|email|message|article|report|log|ticket|table|source|context|note|page|file)"
 _STATED = r"(?:stated|mentioned|given|specified|provided|indicated|listed|disclosed|recorded|said|included)"
-_NOT_STATED = re.compile(
+_NOT_STATED = lazy_compile(
     rf"(?:(?:it|this|that) (?:is|was) |it's )?not (?:explicitly )?{_STATED}(?: (?:in|by) {_SOURCE})?"
     rf"|{_SOURCE} (?:does not|doesn't) (?:explicitly )?(?:state|mention|give|specify|provide|indicate|say|include|list)"
     r"(?: (?:this|it|that|any|such information|this information))?"
     rf"|no (?:information|answer|value|date|number) (?:is |was )?{_STATED}",
     re.IGNORECASE,
 )
-_IN_PLACE = re.compile(r"(?:the )?(\d{0,2}(?:1st|2nd|3rd|[04-9]th|1[123]th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
-_QUOTED = re.compile(r"'([^'\"\\]*)'")
+_IN_PLACE = lazy_compile(r"(?:the )?(\d{0,2}(?:1st|2nd|3rd|[04-9]th|1[123]th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
+_QUOTED = lazy_compile(r"'([^'\"\\]*)'")
 
 
 def forms(text: str) -> Forms:

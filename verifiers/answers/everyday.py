@@ -8,50 +8,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .codes import plain
 from .extract.statements import UNSURE
 from .json_value import text_list
 from .labels import labelled
 
 _ADDRESSES = frozenset(("ip", "mac address"))
-_LABEL_BEHIND = re.compile(
+_LABEL_BEHIND = lazy_compile(
     r"(?P<code>(?=\S*\d)\S+) \((?:the )?(?P<label>subnet|network|VLAN(?: ID)?|port|IP(?:v[46])? address|MAC address"
     r"|ticket|commit|gate|room|seat|platform|flight|SKU|PIN|HTTP(?: status)?(?: code)?|(?:zip|postal) code|postcode"
     r"|quantity)(?: number)?\)",
     re.IGNORECASE,
 )
-_TAKES_PLACE = re.compile(
+_TAKES_PLACE = lazy_compile(
     r"it (?:takes place|took place|is held|was held|falls|fell|happens|happened|occurs|occurred|starts|begins)"
     r" (?:in|on|at) (?:an? )?",
     re.IGNORECASE,
 )
-_THERE_ARE = re.compile(
+_THERE_ARE = lazy_compile(
     r"there (?:is|are|was|were)"
     r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)"
     r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,
 )
 _THING_NAMES = "file|function|method|command|variable|class|module|package|folder|directory|operator|keyword|branch"
-_THING = re.compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
-_LINKED = re.compile(r"<(\S+)>|mailto:(\S+)")
+_THING = lazy_compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
+_LINKED = lazy_compile(r"<(\S+)>|mailto:(\S+)")
 _SORTS = (
     "language|model|airport|department|team|city|planet|airline|colou?r|currency|element|protocol|format|button|key|tab"
     "|menu|plan|browser|app|database|gene"
 )
-_NAMED = re.compile(
+_NAMED = lazy_compile(
     rf"(?:the )?((?-i:[A-Z])\S*(?: \S+){{0,3}}) (?:{_SORTS})\.?"
     rf"|(?:the )?(?:{_SORTS})(?: of)? ((?-i:[A-Z])\S*(?: \S+){{0,3}}?)\.?",
     re.IGNORECASE,
 )
-_SIDES = re.compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
-_CHOSEN = re.compile(
+_SIDES = lazy_compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
+_CHOSEN = lazy_compile(
     r"(?:(?:option|choice|answer|letter) )?\(?([A-H])\)?(?:, | ?[:\u2013-] )(?=\S)([^()]{1,80})"
     r"|([^()]{1,80}?) \(([A-H])\)",
     re.IGNORECASE,
 )
 _YES = "yes yeah yep yup correct affirmative true indeed".split()  # noqa: SIM905
 _NO = ["no", "nope", "nah", "false", "not at all", "incorrect", "no way"]
-_REPLY = re.compile(
+_REPLY = lazy_compile(
     r"(yes|no) (?:it|they|he|she|that|there|this|you|we|I) (?:is|are|was|were|does|do|did|has|have|can|will|must"
     r"|should)(?P<negated>n['\u2019]t| not)?[.!]?",
     re.IGNORECASE,
@@ -60,9 +62,9 @@ _SYNONYMS = {"yes": {*_YES, "that is correct", "that's correct"}, "no": {*_NO}} 
     "true": {*_YES, "t", "that is true", "that's true"}, "false": {*_NO, "f", "untrue", "not true", "not correct"},
 }  # fmt: skip
 """What says the same as yes, no, true and false, as the whole answer."""
-_DOTTED_CLOCK = re.compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
-_KEYS = re.compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
-_CONTROL = re.compile(r"control(?= ?\+)", re.IGNORECASE)
+_DOTTED_CLOCK = lazy_compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
+_KEYS = lazy_compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
+_CONTROL = lazy_compile(r"control(?= ?\+)", re.IGNORECASE)
 _COMPASS = {
     "NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast", "NNW": "north northwest",
     "NNE": "north northeast", "SSW": "south southwest", "SSE": "south southeast",

@@ -7,13 +7,14 @@ ambiguous or large are left to computer algebra.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .number import Number
 from .parsed import Content, Formula
@@ -23,7 +24,7 @@ MAX_LENGTH = 200
 MAX_DEPTH = 12
 MAX_DIGITS = 60
 
-_TOKEN = re.compile(
+_TOKEN = lazy_compile(
     r"(?P<number>\d+(?:\.\d+)?|\.\d+)"
     r"|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|phi|omega|pi)(?![A-Za-z]))"
     r"(?:_(?:\{[A-Za-z0-9]{1,9}\}|[A-Za-z0-9](?!\d)))?)"
@@ -34,7 +35,7 @@ _NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 # Euler's number, derivatives, sympy's own constants; and letters in a row that are a word, a unit or a function.
 _RESERVED = frozenset("eEIdO")
-_WORD = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|i[A-Za-z]|[A-Za-z]i|(?:ln|lg|or|to|cm|mm|km|ft)(?![A-Za-z]))")
+_WORD = lazy_compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|i[A-Za-z]|[A-Za-z]i|(?:ln|lg|or|to|cm|mm|km|ft)(?![A-Za-z]))")
 
 
 class _Token(NamedTuple):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .spellings import spelled
 
 MAX_LENGTH = 60
@@ -22,14 +24,14 @@ _ADVERBS = {
 }  # fmt: skip
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
-_PATTERN = re.compile(
+_PATTERN = lazy_compile(
     r"(?:(?P<name>once|twice|thrice)|(?P<count>\d{1,3}) ?(?:times|x))?,? ?"
     rf"(?:(?:(?:an?|per|/)|(?P<every>every|each)(?: (?P<other>other|2th)| (?P<number>\d{{1,4}})| (?P<half>half)(?: an)?"
     rf"| (?P<quarter>quarter) of an)?) ?(?P<unit>{'|'.join(_UNITS)})s?|(?P<adverb>{'|'.join(_ADVERBS)}))",
     re.IGNORECASE,
 )
 _WEEKDAY = r"(mon|tues|wednes|thurs|fri|satur|sun)day"
-_ON_WEEKDAYS = re.compile(
+_ON_WEEKDAYS = lazy_compile(
     rf"(?:(?:once )?(?:every|each) {_WEEKDAY}|(?:on )?{_WEEKDAY}s|(?:once a week|weekly) on {_WEEKDAY}s?)",
     re.IGNORECASE,
 )

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .compare import Reason
 from .parsed import Formula, Group, ParsedAnswer
 
-_OPERATION = re.compile(
+_OPERATION = lazy_compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"
     r"|(?<![A-Za-z\\])(?:gcd|lcm|sum|max|min|mod|floor|ceil)(?![a-z])"
 )
 _OPERAND = r"\s*[-+]?\s*(?:[\d.($]|\\[dt]?frac|\\left|\\binom)"
-_SUM = re.compile(rf"[\d)}}!%]\s*[-+]{_OPERAND}")
+_SUM = lazy_compile(rf"[\d)}}!%]\s*[-+]{_OPERAND}")
 # Products and quotients of these are worked out: \binom{4}{2}/16 for 3/8.
-_CLOSED_FORM = re.compile(r"\\binom\s*\{\d+\}\s*\{\d+\}|\d+\s*!|\\sqrt\s*(?:\[\d+\])?\{\d+\}")
+_CLOSED_FORM = lazy_compile(r"\\binom\s*\{\d+\}\s*\{\d+\}|\d+\s*!|\\sqrt\s*(?:\[\d+\])?\{\d+\}")
 # Where the gold answer is such a product or power, so are powers: 2 \cdot 2^{9} for 2^{10}, not for 1024.
-_POWER_FORM = re.compile(rf"{_CLOSED_FORM.pattern}|\d+\s*\^\s*(?:\{{-?\d+\}}|\d)")
-_CALCULATION = re.compile(
+_POWER_FORM = lazy_compile(rf"{_CLOSED_FORM.pattern}|\d+\s*\^\s*(?:\{{-?\d+\}}|\d)")
+_CALCULATION = lazy_compile(
     rf"[\d)}}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div){_OPERAND}"
     r"|[\d)}!%]\s*\(\s*[-+]?[\d.(]|[)!%]\s*\d"  # products without a sign: 2(9), 24 % 50
 )
-_PLAIN_CALCULATION = re.compile(r"(?:[-\d\s.,+*/(){}]|\\frac|\\times|\\cdot|\\div)*")
-_HEDGE = re.compile(
+_PLAIN_CALCULATION = lazy_compile(r"(?:[-\d\s.,+*/(){}]|\\frac|\\times|\\cdot|\\div)*")
+_HEDGE = lazy_compile(
     r"(?<![A-Za-z\\])(?:or|either|maybe|perhaps|possibly|probably|roughly|about|around|approximately|nearly|almost)"
     r"(?![A-Za-z])|\\(?:approx|sim|simeq)(?![a-z])|\?"
 )
-_RANGE = re.compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
-_RELATIVE = re.compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
-_DENIAL = re.compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
-_TRUTH = re.compile(
+_RANGE = lazy_compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
+_RELATIVE = lazy_compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
+_DENIAL = lazy_compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
+_TRUTH = lazy_compile(
     r"(yes|no|true|false)(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W\d_])", re.IGNORECASE
 )
 _TRUTHS = ("yes", "no", "true", "false")
-_UNSURE = re.compile(
+_UNSURE = lazy_compile(
     r"\b(?:wait|actually|but|however|although|though|maybe|perhaps|probably|possibly|might|depends|sure|know|unclear|unknown"
     r"|certain|wrong|incorrect|mistaken?|right|correct|sorry|if|unless|whether|or|answers?)\b|\?",
     re.IGNORECASE,
 )
-_NO = re.compile(r"\b(?:no|false|not|never|cannot|neither|nor|none)\b|n['\u2019]t\b", re.IGNORECASE)
-_YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
+_NO = lazy_compile(r"\b(?:no|false|not|never|cannot|neither|nor|none)\b|n['\u2019]t\b", re.IGNORECASE)
+_YES = lazy_compile(r"\b(?:yes|true)\b", re.IGNORECASE)
 _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "hedged"), (_RANGE, "a range"))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 MAX_LENGTH = 60
 NOON = 12 * 3600
 
@@ -12,18 +14,18 @@ _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:r|rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?(?!\w)"
 _TIME = r"(?:\d{1,2}(?::\d\d){0,2}(?:\s?[ap]\.?\s?m\.?(?!\w)|\s?h(?!\w))?|noon|midnight)"
 _TO = r"\s?(?:-+|\b(?:to|through|thru|until|till|and)\b)\s?"
-_HOURS = re.compile(
+_HOURS = lazy_compile(
     rf"(?:(?:from|between)\s)?(?:(?P<day>{_DAY})(?:{_TO}(?P<last_day>{_DAY}))?)?"
     rf"(?:(?:(?<=\w)|(?<=\.)),?(?:\s(?:at|from|between))?\s)?"
     rf"(?:(?P<start>{_TIME})(?:{_TO}(?P<end>{_TIME}))?)?(?:\s\(?(?P<zone>UTC|GMT|[A-Z]{{1,3}}[SD]?T)\)?)?",
     re.IGNORECASE,
 )
-_WEEKDAYS = re.compile(r"\bweekdays\b", re.IGNORECASE)
-_DAYS_LAST = re.compile(
+_WEEKDAYS = lazy_compile(r"\bweekdays\b", re.IGNORECASE)
+_DAYS_LAST = lazy_compile(
     rf"(?P<times>(?:from\s|between\s)?{_TIME}(?:{_TO}{_TIME})?),?\s(?:on\s)?(?P<days>(?:from\s)?{_DAY}(?:{_TO}{_DAY})?)",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s?(?:([ap])|(h))?", re.IGNORECASE)
+_PARTS = lazy_compile(r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s?(?:([ap])|(h))?", re.IGNORECASE)
 
 
 class Time(NamedTuple):

@@ -13,6 +13,8 @@ from functools import lru_cache
 from math import floor, lcm
 from typing import TypeAlias
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .brackets import items
 from .formulas import constant_terms, linear
 from .polynomials import ONE, Term
@@ -24,18 +26,20 @@ Value: TypeAlias = Mapping[Term, Fraction]  # a constant: its roots and powers o
 Progression: TypeAlias = tuple[Value, Value]  # start and step
 
 _INTEGERS = r"(?:\\mathbb\s?\{?\s?Z\s?\}?|\\Z(?![A-Za-z])|\u2124|Z)"
-_DECLARED = re.compile(
+_DECLARED = lazy_compile(
     r"(?P<body>.*?)[\s,;]*\(?(?:where|for|with|and)?\s*(?:(?:any|all|every|some|each)\s+)?(?:integers?\s+)?"
     rf"(?P<name>[a-z])\s*(?:\\in\s*{_INTEGERS}|is (?:an|any) (?:arbitrary )?integer|(?<=integer [a-z]))\)?",
     re.DOTALL,
 )
-_SET = re.compile(rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{_INTEGERS}\s*\\\}}", re.DOTALL)
-_NAMED = re.compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
-_CONGRUENCE = re.compile(
+_SET = lazy_compile(
+    rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{_INTEGERS}\s*\\\}}", re.DOTALL
+)
+_NAMED = lazy_compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
+_CONGRUENCE = lazy_compile(
     r"(?:(?P<name>[A-Za-z])\s*\\equiv\s*)?(?P<residue>-?\d{1,6})\s*\(?\s*\\?p?mod(?![a-z])\s*\{?\s*(?P<modulus>\d{1,6})\s*\}?\s*\)?"
 )
-_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
-_PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
+_DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
+_PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
 
 
 def same_family(one: str, other: str) -> bool | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .brackets import items
 from .number import Number
 from .parsed import Content, Formula, Group, ParsedAnswer
@@ -14,10 +16,10 @@ from .parsed import Content, Formula, Group, ParsedAnswer
 INFINITIES = {"\\infty": 1, "-\\infty": -1}
 REALS = Group("()", tuple(ParsedAnswer(text, Formula(text)) for text in ("-\\infty", "\\infty")))
 
-_RELATION = re.compile(r"<|>|\\(?:le|ge|ne)(?![a-z])")
-_NAME = re.compile(r"[A-Za-z](?:_\{?\w{1,9}\}?|\([A-Za-z]\))?|\\(?:theta|alpha|beta|lambda)")
-_LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
-_DISTANCE = re.compile(rf"\|\s*({_NAME.pattern})\s*([-+].+)?\|\s*(<|>|\\le|\\ge)(?![a-z])(.+)")
+_RELATION = lazy_compile(r"<|>|\\(?:le|ge|ne)(?![a-z])")
+_NAME = lazy_compile(r"[A-Za-z](?:_\{?\w{1,9}\}?|\([A-Za-z]\))?|\\(?:theta|alpha|beta|lambda)")
+_LETTER = lazy_compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
+_DISTANCE = lazy_compile(rf"\|\s*({_NAME.pattern})\s*([-+].+)?\|\s*(<|>|\\le|\\ge)(?![a-z])(.+)")
 _TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 
 

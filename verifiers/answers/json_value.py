@@ -9,12 +9,14 @@ from decimal import Decimal, InvalidOperation
 from itertools import accumulate
 from typing import NoReturn
 
+from grpo_env.lazy_regex import lazy_compile
+
 MAX_LENGTH = 100_000  # characters
 MAX_LITERAL, MAX_LITERAL_DEPTH = 2000, 20  # of a literal of Python
 MAX_DEPTH = 100  # arrays and objects inside of each other
 
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
-_FENCED = re.compile(r"\s*```[a-z]{0,9}\s(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
+_BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
+_FENCED = lazy_compile(r"\s*```[a-z]{0,9}\s(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
 

@@ -14,6 +14,8 @@ from itertools import pairwise
 from math import gcd
 from typing import Literal
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .brackets import items
 from .clock import read_time
 from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
@@ -36,28 +38,28 @@ from .units import split_unit
 
 Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "time", "code", "json"]
 
-_COMMAND = re.compile(
+_COMMAND = lazy_compile(
     r"\\(?!(?:text(?:tt|rm|bf|it|normal|sf)?|math(?:tt|rm|bf|it|sf)|mbox|hbox|ce|operatorname|boxed|fbox|emph"
     r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
 )
-_OPERATOR = re.compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
-_ODD = re.compile(rf"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°¢{SIGNS}]")
-_LETTERS = re.compile(r"[^\W\d_]")
-_CAPITALS = re.compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
-_CLAUSE = re.compile(r"\b[A-Z]{4,}\b.*\b[A-Z]{4,}\b")  # SELECT * FROM t
-_PRODUCT = re.compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
+_OPERATOR = lazy_compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
+_ODD = lazy_compile(rf"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°¢{SIGNS}]")
+_LETTERS = lazy_compile(r"[^\W\d_]")
+_CAPITALS = lazy_compile(r"[A-Z](?: [A-Z])+|[A-Z]{2,}")
+_CLAUSE = lazy_compile(r"\b[A-Z]{4,}\b.*\b[A-Z]{4,}\b")  # SELECT * FROM t
+_PRODUCT = lazy_compile(r"[abcdfghjklmnpqrstuvwxyz]{2}|[xyz]{3}|[abcd]{3,4}|[pqr]{3}|[uvw]{3}|[a-z]")
 _SHORT_WORDS = frozenset(("my", "by", "am", "pm", "us", "up", "km", "cm", "mm", "kg"))
-_HOUR = re.compile(r"(\d{1,2})\s?:\s?(\d\d)")
-_PLAIN_NUMBER = re.compile(r"-?\$?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
-_UNIT_FREE = re.compile(r"[\d/]+")
-_THOUSANDS = re.compile(r"(\d+\.\d+) ?k")
-_GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
-_CHOICE = re.compile(r"\(?[A-H][).:] ")
-_STARTS_WITH_NUMBER = re.compile(r"[-+]?\$?\d")
-_YEAR = re.compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
-_MONEY = re.compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
-_DOTTED = re.compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
-_LETTER = re.compile(r"\(?[A-Z]\)?|\([a-z]\)")
+_HOUR = lazy_compile(r"(\d{1,2})\s?:\s?(\d\d)")
+_PLAIN_NUMBER = lazy_compile(r"-?\$?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
+_UNIT_FREE = lazy_compile(r"[\d/]+")
+_THOUSANDS = lazy_compile(r"(\d+\.\d+) ?k")
+_GROUPED = lazy_compile(r"\d{1,3}(?: \d{3})+")
+_CHOICE = lazy_compile(r"\(?[A-H][).:] ")
+_STARTS_WITH_NUMBER = lazy_compile(r"[-+]?\$?\d")
+_YEAR = lazy_compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
+_MONEY = lazy_compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
+_DOTTED = lazy_compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
+_LETTER = lazy_compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
 
 def kind_of(gold: str) -> Kind:

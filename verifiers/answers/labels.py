@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .number_words import in_digits
 
 MAX_LENGTH = 80
 
-_BEFORE = re.compile(
+_BEFORE = lazy_compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|post ?code|zip|ID|subnet mask|IP(?:v[46])?(?: address)?|MAC address|ISBN(?:-1[03])?"
     r"|(?:tele)?phone|tel|PIN|code"
@@ -29,19 +31,19 @@ _BEFORE = re.compile(
     r"(?: number| no\.?)?(?: of)?\.?:? #?(?P<code>[(+\w].*)",
     re.IGNORECASE,
 )
-_BEHIND = re.compile(
+_BEHIND = lazy_compile(
     r"(?:the |an? )?(?P<code>(?=\S*\d)\S+)"
     r" (?P<label>gene|protein|bus|flight|line|route|formation|error|mutation|network|subnet|time(?: signature)?"
     r"|mm ?Hg)",
     re.IGNORECASE,
 )
-_SIZE = re.compile(
+_SIZE = lazy_compile(
     r"(?:the |an? )?(?P<code>\d+(?:\.\d+)?(?: ?(?:x|by|·) ?\d+(?:\.\d+)?)+)[ -]"
     r"(?P<label>pixels?|px|resolution|screen|display|image|photo|print|matri(?:x|ces)|grid|table|array|board|chessboard"
     r"|rectangle|box|inch(?:es)?|in|feet|ft|yards|cm|mm|m|met(?:er|re)s|ml|l|lit(?:er|re)s|k?g|oz)",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(
+_NUMBERED = lazy_compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
     r"|track|channel|locker|aisle|lane|exit|error|status code|area code|terminal|figure|table|volume|question"
     r"|floor|building|level) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
@@ -53,21 +55,21 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _SHAPES = {
-    "port": re.compile(r"\d{1,5}(?:/(?:tcp|udp))?", re.IGNORECASE), "vlan": re.compile(r"\d{1,4}"),
-    "tcp": re.compile(r"\d{1,5}"), "udp": re.compile(r"\d{1,5}"), "room": re.compile(r"[\w.-]{1,12}"),
-    "gate": re.compile(r"[A-Z]{0,2}-?\d{1,3}[A-Z]?", re.IGNORECASE), "platform": re.compile(r"\d{1,3}[A-Za-z]?"),
-    "seat": re.compile(r"[\w-]{1,6}"), "pin": re.compile(r"\d[\d -]{2,10}"),
-    "quantity": re.compile(r"\d[\d.,]*(?: .*)?"),
-    "ip": re.compile(r"[\da-f.:]{3,45}(?:/\d{1,3})?", re.IGNORECASE),
-    "mac address": re.compile(r"[\da-f.:-]{12,17}", re.IGNORECASE),
-    "network": re.compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
-    "subnet": re.compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
-    "commit": re.compile(r"[\da-f]{7,40}", re.IGNORECASE), "zip code": re.compile(r"[A-Z\d][A-Z\d -]{2,9}", re.I),
-    "isbn": re.compile(r"[\dX -]{10,20}", re.IGNORECASE),
+    "port": lazy_compile(r"\d{1,5}(?:/(?:tcp|udp))?", re.IGNORECASE), "vlan": lazy_compile(r"\d{1,4}"),
+    "tcp": lazy_compile(r"\d{1,5}"), "udp": lazy_compile(r"\d{1,5}"), "room": lazy_compile(r"[\w.-]{1,12}"),
+    "gate": lazy_compile(r"[A-Z]{0,2}-?\d{1,3}[A-Z]?", re.IGNORECASE), "platform": lazy_compile(r"\d{1,3}[A-Za-z]?"),
+    "seat": lazy_compile(r"[\w-]{1,6}"), "pin": lazy_compile(r"\d[\d -]{2,10}"),
+    "quantity": lazy_compile(r"\d[\d.,]*(?: .*)?"),
+    "ip": lazy_compile(r"[\da-f.:]{3,45}(?:/\d{1,3})?", re.IGNORECASE),
+    "mac address": lazy_compile(r"[\da-f.:-]{12,17}", re.IGNORECASE),
+    "network": lazy_compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
+    "subnet": lazy_compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
+    "commit": lazy_compile(r"[\da-f]{7,40}", re.IGNORECASE), "zip code": lazy_compile(r"[A-Z\d][A-Z\d -]{2,9}", re.I),
+    "isbn": lazy_compile(r"[\dX -]{10,20}", re.IGNORECASE),
 }  # fmt: skip
 """What a code with such a label looks like: 10.0.0.0/16 is no port."""
 _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also numbered in Roman numerals
-_ROMAN = re.compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN = lazy_compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
     "release": "version", "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",

@@ -9,10 +9,11 @@ more than 10^16 to draw from; and a polynomial of degree d has at most d roots (
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
+
+from grpo_env.lazy_regex import lazy_compile
 
 MAX_LENGTH = 3000
 MAX_DEPTH = 20
@@ -21,14 +22,14 @@ MAX_EXACT = 4096  # bits of an integer that is worked out, for exponents and bel
 MAX_FACTORS = 20_000  # in all factorials and binomials of a formula
 PRIMES = 3
 
-_TOKEN = re.compile(
+_TOKEN = lazy_compile(
     r"(?P<number>\d+(?:\.\d+)?)|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|phi|omega|pi)(?![A-Za-z]))"
     r"(?:_(?:\{[A-Za-z0-9]{1,9}\}|[A-Za-z0-9](?!\d)))?)"
     r"|(?P<sign>\\(?:frac|binom|cdot|times|div)(?![A-Za-z])|\*\*|[-+*/^!(){}\[\]])|(?P<space>\s+)"
 )
 _NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_WORD = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|(?:ln|lg|or|to|cm|mm|km|ft|i|I|O)(?![A-Za-z]))")
+_WORD = lazy_compile(r"(?<![A-Za-z\\])(?:[A-Za-z]{3}|(?:ln|lg|or|to|cm|mm|km|ft|i|I|O)(?![A-Za-z]))")
 _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide whether a number below 2^81 is prime (Sorenson, 2015)
 
 

@@ -11,6 +11,8 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .currencies import CODES, SIGNS, SUBUNITS
 from .spellings import spelled
 
@@ -19,14 +21,14 @@ MAX_LENGTH = 60
 _AMOUNT = r"\d{1,3}(?:[,.' ]\d{3})+(?:[,.]\d{1,2})?|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d{1,2})?|\d{1,12}(?:[,.]\d{1,2})?"
 _SIGN = rf"[^\W\d_]{{0,3}}[{SIGNS}]|[^\W\d_]{{1,12}}\.?(?: [^\W\d_]{{2,12}}){{0,2}}?"
 _SCALE = r"(?: ?(?P<scale>k|thousand|mn|million|m|bn|billion|b|trillion|lakh|crore)s?\b\.?)?"
-_MONEY = re.compile(
+_MONEY = lazy_compile(
     rf"(?P<minus>- ?)?(?:(?P<before>{_SIGN}) ?)??(?P<minus_behind>- ?)?(?P<amount>{_AMOUNT})(?:,-)?{_SCALE}"
     rf"(?: ?(?P<after>{_SIGN}))??(?:,? (?:and )?(?P<small>\d\d?)(?: ?(?P<unit>[^\W\d_]{{1,8}}|¢))?)?\.?",
     re.IGNORECASE,
 )
 _SCALES = {"k": 3, "thousand": 3, "mn": 6, "million": 6, "m": 6, "bn": 9, "billion": 9, "b": 9, "trillion": 12,
            "lakh": 5, "crore": 7}  # fmt: skip
-_NO_MONEY = re.compile(r"[^\d.,' ]")
+_NO_MONEY = lazy_compile(r"[^\d.,' ]")
 
 
 class Money(NamedTuple):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .unit_names import LETTERS
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
@@ -32,12 +34,12 @@ _SYMBOLS = {
     "…": r"\ldots ", "。": ".", "、": ",", "！": "!", "？": "?",
 }  # fmt: skip
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "φ": "phi"}
-_SQUARE_METERS = re.compile(r"(?<=\d)\s?m([²³])")
-_GREEK_WORD = re.compile("[\u0370-\u03ff]{3}")
-_UNICODE_ROOT = re.compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
+_SQUARE_METERS = lazy_compile(r"(?<=\d)\s?m([²³])")
+_GREEK_WORD = lazy_compile("[\u0370-\u03ff]{3}")
+_UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
-_COMMAND = re.compile(r"\\([A-Za-z]+)")
+_COMMAND = lazy_compile(r"\\([A-Za-z]+)")
 _NEW_NAMES = {
     "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
     "leq": r"\le", "geq": r"\ge", "leqslant": r"\le", "geqslant": r"\ge", "lt": "<", "gt": ">", "neq": r"\ne",
@@ -52,17 +54,17 @@ _NEW_NAMES = {
     **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "operatorname"), ""),
     **dict.fromkeys((f"{big}{side}" for big in ("big", "bigg", "Big", "Bigg") for side in ("", "l", "r", "m")), ""),
 }  # fmt: skip
-_UNPRINTED = re.compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
-_SPACES = re.compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
-_TEXT = re.compile(
+_UNPRINTED = lazy_compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
+_SPACES = lazy_compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
+_TEXT = lazy_compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
-_RAISED_DEGREE = re.compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
-_BRACED_SIGN = re.compile(r"\s?\{([,:])\}\s?")
-_SPACE_IN_BRACES = re.compile(r"\{ ?([-+]?) ?")
-_ROOT_OF_BRACKETS = re.compile(r"\\sqrt\s?\(([^()]*)\)")
+_RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
+_BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
+_SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
+_ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
-_LATEX = re.compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
+_LATEX = lazy_compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
 _ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1}
 _WRAPPERS = (
     ("$$", "$$"),
@@ -76,17 +78,17 @@ _WRAPPERS = (
     ('"', '"'),
 )
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
-_HTML = re.compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
-_BRACED = re.compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
-_ESCAPED = re.compile(r"\\\\(?=[A-Za-z])")
-_DOLLARS = re.compile(r"(?<!\\)\$\$?")
-_JOINED = re.compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
-_LINE_BREAK = re.compile(r"\s*\n\s*")
-_BETWEEN = re.compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
-_ORDER = re.compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
-_MAY_LACK_BRACES = re.compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\sqrt(?!\{)|[\^_]\s*\\")
-_OUTER_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
-_SHORT_SCRIPT = re.compile(r"([\^_])\{(\w)\}(?!\w)")
+_HTML = lazy_compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
+_BRACED = lazy_compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
+_ESCAPED = lazy_compile(r"\\\\(?=[A-Za-z])")
+_DOLLARS = lazy_compile(r"(?<!\\)\$\$?")
+_JOINED = lazy_compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency signs: $5 and $6
+_LINE_BREAK = lazy_compile(r"\s*\n\s*")
+_BETWEEN = lazy_compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
+_ORDER = lazy_compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
+_MAY_LACK_BRACES = lazy_compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\sqrt(?!\{)|[\^_]\s*\\")
+_OUTER_SPACE = lazy_compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_SHORT_SCRIPT = lazy_compile(r"([\^_])\{(\w)\}(?!\w)")
 
 
 def normal(text: str) -> str:

@@ -5,10 +5,11 @@ The option ``notation`` says whether these count as equal, the option ``brackets
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
 from .intervals import real_set
@@ -19,7 +20,7 @@ from .parsed import Formula, Group, ParsedAnswer, Words
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
 
-_SIGN = re.compile(
+_SIGN = lazy_compile(
     r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
     r"(?![A-Za-z])"
 )
@@ -29,7 +30,7 @@ _TURNED = {
 }  # fmt: skip
 _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
-_ALTERNATIVES = re.compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
+_ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
 
 class Relations(NamedTuple):

@@ -13,6 +13,8 @@ from fractions import Fraction
 from itertools import pairwise
 from math import log10
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .currencies import ISO, SIGN, WORD
 from .number_words import in_digits
 from .unit_names import FACTORS, LETTERS, NAMES
@@ -26,57 +28,57 @@ _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = (
     r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 )
-_PLAIN = re.compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
-_DECIMAL = re.compile(rf"({_UNSIGNED})(?:{_POWER})?")
+_PLAIN = lazy_compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
+_DECIMAL = lazy_compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
-_REPEATING = re.compile(
+_REPEATING = lazy_compile(
     r"(\d*)\.\s?(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
     r"|\\dot\s*\{?\s*(\d)\s*\}?(?:(\d*)\\dot\s*\{?\s*(\d)\s*\}?)?)"
 )
-_DOTTED = re.compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
-_PURE_POWER = re.compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
+_DOTTED = lazy_compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
+_PURE_POWER = lazy_compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
 _SIGNED = rf"[-+]?\s*(?:{_UNSIGNED})"
 _SIDE = rf"(?:({_SIGNED})|\(\s*({_SIGNED})\s*\))"
-_MIXED = re.compile(
+_MIXED = lazy_compile(
     rf"(\d+)\s*(?:and\s+)?\\frac\s*\{{\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
     rf"|(\d+)(?:\s+and\s+|\s+)({_UNSIGNED})\s*/\s*({_UNSIGNED})"
 )
-_FRACTION = re.compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
-_SLASHED = re.compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of|in)(?=\s+\d+$))\s*{_SIDE}")
-_AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
+_FRACTION = lazy_compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
+_SLASHED = lazy_compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of|in)(?=\s+\d+$))\s*{_SIDE}")
+_AND_A_HALF = lazy_compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
-_BASED = re.compile(
+_BASED = lazy_compile(
     r"(\()?([0-9A-Z]+(?:\.[0-9A-Z]+)?)(?(1)\))\s?"
     r"(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
 )
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
-_MAGNITUDE = re.compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
-_DOZEN = re.compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
-_MAGNITUDE_OF_MONEY = re.compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
-_MAGNITUDE_OF_CURRENCY = re.compile(rf"\s?((?i:k|mn?|bn?|t))\s(?={WORD})")
+_MAGNITUDE = lazy_compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
+_DOZEN = lazy_compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
+_MAGNITUDE_OF_MONEY = lazy_compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
+_MAGNITUDE_OF_CURRENCY = lazy_compile(rf"\s?((?i:k|mn?|bn?|t))\s(?={WORD})")
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
                "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
-_NO_NUMBER = re.compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
-_GOES_ON = re.compile(r"\s*(?:\+|-\s*[\d\\(]|\\(?:sqrt|pi)(?![A-Za-z]))")  # 2 + \sqrt{3}, 2\pi: a formula
-_DIGIT = re.compile(r"\d")
-_SIGN = re.compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
+_NO_NUMBER = lazy_compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
+_GOES_ON = lazy_compile(r"\s*(?:\+|-\s*[\d\\(]|\\(?:sqrt|pi)(?![A-Za-z]))")  # 2 + \sqrt{3}, 2\pi: a formula
+_DIGIT = lazy_compile(r"\d")
+_SIGN = lazy_compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
 _IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
 # Words before a number that change nothing.
-_LEAD = re.compile(
+_LEAD = lazy_compile(
     r"(?:(?:AD|CE) (?=\d+$)|an? (?=\d+(?:\.\d+)?(?: ?%| per ?cent))"
     r"|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
     re.IGNORECASE,
 )
-_CURRENCY = re.compile(rf"({SIGN})|({ISO}|(?i:rs|rmb))\.?\s?")
+_CURRENCY = lazy_compile(rf"({SIGN})|({ISO}|(?i:rs|rmb))\.?\s?")
 # The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
-_PART = re.compile(
+_PART = lazy_compile(
     r"(?:\s+and\s+|(?<=[a-z]{4}),\s(?:and\s)?(?=\d+\s[a-z]{4})|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)",
     re.IGNORECASE,
 )
-_PER = re.compile(r"\s?(?:/|per\b)")  # $5/kg
-_TEXT = re.compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
-_FIRST_UNIT = re.compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
+_PER = lazy_compile(r"\s?(?:/|per\b)")  # $5/kg
+_TEXT = lazy_compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
+_FIRST_UNIT = lazy_compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
 
 
 class OverLimitError(ValueError):

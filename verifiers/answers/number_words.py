@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from grpo_env.lazy_regex import lazy_compile
+
 _BELOW_20 = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _FROM_20 = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -18,19 +20,19 @@ _ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth 
     fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
 _ORDINAL = {word: value for value, word in enumerate(_ORDINALS.split(), start=1)}
 _ORDINAL |= {f"{word[:-1]}ieth": 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
-_IN_ORDINAL_DIGITS = re.compile(r"(\d{1,9})(?:st|nd|rd|th)")
+_IN_ORDINAL_DIGITS = lazy_compile(r"(\d{1,9})(?:st|nd|rd|th)")
 _CHINESE_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
-_CHINESE = re.compile("[零〇一二三四五六七八九两十百千万亿]{1,20}")
-_START = re.compile(
+_CHINESE = lazy_compile("[零〇一二三四五六七八九两十百千万亿]{1,20}")
+_START = lazy_compile(
     rf"(?:(?:minus|negative)\s)?(?:(?:a\s)?(?:hundred|{'|'.join(_SCALES)}|half|(?:quarter|third)(?=\sof\san?\s))|{'|'.join(_SMALL)})(?![A-Za-z])",
     re.IGNORECASE,
 )
-_POINT = re.compile(rf"\spoint((?:\s(?:{'|'.join(list(_SMALL)[:10])}|oh))+)(?![A-Za-z])", re.IGNORECASE)
-_DOZEN = re.compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
-_WORD = re.compile(r"[\s-]*([A-Za-z]+)")
-_IN_DIGITS = re.compile(r"\s?\((\d+)\)")
-_OF_A = re.compile(r"(?:\sof)?\san?(?=\s[a-z])")
+_POINT = lazy_compile(rf"\spoint((?:\s(?:{'|'.join(list(_SMALL)[:10])}|oh))+)(?![A-Za-z])", re.IGNORECASE)
+_DOZEN = lazy_compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
+_WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
+_IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
+_OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
 
 
 def in_digits(text: str) -> str | None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..arithmetic import equations
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
@@ -35,37 +37,37 @@ _NAME = (
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
-_NAMED = re.compile(rf"(?:{_NAME})")
-_NAMED_TUPLE = re.compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
-_TUPLE_OF = re.compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
-_ELEMENT_OF = re.compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
-_INFINITY = re.compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
-_LEAD = re.compile(
+_NAMED = lazy_compile(rf"(?:{_NAME})")
+_NAMED_TUPLE = lazy_compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
+_TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
+_ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
+_INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
+_LEAD = lazy_compile(
     r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*", re.IGNORECASE
 )
-_RELATION = re.compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
-_SUCH_THAT = re.compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
-_ALL_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
-_COUNTED_IN_CHINESE = re.compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
-_ANGLE = re.compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
-_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*°")
-_PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
-_MINUS_PLUS = re.compile(r"\\mp(?![A-Za-z])")
-_RESIDUE = re.compile(
+_RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
+_SUCH_THAT = lazy_compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
+_ALL_REALS = lazy_compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
+_COUNTED_IN_CHINESE = lazy_compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
+_ANGLE = lazy_compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
+_DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
+_PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
+_MINUS_PLUS = lazy_compile(r"\\mp(?![A-Za-z])")
+_RESIDUE = lazy_compile(
     r"(?:(?P<name>[A-Za-z])\s*(?P<sign>=|\\equiv)\s*)?(?P<residue>-?\d{1,9})\s*\(?\s*(?P<mod>\\?[bp]?mod)(?![a-z])"
     r"\s*\{?\s*(?P<modulus>\d{1,9})\s*\}?\s*\)?"
 )
-_MATRIX = re.compile(
+_MATRIX = lazy_compile(
     r"(?:\(\s*|\[\s*)?\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?"
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
     re.DOTALL,
 )
-_COMMAND = re.compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
-_EUROPEAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
-_CURRENCY = re.compile(ANY)
-_PRICE = re.compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
-_LAKHS = re.compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
-_VARIABLE = re.compile(r"[A-Za-df-hj-z]")  # e and i are numbers
+_COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
+_EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
+_CURRENCY = lazy_compile(ANY)
+_PRICE = lazy_compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
+_LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
+_VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
 @lru_cache(maxsize=1024)  # a hostile answer takes up to 0.25 MiB

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .spellings import ABBREVIATIONS, same_spelling, spelled
 
 MAX_LENGTH = 120
@@ -15,16 +17,16 @@ _TITLES = (
     "king|queen|dr|doctor|mr|mrs|ms|president|prof|professor|sir|pope|emperor|captain|capt|lieutenant|lt|sergeant|sgt"
     "|colonel|col|senator|sen|governor|gov|representative|rep|reverend|rev|judge|justice|chancellor"
 )
-_TITLE = re.compile(rf"(?:the )?(?P<title>{_TITLES})\b\.? (?=\S+ \S)", re.IGNORECASE)
-_DEGREE = re.compile(r"(?<= )(?P<name>\S+),? (?:Ph\.? ?D\.?|M\.D\.?|D\.Phil\.?|Esq\.?)", re.IGNORECASE)
-_LAST_FIRST = re.compile(
+_TITLE = lazy_compile(rf"(?:the )?(?P<title>{_TITLES})\b\.? (?=\S+ \S)", re.IGNORECASE)
+_DEGREE = lazy_compile(r"(?<= )(?P<name>\S+),? (?:Ph\.? ?D\.?|M\.D\.?|D\.Phil\.?|Esq\.?)", re.IGNORECASE)
+_LAST_FIRST = lazy_compile(
     r"([A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)?), ((?:[A-Z][\w'\u2019.-]*)(?: [A-Z][\w'\u2019.-]*){0,2})"
 )
 _TRUTHS = frozenset(("true", "false", "yes", "no"))
-_SHORT = re.compile(r"[^\W\d_]{1,5}\.")
+_SHORT = lazy_compile(r"[^\W\d_]{1,5}\.")
 _LABELS = frozenset(("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team"))
-_THE = re.compile(r"(?<=\w )the (?=\d)", re.IGNORECASE)  # Henry the 8th
-_COLON = re.compile(r":(?=\s)")
+_THE = lazy_compile(r"(?<=\w )the (?=\d)", re.IGNORECASE)  # Henry the 8th
+_COLON = lazy_compile(r":(?=\s)")
 
 
 def same_name(one: str, other: str, ignore_case: bool) -> bool:

@@ -10,18 +10,20 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..extras import optional_package
 from .number import read_number
 
 MAX_LENGTH = 80  # characters of a unit
 
-_NUMBER = re.compile(
+_NUMBER = lazy_compile(
     r"[-+]?\s?(?:\d+\s?\\frac\{\d+\}\{\d+\}|\d+\s(?:and\s)?\d+\s?/\s?\d+|\\frac\{[^{}]{1,40}\}\{[^{}]{1,40}\}"
     r"|(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+(?!\d)|\d+)(?:\.\d*)?(?:\s?/\s?\d+)?|\.\d+)"
     r"(?:[eE][-+]?\d+(?!\w)|\s?(?:\\times|\\cdot|\*|x)\s?10\s?(?:\^|\*\*)\s?(?:\{\s?[-+]?\d+\s?\}|[-+]?\d+))?"
 )
-_TEXT = re.compile(r"\\text\s?\{([^{}]*)\}")
-_TOKEN = re.compile(
+_TEXT = lazy_compile(r"\\text\s?\{([^{}]*)\}")
+_TOKEN = lazy_compile(
     r"\s*(?:(?P<name>°\s?[CF]?|(?:\\mu\s?|[kMG]\s?|m)?\\Omega|\\mu\s?[A-Za-z]+|[^\W\d_]+\.?(?:_[^\W\d_]+)*)"
     r"(?:\s?(?:\^|\*\*)\s?(?:\{\s?(?P<braced>[-+]?\d)\s?\}|(?P<power>[-+]?\d)))?"
     r"|(?P<times>\\cdot|\\times|\*)|(?P<over>/)|(?P<open>\()|(?P<close>\)))"

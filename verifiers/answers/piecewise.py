@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .brackets import split
 from .intervals import real_set
 from .normal import squeezed
@@ -14,12 +16,12 @@ from .parse import parse
 
 MAX_BRANCHES = 12
 
-_CASES = re.compile(
+_CASES = lazy_compile(
     r"(?:(?P<name>[A-Za-z]\w{0,2}(?:\([A-Za-z]\))?)\s*=\s*)?\\begin\{(?:cases|dcases|rcases)\}(?P<rows>.*)\\end\{(?:cases|dcases|rcases)\}",
     re.DOTALL,
 )
-_WORDS = re.compile(r"[,;\s]*(?:\b(?:if|for|when|where|and)\b\s*)*")
-_ELSE = re.compile(r"(?:otherwise|else|elsewhere)\W*", re.IGNORECASE)
+_WORDS = lazy_compile(r"[,;\s]*(?:\b(?:if|for|when|where|and)\b\s*)*")
+_ELSE = lazy_compile(r"(?:otherwise|else|elsewhere)\W*", re.IGNORECASE)
 
 
 class Branch(NamedTuple):

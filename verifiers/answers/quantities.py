@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .number_words import in_digits
 
 MAX_LENGTH = 60
 
-_A = re.compile(
+_A = lazy_compile(
     r"(?P<one>an?|one|\d{1,6}|[a-z]{3,9}) (?P<unit>[a-z]{3,20}?)s?(?P<and> and (?:an? )?(?P<part>half|quarter|third))?",
     re.IGNORECASE,
 )
-_WHOLE_AND = re.compile(r"an? (?P<rest>[a-z]{3,12} and (?:\d{1,2}|[a-z -]{3,20}) [a-z]{3,12})", re.IGNORECASE)
-_HALF = re.compile(r"(?:a )?(?P<part>half|quarter)[ -](?:of an? )?(?P<unit>[a-z]{3,20})", re.IGNORECASE)
+_WHOLE_AND = lazy_compile(r"an? (?P<rest>[a-z]{3,12} and (?:\d{1,2}|[a-z -]{3,20}) [a-z]{3,12})", re.IGNORECASE)
+_HALF = lazy_compile(r"(?:a )?(?P<part>half|quarter)[ -](?:of an? )?(?P<unit>[a-z]{3,20})", re.IGNORECASE)
 _PARTS = {"half": "1/2", "third": "1/3", "quarter": "1/4"}
-_HOURS = re.compile(r"(\d{1,3}) ?h ?([0-5]\d)(?: ?m(?:in)?s?)?|(\d{1,3}):([0-5]\d) ?(?:h|hrs?|hours)", re.IGNORECASE)
-_FEET = re.compile(r"(\d{1,2}|[a-z]{3,5})(?: ?'|[ -](?:foot|feet|ft)\.?)[ -]?(\d{1,2}|[a-z]{3,6})", re.IGNORECASE)
-_SHORT = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)([kKMmB]|mil|mn|bn)")
+_HOURS = lazy_compile(r"(\d{1,3}) ?h ?([0-5]\d)(?: ?m(?:in)?s?)?|(\d{1,3}):([0-5]\d) ?(?:h|hrs?|hours)", re.IGNORECASE)
+_FEET = lazy_compile(r"(\d{1,2}|[a-z]{3,5})(?: ?'|[ -](?:foot|feet|ft)\.?)[ -]?(\d{1,2}|[a-z]{3,6})", re.IGNORECASE)
+_SHORT = lazy_compile(r"(\d{1,4}(?:\.\d{1,3})?)([kKMmB]|mil|mn|bn)")
 _SCALES = {"k": "thousand", "m": "million", "mil": "million", "mn": "million", "b": "billion", "bn": "billion"}
-_BARE = re.compile(r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{3,})")
-_MARKED = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(''|\"|')")
+_BARE = lazy_compile(r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{3,})")
+_MARKED = lazy_compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(''|\"|')")
 _MARKS = {"'": "ft", '"': "in", "''": "in"}
-_SQUARE_METERS = re.compile(r"(?<=\d) ?m([23])", re.IGNORECASE)
+_SQUARE_METERS = lazy_compile(r"(?<=\d) ?m([23])", re.IGNORECASE)
 
 
 def in_full(gold: str, answer: str) -> Iterator[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .clock import in_figures
 from .currencies import SIGN
 from .everyday import everyday, names_another
@@ -21,12 +23,14 @@ MAX_GLOSS = 40
 MAX_WRAPPED = 1500  # characters of an answer in \text{…}
 MAX_NESTING = 4
 
-_LABEL = re.compile(
+_LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
-_ADDRESS_NAMED = re.compile(r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE)
-_VERSION_OF = re.compile(r"([A-Za-z][\w .+#-]{0,40}) version (\d+(?:\.\d+){0,4})", re.IGNORECASE)
-_NO_LABEL = re.compile(
+_ADDRESS_NAMED = lazy_compile(
+    r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE
+)
+_VERSION_OF = lazy_compile(r"([A-Za-z][\w .+#-]{0,40}) version (\d+(?:\.\d+){0,4})", re.IGNORECASE)
+_NO_LABEL = lazy_compile(
     r"\b(?:not|no|nor|none|never|wrong\w*|incorrect\w*|false\w*|invalid|except\w*|without|avoid\w*|unlikely|if|unless|or"
     r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
     r"|guess\w*|maybe|perhaps|possib\w*|probab\w*|distract\w*|alternativ\w*|instead|rather|than|opposite|antonym|contrast"
@@ -34,95 +38,95 @@ _NO_LABEL = re.compile(
     r"|correction|sorry|hmm|misconception|myth|trap|step|given|input|start|yes|against)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_GLOSS = re.compile(r"(?P<words>[^()]*[^\W\d_]{2}[^()]*?)\s\((?P<gloss>[^()]{1,80})\)")
-_NO_GLOSS = re.compile(
+_GLOSS = lazy_compile(r"(?P<words>[^()]*[^\W\d_]{2}[^()]*?)\s\((?P<gloss>[^()]{1,80})\)")
+_NO_GLOSS = lazy_compile(
     rf"{UNSURE.pattern}|\b(?:and|also|formerly|previously|instead|rather|actually|yes|true|correct|right|sorry|wait"
     r"|guess|unsure|unclear|uncertain|unknown|likely|doubt\w*|invalid|rejected|misspel\w*|typo|vs|versus|almost|nearly)\b"
     r"|[/|,;]",
     re.IGNORECASE,
 )
-_ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,5}")
-_MARKED = re.compile(r"(\*\*|`)([^*`\n]{1,80})\1")
-_SENTENCE = re.compile(r"[A-Z][\w'\u2019, -]*\s(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?:\s[\w'\u2019, -]*)?[.!]?")
-_BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*\*(?![\w(*])")
-_ITEM = re.compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
-_SUBJECT = re.compile(r"the (?:[a-z][a-z-]{1,19} ){1,4}(?:is|are|was|were):? ", re.IGNORECASE)
-_NO_SUBJECT = re.compile(
+_ACRONYM = lazy_compile(r"[A-Z][A-Z0-9]{1,5}")
+_MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
+_SENTENCE = lazy_compile(r"[A-Z][\w'\u2019, -]*\s(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?:\s[\w'\u2019, -]*)?[.!]?")
+_BOLD = lazy_compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*\*(?![\w(*])")
+_ITEM = lazy_compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
+_SUBJECT = lazy_compile(r"the (?:[a-z][a-z-]{1,19} ){1,4}(?:is|are|was|were):? ", re.IGNORECASE)
+_NO_SUBJECT = lazy_compile(
     r"\b(?:bounds?|limits?|estimates?|approximations?|candidates?|others?|rest|next|last|closest|nearest|second|runner-up"
     r"|statements?|claims?|worst|least|difference|reciprocal|inverse|negation|complement|answers?)\b",
     re.IGNORECASE,
 )
-_STATEMENT = re.compile(
+_STATEMENT = lazy_compile(
     r"(?:the|this|that) (?:given )?"
     r"(?:statement|claim|assertion|sentence|proposition|conclusion|hypothesis|argument) is ",
     re.IGNORECASE,
 )
 _MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
-_IS = re.compile(r"(?:it|there|this|that|he|she|they) (?:is|are|was|were) (?:called |named )?", re.IGNORECASE)
-_IMPERATIVE = re.compile(
+_IS = lazy_compile(r"(?:it|there|this|that|he|she|they) (?:is|are|was|were) (?:called |named )?", re.IGNORECASE)
+_IMPERATIVE = lazy_compile(
     r"(?:use|enter|type|press|dial|call|run|visit|go to|play|send)(?: the)?(?: [a-z]{2,12})? (?=\S*$)", re.IGNORECASE
 )
-_DECREASE = re.compile(
+_DECREASE = lazy_compile(
     rf"(?:(?:an?|the) )?(?:decrease|decline|drop|fall|reduction|loss) (?:of|by) (?={SIGN}?\.?\d)"
     rf"|down (?:by )?(?={SIGN}?\.?\d)",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
-_BELOW_ZERO = re.compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
-_IN_TWO_UNITS = re.compile(
+_NUMBERED = lazy_compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
+_BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
+_IN_TWO_UNITS = lazy_compile(
     r"[a-z -]{3,40} (?:feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"
     r" (?:inch(?:es)?|minutes?|seconds?|ounces?|months?|days?)\.?",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
-_LETTERS_JOINED = re.compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
-_SCORE = re.compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
-_SCORE_WITH_COLON = re.compile(r"(\d{1,3}) ?: ?(\d{1,3})(?: \((?:the )?(?:final |full-time )?(?:score|result)\))?\.?")
-_TIMES = re.compile(r"(?<=\d)\s?\u00d7\s?(?=\d)")
-_OF_MEASURE = re.compile(
+_LETTERS = lazy_compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
+_LETTERS_JOINED = lazy_compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
+_SCORE = lazy_compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
+_SCORE_WITH_COLON = lazy_compile(r"(\d{1,3}) ?: ?(\d{1,3})(?: \((?:the )?(?:final |full-time )?(?:score|result)\))?\.?")
+_TIMES = lazy_compile(r"(?<=\d)\s?\u00d7\s?(?=\d)")
+_OF_MEASURE = lazy_compile(
     r"(?:an? |the )?(?:rating|height|length|width|depth|weight|mass|price|cost|value|area|volume|speed|temperature"
     r"|distance|score|capacity|duration|population|radius|diameter|age|size) of (?=\d)",
     re.IGNORECASE,
 )
-_DIMENSION = re.compile(r"(?<=[a-z\"'] )(?:tall|long|wide|high|deep|thick|in (?:height|length|width|depth))\.?\Z")
-_NAMED_IS = re.compile(r"(?:the |its |my |your )?([A-Za-z][\w ]{0,20}?) (?:is|was) (\S{1,20}?)\.?")
-_CAUSE = re.compile(r"because of |due to |owing to ", re.IGNORECASE)
-_BECAUSE = re.compile(r"because (?!of )", re.IGNORECASE)
-_REASON = re.compile(r"(?:because|since|as) (?!of )", re.IGNORECASE)
-_PURPOSE = re.compile(r"(?:in order )?to (?=[a-z])", re.IGNORECASE)
-_ONE = re.compile(
+_DIMENSION = lazy_compile(r"(?<=[a-z\"'] )(?:tall|long|wide|high|deep|thick|in (?:height|length|width|depth))\.?\Z")
+_NAMED_IS = lazy_compile(r"(?:the |its |my |your )?([A-Za-z][\w ]{0,20}?) (?:is|was) (\S{1,20}?)\.?")
+_CAUSE = lazy_compile(r"because of |due to |owing to ", re.IGNORECASE)
+_BECAUSE = lazy_compile(r"because (?!of )", re.IGNORECASE)
+_REASON = lazy_compile(r"(?:because|since|as) (?!of )", re.IGNORECASE)
+_PURPOSE = lazy_compile(r"(?:in order )?to (?=[a-z])", re.IGNORECASE)
+_ONE = lazy_compile(
     r"the (?P<which>(?!(?:only|wrong|other|same|number|no|any|last but)\b)[a-z]{3,12}(?: [a-z]{3,12})?"
     r"|\d{1,2}(?:st|nd|rd|th)) one\.?"
 )
-_ONE_AT = re.compile(
+_ONE_AT = lazy_compile(
     r"the one (?:on|at|in) the (left|right|top|bottom|front|back|middle|center|centre)\.?", re.IGNORECASE
 )
-_ITS_VERB = re.compile(
+_ITS_VERB = lazy_compile(
     r"(?:it|this|that) (?=(?:can(?:not)?|could|will|would|does|did|has|had)\b|(?:can|won|does|did)n?['\u2019]?t)",
     re.IGNORECASE,
 )
-_TEXT = re.compile(r"\$?\\(?:text(?:bf|it|rm)?|mathrm|mbox)\s?\{(.*)\}\$?", re.DOTALL)
-_WORD = re.compile(r"[^\W\d]*")
-_LINK = re.compile(r"\[([^\[\]\n]{1,150})\]\((?:(?:https?://)([^()\s]{1,300})|mailto:([^()\s]{1,100}))\)")
-_ADDRESS = re.compile(r"(?:https?://)?([\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?#]\S*)?)|(\S+@\S+)")
-_TIMER = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
-_DECIMAL_COMMA = re.compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
-_WITH_UNIT = re.compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
-_SIZE = re.compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
-_PLACE = re.compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
-_LISTED_PLACE = re.compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
-_OTHER_FORM = re.compile(
+_TEXT = lazy_compile(r"\$?\\(?:text(?:bf|it|rm)?|mathrm|mbox)\s?\{(.*)\}\$?", re.DOTALL)
+_WORD = lazy_compile(r"[^\W\d]*")
+_LINK = lazy_compile(r"\[([^\[\]\n]{1,150})\]\((?:(?:https?://)([^()\s]{1,300})|mailto:([^()\s]{1,100}))\)")
+_ADDRESS = lazy_compile(r"(?:https?://)?([\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?#]\S*)?)|(\S+@\S+)")
+_TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
+_DECIMAL_COMMA = lazy_compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
+_WITH_UNIT = lazy_compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
+_SIZE = lazy_compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
+_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
+_LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
+_OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)"
 )
-_TIME_GLOSS = re.compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
-_DATE_WORD = re.compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
-_HOURS_AND_MINUTES = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
-_ROMAN = re.compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_TIME_GLOSS = lazy_compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
+_DATE_WORD = lazy_compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
+_HOURS_AND_MINUTES = lazy_compile(r"([01]\d|2[0-3])([0-5]\d)")
+_ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
 _TRUTHS = frozenset(("yes", "no", "true", "false"))
-_RATIO = re.compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
+_RATIO = lazy_compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
 
 
 def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:

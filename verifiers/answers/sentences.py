@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .extract.statements import MONTH, UNSURE
 
 MAX_LENGTH = 160
@@ -33,22 +35,22 @@ _AGAINST_WORDS = _words(r"""
     exclud\w* eliminat\w* discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost
     loses? forgot\w* stop\w* quit remov\w* reduc\w* increas\w* decreas\w* question example answers? runner-up neither
     """)
-_AGAINST = re.compile(
+_AGAINST = lazy_compile(
     rf"{UNSURE.pattern}"
     rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|at first|so far|before(?=$)|close to|left over"
     r"|left out|one of)\b",
     re.IGNORECASE,
 )
 _TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
-_BEFORE = re.compile(
+_BEFORE = lazy_compile(
     r"\b(?:from|before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
     r"|off)\Z|(?<!ed )(?<!en )(?<!nt )by\Z",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_compile(
     r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b", re.I
 )
-_ORDER = re.compile(r"\b(?:errors?|first|second|third|fourth|last|next)\b", re.IGNORECASE)
+_ORDER = lazy_compile(r"\b(?:errors?|first|second|third|fourth|last|next)\b", re.IGNORECASE)
 _VERBS = _words(r"""
     is are was were 's ’s costs? takes? took lasts? lasted weighs? weighed measures? measured contains? contained has
     have had holds? held plays? played uses? used needs? needed requires? required reads? shows? showed says? said
@@ -64,31 +66,31 @@ _LINKS = _words("""
     exactly now therefore thus precisely just called named located scheduled set due held
     available still currently place been at on in for with
     """)
-_VERB = re.compile(
+_VERB = lazy_compile(
     r"(?:(?<=\s)|(?=['’]s ))(?:will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
     rf"|works out (?:to|at)|stands for|belongs to|comes from|{_VERBS})"
     r"(?: (?:[a-z]{2,}(?:ed|en|wn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
     rf"|(?<=went )to|(?<=goes )to|{_LINKS}))*:?\s"
 )
-_COMMAND = re.compile(
+_COMMAND = lazy_compile(
     r"(?:You (?:should|can|could|may|must) |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type"
     r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact)(?: (?:at|to|with|on))? (?P<rest>\S.*)",
     re.IGNORECASE,
 )
-_CLEFT = re.compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?P<tail>(?:who|that|which) [a-z][a-z ]{2,60})")
-_INVERTED = re.compile(
+_CLEFT = lazy_compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?P<tail>(?:who|that|which) [a-z][a-z ]{2,60})")
+_INVERTED = lazy_compile(
     r"(?P<rest>\S.{0,60}?) (?P<tail>(?:is|was|are|were)"
     r" (?:(?:the|my|his|her|our|your|their|its) [A-Za-z][A-Za-z' ]{2,60}|thrown"
     r"|raised|returned|used|shown|displayed|printed|chosen|selected|played))"
 )
-_DONE = re.compile(
+_DONE = lazy_compile(
     r"(?P<rest>[A-Z].{0,60}?) (?P<tail>(?:won|wins|did|wrote|invented|discovered|painted|scored|made|said)"
     r"(?: [A-Za-z]+){0,6})"
 )
-_LEADS_TO = re.compile(
+_LEADS_TO = lazy_compile(
     rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?"
 )
-_TAIL = re.compile(
+_TAIL = lazy_compile(
     r"(?: (?:to|in|on|at|for|of|with|by)|,? (?:as (?:stated|shown|written|given|listed|indicated)|according to"
     r"|based on))(?P<tail>(?: [A-Za-z][\w'’-]*){1,6})\Z"
 )

@@ -9,25 +9,27 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .number_words import number_at
 
-_QUOTES = re.compile('["«»„“”‟‹›「」『』《》〈〉]')
-_AND = re.compile(r"\s*&\s*")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BEFORE_SUFFIX = re.compile(r",\s*(?=(?:jr|sr|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
-_INITIALS = re.compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
-_ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
-_HYPHEN = re.compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
-_RANGE = re.compile(r"(?<=\d)-(?=\d)")  # ages 5-12
-_OF_YEAR = re.compile(r"(?<!\w)(spring|summer|fall|autumn|winter) of (?=\d{4}(?!\d))", re.IGNORECASE)
-_COMPASS = re.compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
-_BRITISH = re.compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
+_QUOTES = lazy_compile('["«»„“”‟‹›「」『』《》〈〉]')
+_AND = lazy_compile(r"\s*&\s*")
+_THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BEFORE_SUFFIX = lazy_compile(r",\s*(?=(?:jr|sr|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
+_INITIALS = lazy_compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
+_ABBREVIATION = lazy_compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
+_HYPHEN = lazy_compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
+_RANGE = lazy_compile(r"(?<=\d)-(?=\d)")  # ages 5-12
+_OF_YEAR = lazy_compile(r"(?<!\w)(spring|summer|fall|autumn|winter) of (?=\d{4}(?!\d))", re.IGNORECASE)
+_COMPASS = lazy_compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)
+_BRITISH = lazy_compile(r"(?<=met)re(?=s?(?!\w))|(?<=lit)re(?=s?(?!\w))|(?<=gram)me(?=s?(?!\w))", re.IGNORECASE)
 _DOUBLED = (
     "cance|trave|labe|mode|signa|fue|leve|marve|channe|counse|quarre|tunne|tota|equa|dia|initia|riva|pane|parce|peda"
     "|meda|spira|unrave|jewe|libe|due|disheve|ename|funne|shove|snive|shrive|swive|yode|beve|chise|towe|stenci"
 )
 _AMERICAN = tuple(
-    (re.compile(british, re.IGNORECASE), american)
+    (lazy_compile(british, re.IGNORECASE), american)
     for british, american in (
         (r"(?<=\w{3})our(?=(?:s|ed|ing|ful|able|ite|ites)?$)", "or"),
         (r"(?<=^practi)s(?=(?:e|ed|es|ing)$)", "c"),
@@ -59,16 +61,16 @@ _AMERICAN = tuple(
         (r"(?<=^co)s(?=(?:y|ier|iest)$)", "z"),
     )
 )
-_APOSTROPHE = re.compile("['\u2019]")
-_NOT = re.compile(r"(?<!\w)(?:(can)(?:'t| not)|(\w{2,6})n't)(?!\w)", re.IGNORECASE)
-_IS = re.compile(r"(?<!\w)(it|he|she|who|what|that|here|there|where|how)'s(?!\w)", re.IGNORECASE)
-_VERB = re.compile(r"(?<=\w)'(re|ve|ll|m)(?!\w)", re.IGNORECASE)
+_APOSTROPHE = lazy_compile("['\u2019]")
+_NOT = lazy_compile(r"(?<!\w)(?:(can)(?:'t| not)|(\w{2,6})n't)(?!\w)", re.IGNORECASE)
+_IS = lazy_compile(r"(?<!\w)(it|he|she|who|what|that|here|there|where|how)'s(?!\w)", re.IGNORECASE)
+_VERB = lazy_compile(r"(?<=\w)'(re|ve|ll|m)(?!\w)", re.IGNORECASE)
 _VERBS = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
-_WORLD_WAR = re.compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
-_FROM = re.compile(r"from (?=.* to )", re.IGNORECASE)
-_REPEATED = re.compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
-_PUNCTUATION = re.compile(r"([,;:!?()])")
-_ROMAN = re.compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
+_WORLD_WAR = lazy_compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
+_FROM = lazy_compile(r"from (?=.* to )", re.IGNORECASE)
+_REPEATED = lazy_compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
+_PUNCTUATION = lazy_compile(r"([,;:!?()])")
+_ROMAN = lazy_compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
 _ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 
 
@@ -144,16 +146,16 @@ ABBREVIATIONS = frozenset(_SHORT) | {"no", "vol", "pp"}
 """Abbreviations that stand for nothing else."""
 _TIMES = _words("jan feb mar apr jun jul aug sep oct nov dec mon tue wed thu fri sat")
 _COUNTRIES = (
-    re.compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
-    re.compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
+    lazy_compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
+    lazy_compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
 )
-_GREEK = re.compile(
+_GREEK = lazy_compile(
     r"\\(alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi"
     r"|omega)(?![A-Za-z])",
     re.IGNORECASE,
 )
-_BRACES = re.compile(r"\{(\w+)\}")
-_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)(?: [A-Za-z]+){1,6}")
+_BRACES = lazy_compile(r"\{(\w+)\}")
+_ORDINAL = lazy_compile(r"\d{1,4}(?:st|nd|rd|th)(?: [A-Za-z]+){1,6}")
 
 
 @lru_cache(maxsize=4096)

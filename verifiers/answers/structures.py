@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .algebra import ALGEBRA, UnreadableError
 from .brackets import items
 from .compare import Rules, Verdict, compare
@@ -19,21 +21,21 @@ from .unit_vectors import same_vector
 
 MAX_LENGTH = 500
 
-_STRUCTURE = re.compile(
+_STRUCTURE = lazy_compile(
     r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
     r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A\(.*,.*\)\Z"
     r"|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
 )
-_CONSTANT = re.compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
-_VARIABLE = re.compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
-_EQUATION = re.compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
-_HEXADECIMAL = re.compile(r"\(?(?P<digits>[0-9A-Fa-f]*\d[0-9A-Fa-f]*)\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
-_NO_SOLUTION = re.compile(
+_CONSTANT = lazy_compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
+_VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
+_EQUATION = lazy_compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
+_HEXADECIMAL = lazy_compile(r"\(?(?P<digits>[0-9A-Fa-f]*\d[0-9A-Fa-f]*)\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
+_NO_SOLUTION = lazy_compile(
     r"(?:there (?:is|are) )?no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
     re.IGNORECASE,
 )
-_NOT_EXISTING = re.compile(
+_NOT_EXISTING = lazy_compile(
     r"D\.?N\.?E\.?|(?:(?:the )?limit |it )?(?:does not|doesn't|do not|don't) exist", re.IGNORECASE
 )
 _LEAST_TERMS = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import AMBIGUOUS as AMBIGUOUS_CURRENCIES
 from .currencies import UNITS as CURRENCIES
@@ -200,9 +200,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FUNCTION = re.compile(r"(?:arc|a?sin|a?cos|a?tan|cot|sec|csc|log|exp)h?[a-z]{0,2}|sqrt[a-z]*|frac[a-z]*")
+FUNCTION = lazy_compile(r"(?:arc|a?sin|a?cos|a?tan|cot|sec|csc|log|exp)h?[a-z]{0,2}|sqrt[a-z]*|frac[a-z]*")
 """What is no word but a function, with its argument: 5sinx."""
-PRODUCT = re.compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
+PRODUCT = lazy_compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
 """Letters in a row that are a product."""
 ORDINALS = _words("third fourth fifth sixth seventh eighth ninth tenth")
 """Words that are a fraction, unless another one follows: 20 third graders."""

@@ -2,7 +2,7 @@ r"""Vectors in unit vectors, ``2\mathbf{i}-\mathbf{j}`` or ``2\hat{i}-\hat{j}``,
 
 from __future__ import annotations
 
-import re
+from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items, outer
 from .formulas import quotient
@@ -11,10 +11,10 @@ from .polynomials import Quotient, TooLargeError
 
 MAX_LENGTH = 200
 
-_DECORATED = re.compile(
+_DECORATED = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec|overrightarrow|mathrm|text|textbf)\s*\{?\s*\\?(?P<name>[ijk])(?:math)?\s*\}?(?![A-Za-z])"
 )
-_LETTER = re.compile(r"(?<![A-Za-z\\{])[ijk](?![A-Za-z])")
+_LETTER = lazy_compile(r"(?<![A-Za-z\\{])[ijk](?![A-Za-z])")
 _NAMES = {"i": "q_{1}", "j": "q_{2}", "k": "q_{3}"}
 
 

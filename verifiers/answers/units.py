@@ -10,6 +10,8 @@ import re
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .currencies import SIGN, SIGNS, UNITS, with_codes
 from .unit_names import (
     AMBIGUOUS,
@@ -34,7 +36,7 @@ MAX_DESCRIPTION = 20  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
-_UNIT = re.compile(
+_UNIT = lazy_compile(
     r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
@@ -43,26 +45,26 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 # What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
-_TAIL = re.compile(
+_TAIL = lazy_compile(
     r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
 )
 # A letter after a number, and its exponent: a unit, or a variable.
-_LONE_LETTER = re.compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
-_BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
-_QUOTIENT = re.compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
-_SIGN = re.compile(rf"({SIGN})\s*")
+_LONE_LETTER = lazy_compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
+_BRACKETED = lazy_compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
+_QUOTIENT = lazy_compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
+_SIGN = lazy_compile(rf"({SIGN})\s*")
 _MONEY = frozenset(UNITS.values())
 _LETTERS = {r"\mu": "u", r"\Omega": "ohm", r"\AA": "angstrom"}
-_COMMANDS = re.compile(r"\\(?:mu|Omega|AA)")
-_COMMAND = re.compile(r"\\[A-Za-z]+")
+_COMMANDS = lazy_compile(r"\\(?:mu|Omega|AA)")
+_COMMAND = lazy_compile(r"\\[A-Za-z]+")
 # cm2, and s-1 after another unit
-_INLINE_POWER = re.compile(
+_INLINE_POWER = lazy_compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
-_IN_ONE = re.compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
-_JOINED = re.compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
-_HYPHENATED = re.compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
+_IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
+_JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
+_HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
@@ -70,7 +72,7 @@ _PER = frozenset(("per", "/", "a", "an", "each", "every"))
 _FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
-_ACRONYM = re.compile(r"[A-Z]{2,}s")  # 12 CDs
+_ACRONYM = lazy_compile(r"[A-Z]{2,}s")  # 12 CDs
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .parsed import Words
 from .person_names import same_name
 from .spellings import greek_in_words, same_country, same_spelling, spelled
@@ -16,31 +18,31 @@ from .unit_names import PRODUCT
 MAX_ITEMS = 50  # of lists whose items are compared with each other
 
 _OUTER = " .,;:!?\"'«»„“”‘’「」『』《》〈〉‹›"  # noqa: RUF001
-_WORDS = re.compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,;'\"()&%!?/-])*")
-_WORD = re.compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
+_WORDS = lazy_compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,;'\"()&%!?/-])*")
+_WORD = lazy_compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
 _SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
 _FUNCTIONS = {
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
     "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
 }  # fmt: skip
-_LETTER = re.compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
-_CHOICE = re.compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
-_ANOTHER_CHOICE = re.compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
-_HEDGE = re.compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: not the text of that choice
-_MATHEMATICS = re.compile(r"[\\^_=<>+*{}]")
-_LETTERS = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|([A-Za-z]{2,})")
+_LETTER = lazy_compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
+_CHOICE = lazy_compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
+_ANOTHER_CHOICE = lazy_compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
+_HEDGE = lazy_compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: not the text of that choice
+_MATHEMATICS = lazy_compile(r"[\\^_=<>+*{}]")
+_LETTERS = lazy_compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
-_CHINESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-_SEQUENCE = re.compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
+_CHINESE = lazy_compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_SEQUENCE = lazy_compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
 _LABELLED = ("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team", "part")
 _NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A deficiency
-_ARTICLE = re.compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
-_ABOUT = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
-_PREFIX = re.compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
-_ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
-_LIST_OF_LISTS = re.compile(r"\s*;\s*(?:and\s+)?")
-_LIST = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
+_ARTICLE = lazy_compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
+_ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
+_PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
+_ACCENT = lazy_compile("(?<=[A-Za-z])[\u0300-\u036f]+")
+_LIST_OF_LISTS = lazy_compile(r"\s*;\s*(?:and\s+)?")
+_LIST = lazy_compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
 def read_words(text: str) -> Words | None:

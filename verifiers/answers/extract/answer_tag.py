@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from grpo_env.lazy_regex import lazy_compile
 
 from ...blocks import Tag
 from .extracted import MAX_ANSWERS, ExtractedAnswer, Source, extracted, is_denied
 from .later import answer_in
 
-_TAGS = re.compile(r"[`'\"]?\s(?:tags?|blocks?|elements?)\b")
-_BETWEEN = re.compile(r"[`'\"]?\s?(?:\.\.\.|…|and)?\s?[`'\"]?")
+_TAGS = lazy_compile(r"[`'\"]?\s(?:tags?|blocks?|elements?)\b")
+_BETWEEN = lazy_compile(r"[`'\"]?\s?(?:\.\.\.|…|and)?\s?[`'\"]?")
 
 
 def from_answer_tags(text: str, tags: list[Tag], sources: Sequence[Source]) -> ExtractedAnswer:

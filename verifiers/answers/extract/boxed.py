@@ -2,7 +2,7 @@ r"""The source ``boxed``: ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``."""
 
 from __future__ import annotations
 
-import re
+from grpo_env.lazy_regex import lazy_compile
 
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
 
@@ -10,8 +10,10 @@ NOT_CLOSED = "the box is not closed"
 EMPTY = "the box is empty"
 
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
-_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]")
-_BLANK = re.compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~$])*")
+_BOX = lazy_compile(
+    r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]"
+)
+_BLANK = lazy_compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~$])*")
 
 
 def boxed(text: str) -> ExtractedAnswer | None:

@@ -16,20 +16,22 @@ from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..currencies import SIGNS
 from ..normal import normal
 from ..number import OverLimitError, read_number
 from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
 from .statements import statement
 
-NOTHING = re.compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
+NOTHING = lazy_compile(r"[\s.,;!$)\]}*_`'\"\\]*\Z")
 _CLOSE = r"[\s$)\]}*_.,;:!\\'\"`-]{0,9}"
 _DASHES = "\u2013\u2014-"
 _SAYS = r"(?:['\u2019]s|\s(?:is|was|must be|seems|looks|has to be))"
 _THE_ANSWER = r"the (?:final |correct |right )?(?:answer|result|solution)"
 _WRONG = rf"(?:wrong|incorrect|a mistake|impossible|not (?:right|correct|possible|it|my answer|{_THE_ANSWER}))\b"
 _ADVERB = r"(?:\s(?:clearly|obviously|definitely|also|actually|probably|surely|simply|just))?"
-_REJECTED = re.compile(
+_REJECTED = lazy_compile(
     rf"{_CLOSE}\?\s{{0,3}}(?:no|nope)\b"
     rf"|{_CLOSE}(?:(?:but |wait|no|nope|hmm+|oops|sorry|actually|hold on)[\s,.!…{_DASHES}]{{0,6}}){{0,3}}"
     r"(?:which|(?:that|this|it|the)(?: answer| result| solution)?)?"
@@ -38,17 +40,17 @@ _REJECTED = re.compile(
     rf"|\s?(?:isn|wasn)['\u2019]t (?:right|correct|possible|{_THE_ANSWER})\b)",
     re.IGNORECASE,
 )
-_DISOWNED = re.compile(
+_DISOWNED = lazy_compile(
     r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
     re.IGNORECASE,
 )
 # "The statement \boxed{C} is wrong" may be what was asked for.
-_STATEMENT = re.compile(
+_STATEMENT = lazy_compile(
     r"\b(?:statement|option|choice|claim|sentence|assertion|conclusion)s?"
     r"[\s$*({\\]{0,9}(?:boxed\{|fbox\{)?(?:\\?text\{)?\(?$",
     re.IGNORECASE,
 )
-_ALTERNATIVE = re.compile(
+_ALTERNATIVE = lazy_compile(
     rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
     r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)",
     re.IGNORECASE,
@@ -63,11 +65,11 @@ _MISTAKEN = (
     r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
     r"|\b(?:change|revise|update|correct)(?:d|ing)? (?:my|the) (?:final )?answer\b|不对|错了|更正|等等"
 )
-_CORRECTING = re.compile(
+_CORRECTING = lazy_compile(
     rf"(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:{_NO}|{_EXCLAMATION})|{_MISTAKEN}", re.IGNORECASE
 )
 # A correction that may replace an answer: not ", no, " inside of a sentence.
-_RETRACTING = re.compile(
+_RETRACTING = lazy_compile(
     rf"(?:\A|[.!?\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:{_NO}|{_EXCLAMATION})|[$)\]}}>]\s{_EXCLAMATION}|{_MISTAKEN}",
     re.IGNORECASE,
 )
@@ -77,14 +79,14 @@ _HINTS = (
     "rather", "apologies", "mistake", "my bad", "not quite", "instead", "error", "wrong", "let me", "answer", "nope",
     "no,", "no.", "no!", "no:", "no;", "no\u2014", "no wait", "不对", "错了", "更正", "等等",
 )  # fmt: skip
-_VALUE = re.compile(
+_VALUE = lazy_compile(
     rf"[\s,.:;!…*_{_DASHES}]{{0,9}}(?:(?:from\s\S{{1,20}}\sto|to|make|so|the|my|it|that|this|it's|that's|is"
     r"|should be|wait|no|sorry|actually|i mean|correct|right|new|final|real|true|answer|option|result|total|number"
     r"|must be|equals|has to be|would be|will be|should have been|rather|maybe)\b[\s,:.!]{1,3}){0,7}"
     rf"(?:=\s?)?(?=[-+{SIGNS}\\\d(\[A-Z])",
     re.IGNORECASE,
 )
-_RESULT = re.compile(
+_RESULT = lazy_compile(
     r"(?:^|[.!?;:,\n]\s{0,3})(?:(?:so|thus|hence|therefore|then|and|but|yes|now|no|wait|actually)\b,?\s){0,3}"
     r"(?:(?:it|that|this"
     r"|the (?:correct |right |real |true |final |actual )?(?:result|value|total|number|sum|solution|one))"
@@ -94,21 +96,21 @@ _RESULT = re.compile(
     r"|应该?(?:是|为)\s?(?=\S)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"(?<!\\)[A-Za-z]{2}")
+_WORD = lazy_compile(r"(?<!\\)[A-Za-z]{2}")
 # Before a correction in words: "Wait, it is ", "Actually, ", and those that are nothing else: "Correction: ".
-_IS_WORDS = re.compile(
+_IS_WORDS = lazy_compile(
     r"(?:[^.!?\n]{0,80}?[^\w.!?\n])?\b"
     r"(?:it|that|this|(?P<sure>the (?:(?:correct|right|final|real) )?(?:answer|option)))"
     r"(?:['\u2019]s| is| was|(?P<must> should be| should have been| must be| has to be))\s(?:actually |really )?(?=\S)",
     re.IGNORECASE,
 )
-_WORDS = re.compile(rf"(?P<sure>(?:(?<=mean)|(?<=meant)|(?<=answer) to)\s|:\s)|[,{_DASHES}]\s", re.IGNORECASE)
-_LATER_SENTENCE = re.compile(
+_WORDS = lazy_compile(rf"(?P<sure>(?:(?<=mean)|(?<=meant)|(?<=answer) to)\s|:\s)|[,{_DASHES}]\s", re.IGNORECASE)
+_LATER_SENTENCE = lazy_compile(
     r"[.!?\n]\s{1,3}(?=(?:(?:so|thus|therefore|hence)\b,? )?(?:it|the [a-z ]{0,9}answer) is\b)", re.IGNORECASE
 )
-_NAME = re.compile(r"[A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|de|von|van|la|du) )?[A-Z][\w'\u2019.-]*){0,3}")
-_MARKED = re.compile(r"(`|\*{1,2}|[\"\u201c])([^`*\"\u201c\u201d\n]+)(?:\1|\u201d)")
-_NOT_WORDS = re.compile(
+_NAME = lazy_compile(r"[A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|de|von|van|la|du) )?[A-Z][\w'\u2019.-]*){0,3}")
+_MARKED = lazy_compile(r"(`|\*{1,2}|[\"\u201c])([^`*\"\u201c\u201d\n]+)(?:\1|\u201d)")
+_NOT_WORDS = lazy_compile(
     r"(?:correct|right|wrong|incorrect|true|false|fine|good|ok(?:ay)?|clear|obvious|easy|simple|done|all|it|that|this"
     r"|yes|no|nope|wait|really|indeed|sure|never|not|also|still|well|quite|very|rather|just|only|even|so|possible|known"
     r"|important|interesting|common|i|we|you|he|she|they|there|let|sorry|actually|sir|thanks|hmm+|oops|what|why|how"
@@ -116,12 +118,12 @@ _NOT_WORDS = re.compile(
     r"\b(?!')",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"(?:an?|the)\s", re.IGNORECASE)
-_FORM = re.compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
-_DECIMALS = re.compile(r"\.(\d{2,})")
+_ARTICLE = lazy_compile(r"(?:an?|the)\s", re.IGNORECASE)
+_FORM = lazy_compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
+_DECIMALS = lazy_compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
 _MOST_REPLACED = 5  # of which the last ones may replace an answer
-_REVERTS = re.compile(r"never ?mind|\b(?:first|original|initial|previous|earlier)\b|after all", re.IGNORECASE)
+_REVERTS = lazy_compile(r"never ?mind|\b(?:first|original|initial|previous|earlier)\b|after all", re.IGNORECASE)
 
 
 class Corrections(NamedTuple):

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..normal import normal
 from ..number import OverLimitError, read_number
 from ..parse import parse
@@ -20,27 +22,27 @@ Place = Source | Literal["reasoning", "text", "none"]
 MAX_ANSWERS = 100  # only the last ones are looked at
 MAX_LENGTH = 80  # of a short answer
 
-_DENIED = re.compile(
+_DENIED = lazy_compile(
     r"(?:\b(?:can)?not|\bnever|n['\u2019]t|≠|\\neq?|\\not\s?=|(?<=\s)!=)(?:\s{1,3}(?:be|equal|to))?[\s$*({\[\\]{0,9}$",
     re.IGNORECASE,
 )
 _DENIALS = ("not", "never", "n't", "n\u2019t", "\u2260", "\\ne", "!=")  # one of them is in every match
-_LETTER = re.compile(r"\(?[A-Z]\)?|(?:option|choice) \(?[A-Z]\)?", re.IGNORECASE)
-_OPTION = re.compile(r"([A-H])\.\s[a-z]")  # B. photosynthesis
-_NUMBER_WORD = re.compile(
+_LETTER = lazy_compile(r"\(?[A-Z]\)?|(?:option|choice) \(?[A-Z]\)?", re.IGNORECASE)
+_OPTION = lazy_compile(r"([A-H])\.\s[a-z]")  # B. photosynthesis
+_NUMBER_WORD = lazy_compile(
     r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
     r"|seventeen|eighteen|nineteen|twenty)",
     re.IGNORECASE,
 )
-TRUTH = re.compile(r"yes|no|true|false", re.IGNORECASE)
-_TEXT = re.compile(r"\$?\\text\{[^{}]*\}\$?")
-_RELATION = re.compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
+TRUTH = lazy_compile(r"yes|no|true|false", re.IGNORECASE)
+_TEXT = lazy_compile(r"\$?\\text\{[^{}]*\}\$?")
+_RELATION = lazy_compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
 # A check mark, a trophy and the like; not a cross or a question mark, which say that the answer is wrong or in doubt.
 _SIGN = (
     r"(?:[\u2705\u2713\u2714\u2611\u2728\u2b50\u263a\U0001f389\U0001f38a\U0001f3af\U0001f3c6\U0001f44d\U0001f44f\U0001f31f"
     r"\U0001f4af\U0001f4a1\U0001f600-\U0001f60a\U0001f642\U0001f64c\U0001f680\U0001f973]\ufe0f?)"
 )
-_SUCCESS = re.compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z")
+_SUCCESS = lazy_compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..clock import read_time
 from ..code_shapes import is_code
 from ..codes import plain
@@ -14,21 +16,21 @@ from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_va
 from .phrases import phrases
 from .statements import value_of
 
-_LINE = re.compile(r"^[ \t*]{0,9}#{4,6}(?!#)[^\S\n]{0,9}(\S[^\n]*)", re.MULTILINE)
-_STARTS_LIKE_NUMBER = re.compile(rf"[-+{SIGNS}(\\*]{{0,4}}\s?\.?\d|\\[a-z]*frac")
+_LINE = lazy_compile(r"^[ \t*]{0,9}#{4,6}(?!#)[^\S\n]{0,9}(\S[^\n]*)", re.MULTILINE)
+_STARTS_LIKE_NUMBER = lazy_compile(rf"[-+{SIGNS}(\\*]{{0,4}}\s?\.?\d|\\[a-z]*frac")
 # "#### 2. Sell the eggs", "#### 2 Sell the eggs"
-_HEADING = re.compile(
+_HEADING = lazy_compile(
     r"\*{0,2}\d{1,2}(?:\.\d{1,2})?(?:[.):]\s{1,3}\*{0,2}[A-Za-z]|\s{1,3}\*{0,2}[A-Z][a-z]+\s{1,3}[A-Za-z])"
 )
 _LAST_LINES = 3
 _LONGEST_LINE = 200
-_NUMBER = re.compile(
+_NUMBER = lazy_compile(
     rf"\*{{0,2}}[-+]?(?:\\?[{SIGNS}]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
 )
-_CLOSING = re.compile(r"(?<![A-Za-z#])#+$")  # of a heading; not that of "C#"
-_FIRST_WORD = re.compile(r"\s[A-Za-z]+")
+_CLOSING = lazy_compile(r"(?<![A-Za-z#])#+$")  # of a heading; not that of "C#"
+_FIRST_WORD = lazy_compile(r"\s[A-Za-z]+")
 # What makes the words after a number more than a remark: 18 or 20, 18 is wrong, 3 to 5, 2 hundred, 18 minus 3.
-_CHANGED = re.compile(
+_CHANGED = lazy_compile(
     r"\b(?:or|not|wrong|incorrect|maybe|perhaps|instead|if|half|hundred|thousand|million|billion|trillion|dozen|minus|plus"
     r"|divided|multiplied|squared|cubed|point|less"
     rf"|(?:to|and(?: then| also)?|times|from|over|by)\s{{1,3}}[-+{SIGNS}\\]{{0,2}}\d+)\b|n['\u2019]t\b|\?"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
+
+from grpo_env.lazy_regex import lazy_compile
 
 FIELDS = frozenset(
     [
@@ -25,8 +26,8 @@ FIELDS = frozenset(
 MAX_LENGTH = 20_000
 
 _BRACKETS = ("{}", "[]")
-_NO_LETTERS = re.compile(r"[^a-z]")
-_FENCE = re.compile(r"```[A-Za-z0-9]{0,12}[ \t]*\n")
+_NO_LETTERS = lazy_compile(r"[^a-z]")
+_FENCE = lazy_compile(r"```[A-Za-z0-9]{0,12}[ \t]*\n")
 
 
 def json_object(text: str) -> str:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted
 from .statements import statement
 
@@ -57,29 +59,29 @@ _NOT = (
     r"(?:n['’]est pas|no es|non è|não é|nao é|nu este|no és|nie jest|to nie|není|не|không phải(?: là)?|bukan(?:lah)?"
     r"|(?:ist|lautet) nicht|is niet|är inte|er ikke|ei ole)(?!\w)"
 )
-_MARKER = re.compile(
+_MARKER = lazy_compile(
     rf"(?<!\w)(?:{'|'.join(_STEMS)})[^\W\d_]{{0,6}}(?:\s{_ADJECTIVE}){{0,2}}[*_ \t\xa0]{{0,4}}"
     rf"(?:(?P<no>{_NOT})|(?:{_IS}(?:\s?[:：])?|[:：=]|[—–](?=\s))[*_:\s]{{0,9}}(?=\S))"
     rf"|(?:{'|'.join(_PARTICLE_STEMS)})(?:は、?|은|는|[*_ ]{{0,4}}[:：])[*_:：\s]{{0,9}}(?=\S)",
     re.IGNORECASE,
 )
 # "Si la respuesta es 18, ..."
-_ASSUMED = re.compile(
+_ASSUMED = lazy_compile(
     r"(?<!\w)(?:si|se|wenn|falls|sofern|als|om|hvis|dersom|jeśli|jeżeli|gdyby|если|якщо|nếu|eğer|jika|kalau|dacă|pokud|ha|jos"
     r"|もし|만약)(?!\w)[^.!?\n,;:]{0,40}\Z",
     re.IGNORECASE,
 )
-_REASON = re.compile(
+_REASON = lazy_compile(
     r",?\s+(?:parce qu|car\b|puisqu|porque\b|pois\b|perché\b|poiché\b|weil\b|denn\b|da\b|omdat\b|want\b|eftersom\b"
     r"|fordi\b|ponieważ|bo\b|потому|так как|поскольку|vì\b|çünkü|karena\b|deoarece\b|protože|koska\b|mert\b|لأن|כי\b)",
     re.IGNORECASE,
 )
-_COPULA = re.compile(r"\s?(?:となります|になります|となる|でした|である|です|だ|입니다|이다|이에요|예요)\Z")
-_OR = re.compile(
+_COPULA = lazy_compile(r"\s?(?:となります|になります|となる|でした|である|です|だ|입니다|이다|이에요|예요)\Z")
+_OR = lazy_compile(
     r"(?<=[^\W_])[,.]?\s(?:oder|ou|oppure|eller|lub|albo|или|або|hoặc|veya|atau|vagy|nebo|sau|ή|o|of|または|또는)\s",
     re.I,
 )
-_WRONG = re.compile(
+_WRONG = lazy_compile(
     r"(?<!\w)(?:falsch|nicht|faux|pas|falso|incorrect[oa]|incorrec?te|sbagliat[oa]|errad[oa]|fout|niet|fel|inte|ikke|fałszyw[ae]"
     r"|nie|неверно|неправильно|не|sai|không|yanlış|değil|salah|bukan|ではない|ではありません)(?!\w)",
     re.IGNORECASE,

@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
 from .json_object import is_json_answer, json_answers, json_object
 from .statements import MONTH, UNSURE, block_at_end
 
 MAX_WORDS = 6
 
-_MARKED = re.compile(r"(\*\*|`)([^*`\n]{1,80})\1")
-_ITALIC = re.compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_`\n]{1,80})(?<=\S)\1(?!\w)")
+_MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
+_ITALIC = lazy_compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_`\n]{1,80})(?<=\S)\1(?!\w)")
 _SENTENCE_ENDS = (".", "!", "")
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
-_UNSURE = re.compile(
+_UNSURE = lazy_compile(
     r"(?:(?:\b(?:not|never)\b(?! only)|\bcannot\b|n['\u2019]t\b|\b(?:avoid|maybe|perhaps|might|possibly|probably"
     r"|neither|nor|whether|except|instead of|rather than)\b)[^.!?\n,;:]{0,80}|\b(?:or|either)[\s$(]{1,3})\Z",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[^.!\n]{0,80}[?\uff1f]")
+_QUESTION = lazy_compile(r"[^.!\n]{0,80}[?\uff1f]")
 # "Yes, because penguins are birds.", "No. The bridge is shorter than that."
-_TRUTH = re.compile(
+_TRUTH = lazy_compile(
     r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
 )
-_ONE_SENTENCE = re.compile(r"(?=.{0,160}\Z)[A-Z](?:[^.!?\n:;*`]|[.:](?=[\w/@])){5,159}[.!]")
-_LABELLED = re.compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
+_ONE_SENTENCE = lazy_compile(r"(?=.{0,160}\Z)[A-Z](?:[^.!?\n:;*`]|[.:](?=[\w/@])){5,159}[.!]")
+_LABELLED = lazy_compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
 # "- red\n- green", as all of the text or below a line that ends in a colon
-_LIST = re.compile(
+_LIST = lazy_compile(
     r"(?:\A|:\**\n\s{0,3})(?P<list>(?:(?:[-*\u2022]|\d{1,2}[.)]) [^\d\s:=][^\d\n:=]{0,39}(?:\n|\Z)){2,20})\Z"
 )
 _LONGEST_LIST = 600

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
+
+from grpo_env.lazy_regex import lazy_compile
 
 from ..currencies import SIGNS
 from .extracted import ExtractedAnswer, extracted
 
-_NUMBER = re.compile(
+_NUMBER = lazy_compile(
     rf"(?<![\w.\\])(?:(?<![\d)}}])[-+\u2212]\s?)?(?:\\?[{SIGNS}]\s?)?(?:[-+\u2212])?"
     r"(?:\\[dt]?frac\{\d{1,30}\}\{\d{1,30}\}|\.?\d(?:[\d,.:/^-]*\d)?)"
     r"(?!\w*\d)(?!(?:st|nd|rd|th)\b)(?:\s?\\?%)?"

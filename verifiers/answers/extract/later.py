@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .boxed import NOT_CLOSED, boxed
 from .corrections import NOTHING, corrections, replaced
 from .extracted import SOURCES, ExtractedAnswer, Source, extracted, is_answer
@@ -28,8 +30,8 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 }
 """The sources that need no tags."""
 
-_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_FENCE = re.compile(r"\s*```[a-z0-9+#]{0,12}[ \t]*\n((?:(?!```).)*)```\s*", re.DOTALL)
+_INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_FENCE = lazy_compile(r"\s*```[a-z0-9+#]{0,12}[ \t]*\n((?:(?!```).)*)```\s*", re.DOTALL)
 _WEAKER: tuple[Source, ...] = ("hashes", "phrase", "a_line")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .extracted import ExtractedAnswer, is_value
 
@@ -18,7 +19,7 @@ _HINTS = (
     ("<", "<start_of"),
     ("[", "[INST]"),
 )
-_NEW_QUESTION = re.compile(
+_NEW_QUESTION = lazy_compile(
     r"\n[ \t]*(?:\*\*)?(?:Question|Q|Problem|User|Human)(?:[ \t]?\d{1,4})?(?:\*\*)?[ \t]?:"
     r"|\n#{2,6}[ \t]*(?:Instruction|Question|Problem|User|Human|Input)\b"
     r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"

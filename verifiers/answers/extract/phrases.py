@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from grpo_env.lazy_regex import lazy_compile
+
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_value
 from .languages import in_other_languages
 from .statements import statement, value_of
 
-_MARKER = re.compile(
+_MARKER = lazy_compile(
     r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best)\s(?:option|choice)\b|答案|选项?",
     re.IGNORECASE,
 )
@@ -19,37 +21,37 @@ _STATES = (
     r"|certainly|surely|given by|equal to)\b)?"
     r"|[:=\uff1a])"
 )
-_STATED = re.compile(
+_STATED = lazy_compile(
     rf"(?:[ \t]{{1,3}}(?:to|for)\b[^\n.:=]{{0,80}}?)?[*_ \t\xa0]{{0,4}}{_STATES}[*_:\s]{{0,9}}(?=\S)", re.IGNORECASE
 )
-_STATED_IN_CHINESE = re.compile(
+_STATED_IN_CHINESE = lazy_compile(
     r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|\s?(?=[(\uff08]?[A-Z](?![A-Za-z])|不[是为选])"
 )
-_HEADING = re.compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
-_BEFORE_HEADING = re.compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_A_LINE = re.compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
+_HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
+_BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
+_A_LINE = lazy_compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
 # "Not enough information" is an answer.
-_NEGATION = re.compile(
+_NEGATION = lazy_compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
     re.IGNORECASE,
 )
-_NOT_BUT = re.compile(
+_NOT_BUT = lazy_compile(
     r"not\b[^,;\n]{1,60}?,?\s(?:but|rather)\s(?:rather\s)?(?=\S)|不[是为选][^\n]{1,60}?而[是为选]\s?(?=\S)",
     re.IGNORECASE,
 )
 # What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
-_NOT_STATED = re.compile(
+_NOT_STATED = lazy_compile(
     r"\b(?:(?:if|suppose|assume|assuming|unless|whether)\b[^.!?\n,;:]{0,40}"
     r"|(?:wrong|incorrect|tempting|initial|previous|earlier)\s)$",
     re.IGNORECASE,
 )
-_DOUBTED = re.compile(
+_DOUBTED = lazy_compile(
     r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
     r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$",
     re.IGNORECASE,
 )
-_LIST = re.compile(r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z")  # below a marker
-_FORMULA = re.compile(r"[\d\\$]")
+_LIST = lazy_compile(r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z")  # below a marker
+_FORMULA = lazy_compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _MANY_WORDS = 7
 _REST = 200  # characters that may follow the answer below a heading

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_env.lazy_regex import lazy_compile
+
 from ..chess import MOVE
 from ..currencies import SIGNS
 from .extracted import MAX_LENGTH, is_value
@@ -18,7 +20,7 @@ _NO_ABBREVIATION = (
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
-_SENTENCE_END = re.compile(
+_SENTENCE_END = lazy_compile(
     r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
@@ -29,7 +31,7 @@ _SENTENCE_END = re.compile(
 # What stands before and behind a period that ends no sentence.
 _MOVES = rf"(?:{MOVE.pattern})(?:\s(?:\d{{1,3}}\.\s?)?(?:{MOVE.pattern})){{0,20}}"
 _PERIOD = tuple(
-    (re.compile(before), re.compile(after))
+    (lazy_compile(before), lazy_compile(after))
     for before, after in (
         (r"\A\W{0,3}[A-Z]\Z", r"\s(?!(?:so|as|because|but|since|and|or|not|if|while|though|is|are)\b)[a-z]{2}"),
         (
@@ -43,26 +45,26 @@ _PERIOD = tuple(
     )
 )
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
-_FENCE = re.compile(r"```[a-z0-9+#]{0,12}[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```")
-_BLOCK = re.compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
-_OPTION = re.compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:])", re.IGNORECASE)
-_CLAUSE = re.compile(
+_FENCE = lazy_compile(r"```[a-z0-9+#]{0,12}[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?```")
+_BLOCK = lazy_compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
+_OPTION = lazy_compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:])", re.IGNORECASE)
+_CLAUSE = lazy_compile(
     r"\b(?:is|are|equals|will be|would be|makes?|has|have|had|earns?|costs?|needs?|gets?|takes?|pays?|spends?|saves?"
     r"|sells?|weighs?|gives?|reads?|eats?|buys?|contains?|becomes|totals?|made|earned|paid|spent|saved|sold|bought)"
     rf"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+{SIGNS}\\\d.(\[])",
     re.IGNORECASE,
 )
-MONTH = re.compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")
+MONTH = lazy_compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")
 """The month of May, which ``UNSURE`` takes for a doubt."""
-UNSURE = re.compile(
+UNSURE = lazy_compile(
     r"\b(?:not|never|neither|nor|no|none|or|either|if|when|where|unless|because|than|but|whether|maybe|perhaps|probably"
     r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
-_CLOSING_TAG = re.compile(r"\s*</?(b|i|u|em|strong|mark|code|p|span|div|br|center|li|h[1-6])\s*/?>\s*", re.IGNORECASE)
-_CLOSING_BOLD = re.compile(r"(?<=\S)\*\*(?=\s+[^\W\d_])")
-_HTML = re.compile(r"<(b|i|u|em|strong|mark)>([^<>]+)</\1>", re.IGNORECASE)
-_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
+_CLOSING_TAG = lazy_compile(r"\s*</?(b|i|u|em|strong|mark|code|p|span|div|br|center|li|h[1-6])\s*/?>\s*", re.IGNORECASE)
+_CLOSING_BOLD = lazy_compile(r"(?<=\S)\*\*(?=\s+[^\W\d_])")
+_HTML = lazy_compile(r"<(b|i|u|em|strong|mark)>([^<>]+)</\1>", re.IGNORECASE)
+_BOLD = lazy_compile(r"\*\*([^*\n]{1,80})\*\*")
 
 
 def statement(text: str, start: int) -> tuple[str, int]:
