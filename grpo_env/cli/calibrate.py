@@ -91,7 +91,7 @@ def _from_completions(
 ) -> None:
     """Score the completions, unless they are scored already; draw a sample, or report on the labels that they have."""
     from grpo_env.calibrate import draw, labeled_rows
-    from grpo_env.files.writer import new_rows
+    from grpo_env.files.writer import check_free, new_rows
     from grpo_env.results.rows import is_scores_file
     from grpo_env.scoring import score_files
 
@@ -99,8 +99,8 @@ def _from_completions(
         raise UsageError("--ask: give the file for the labels with --out")
     if out is not None and options.fields.label:
         raise UsageError("--label: with labels for all completions there is nothing to draw; leave out --out")
-    if out is not None and out.exists():
-        raise UsageError(f"{out}: already exists; give another name with --out")
+    if out is not None:
+        check_free(out, overwrite=None)
     with TemporaryDirectory() as folder:
         if len(paths) == 1 and paths[0].is_file() and is_scores_file(paths[0]):
             if options.fields.label:

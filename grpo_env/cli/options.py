@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError, nearest
+from grpo_env.files.writer import check_free
 
 from .hub_offline import set_if_unreachable
 
@@ -102,13 +103,14 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
     return keys, settings
 
 
-def write_new(file: Path, text: str, *, overwrite: bool = False) -> None:
-    """Write a new file. Raises ``UsageError`` if it exists (unless ``overwrite``) or cannot be written."""
+def write_new(file: Path, text: str, *, overwrite: bool | None = None) -> None:
+    """Write a new file. Raises ``UsageError`` as ``check_free`` does, or if it cannot be written."""
+    check_free(file, overwrite=overwrite)
     try:
         with file.open("w" if overwrite else "x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{file}: already exists; it was not changed") from error
+        raise UsageError(f"{file}: was created by another process in the meantime; give another name") from error
     except OSError as error:
         raise UsageError(f"{file}: cannot be written ({error.strerror})") from error
 

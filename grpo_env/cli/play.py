@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grpo_env.errors import UsageError
+from grpo_env.files.writer import check_free
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
 
@@ -39,8 +40,8 @@ def play(
     Turns are read from standard input; a line with only a dot ends one. The line "/price item=tea" calls the tool
     price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call> does.
     """
-    if out is not None and out.exists():
-        raise UsageError(f"{out}: already exists; choose another name with --out")
+    if out is not None:
+        check_free(out, overwrite=None)
     loaded = loaded_task(task, overrides)
     examples = loaded.examples(split, row)  # type: ignore[arg-type]
     if len(examples) < row:

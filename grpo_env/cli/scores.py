@@ -10,6 +10,7 @@ from urllib.parse import quote
 import typer
 
 from grpo_env.errors import RunError, UsageError
+from grpo_env.files.writer import check_free
 
 from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, loaded_task, write_new
 
@@ -120,10 +121,7 @@ def report(
     from grpo_env.results.report.spans import visible
 
     for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
-        if file.exists() and not overwrite:
-            raise UsageError(f"{file}: already exists; choose another name, or add --overwrite")
-        if not file.parent.is_dir():
-            raise UsageError(f"{file.parent}: no such folder")
+        check_free(file, overwrite=overwrite)
     report = make_report(scores)
     pictures = write_pngs(charts(report).items(), png, overwrite=overwrite) if png else []
     if groups:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError
+from grpo_env.files.writer import check_free
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
 
@@ -71,8 +72,7 @@ def new(
     if data is not None:
         from grpo_env.taskfile.draft import draft_task
 
-        if file.exists():
-            raise UsageError(f"{file}: already exists; it was not changed")
+        check_free(file, overwrite=None)
         draft = draft_task(file, data, question, answer)
         for note in draft.notes:
             console.print(escape_controls(note), markup=False, soft_wrap=True)
@@ -88,8 +88,7 @@ def _new_environment(file: Path) -> None:
     if not file.stem.isidentifier():
         raise UsageError(f"{file}: with --environment, expected a Python name, such as my_shop.yaml")
     code = file.with_suffix(".py")
-    if file.exists():
-        raise UsageError(f"{file}: already exists; it was not changed")
+    check_free(file, overwrite=None)
     class_name = "".join(map(str.capitalize, file.stem.split("_")))
     for path, template in ((code, "class.txt"), (file, "task.txt")):
         text = files("grpo_env.environments").joinpath("templates", template).read_text(encoding="utf-8")

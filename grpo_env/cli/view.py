@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from grpo_env.errors import UsageError
+from grpo_env.files.writer import check_free
 
 from .options import Overwrite, console, write_new
 from .serve import read_token
@@ -44,8 +45,7 @@ def view(
     if out is not None:
         from grpo_env.view.bundle import bundle
 
-        if out.exists() and not overwrite:  # checked before the work, and again when writing
-            raise UsageError(f"{out}: already exists; choose another name with --out, or add --overwrite")
+        check_free(out, overwrite=overwrite)  # before the work, and again when writing
         write_new(out, bundle(paths, query, limit), overwrite=overwrite)
         console.print(f"Wrote {out}", markup=False, soft_wrap=True)
         return

@@ -51,10 +51,19 @@ def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bo
     """Raises ``UsageError`` if ``out`` exists, has another suffix, or is in no folder; for a check before the work."""
     if out.suffix not in suffixes:
         raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
-    if out.exists() and not overwrite:
-        raise UsageError(f"{out}: already exists; give another name with --out")
-    if not out.parent.is_dir():
-        raise UsageError(f"{out.parent}: no such folder")
+    check_free(out, overwrite=overwrite)
+
+
+def check_free(file: Path, *, overwrite: bool | None = False) -> None:
+    """Raises ``UsageError`` if a file exists, unless ``overwrite``, or has no folder; for a check before the work.
+
+    ``overwrite=None``: the command has no ``--overwrite``.
+    """
+    if file.exists() and not overwrite:
+        advice = "delete it first" if overwrite is None else "add --overwrite"
+        raise UsageError(f"{file}: already exists; give another name, or {advice}")
+    if not file.parent.is_dir():
+        raise UsageError(f"{file}: there is no folder {file.parent}; create it first")
 
 
 @contextmanager

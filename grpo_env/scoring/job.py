@@ -52,7 +52,9 @@ class Job:
         """Score a chunk. Never raises because of its rows."""
         start = time.process_time()
         reader, summary = self.readers[chunk.file], ScoreSummary()
-        rows = [row for line in chunk.rows if (row := reader.read(line)) is not None]
+        read = [row for line in chunk.rows if (row := reader.read(line)) is not None]
+        rows = [row for row in read if not row.skipped]
+        summary.skipped = len(read) - len(rows)
         scoring_start = time.process_time()
         results = score_rows(self.task, rows, chunk.continued)
         summary.scoring_seconds = time.process_time() - scoring_start

@@ -37,7 +37,8 @@ class InputRow(NamedTuple):
 
     Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
     (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
-    first one. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in ``columns.Prompt``.
+    first one. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in ``columns.Prompt``. A row
+    is ``skipped`` if its problem is a gold answer that ``dataset.bad_gold: skip`` leaves out.
     """
 
     line: int
@@ -51,6 +52,7 @@ class InputRow(NamedTuple):
     first: int = 0
     tools: Tools | None = None
     prompt_recorded: bool | None = None
+    skipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class RowReader:
             prompt = prompt_of(row, self.fields, self.task, self.prompts, raw[0])
             example = Example(id, prompt.content, self.gold_answer(row), row)
             if problem := self.task.verifier.problem(example):
-                raise UsageError(problem)
+                skipped = self.task.spec.dataset.bad_gold == "skip"
+                return InputRow(number, id, key, problem=problem, skipped=skipped)
             completions, reasonings = self._completions(row, raw)
         except UsageError as error:
             return InputRow(number, id, key, problem=str(error))

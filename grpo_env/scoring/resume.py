@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.jsonl import dump_record
+from grpo_env.files.writer import check_free
 
 from .job import ChunkResult
 from .summary import ScoreSummary
@@ -114,11 +115,9 @@ class ResumableOutput:
             path.unlink(missing_ok=True)
 
     def _refuse_to_overwrite(self) -> None:
-        if self.out.exists():
-            if _same(self._rows, self.out) or _same(self._converted, self.out):
-                self._remove()  # left by a run that was killed after it had finished
-            if not self._overwrite:
-                raise UsageError(f"{self.out}: already exists; give another name with --out, or add --overwrite")
+        if self.out.exists() and (_same(self._rows, self.out) or _same(self._converted, self.out)):
+            self._remove()  # left by a run that was killed after it had finished
+        check_free(self.out, overwrite=self._overwrite)
         if self.rejects_file.exists() and not self._overwrite and not _same(self._rejects, self.rejects_file):
             raise UsageError(
                 f"{self.rejects_file}: already exists, and rejects would go there; move it away, or add --overwrite"

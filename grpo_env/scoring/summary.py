@@ -15,7 +15,9 @@ class ScoreSummary:
     """Sums over rows and completions."""
 
     rows: int = 0
-    """Rows of the input."""
+    """Rows of the input, without those that were skipped."""
+    skipped: int = 0
+    """Rows that ``dataset.bad_gold: skip`` leaves out: they have no usable gold answer."""
     bad_rows: int = 0
     """Rows that could not be scored."""
     completions: int = 0

@@ -72,6 +72,9 @@ def print_summary(
             f" ({summary.disagreements[(False, True)]} false positives,"
             f" {summary.disagreements[(True, False)]} false negatives)"
         )
+    if summary.skipped:
+        are = "row without a usable gold answer is" if summary.skipped == 1 else "rows without a usable gold answer are"
+        console.print(f"{summary.skipped:,} {are} skipped (dataset.bad_gold=skip)", style="yellow", soft_wrap=True)
     if summary.bad_rows:
         console.print(f"{summary.bad_rows:,} rows could not be scored", style="yellow")
     if line := odd_golds(summary.kinds, summary.first_of_kind):

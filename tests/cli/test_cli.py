@@ -92,6 +92,43 @@ def test_score_reports_bad_rows_by_line_scores_the_rest_and_exits_1(file):
     assert "4 rows could not be scored" in done.stderr
 
 
+def test_rows_that_the_task_skips_are_no_errors(file, tmp_path):
+    strict_out, out = tmp_path / "strict.jsonl", tmp_path / "out.jsonl"
+    file.write_text(file.read_text() + json.dumps({"id": "c", "answer": "", "completion": "1"}) + "\n")
+    strict = grpo_env("score", "arithmetic", file, "--out", strict_out)
+    assert (strict.returncode, "1 rows could not be scored" in strict.stderr) == (1, True)
+    skipping = grpo_env("score", "arithmetic", file, "dataset.bad_gold=skip", "--out", out)
+    assert (skipping.returncode, out.read_text()) == (0, strict_out.read_text())
+    assert not (tmp_path / "out.rejects.jsonl").exists()
+    assert "1 row without a usable gold answer is skipped (dataset.bad_gold=skip)" in skipping.stderr
+    assert "could not be scored" not in skipping.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "advice"),
+    [
+        (["score", "arithmetic", "FILE", "--out"], "out.jsonl", "add --overwrite"),
+        (["export", "sft", "SCORES", "--out"], "out.jsonl", "add --overwrite"),
+        (["report", "SCORES", "--out"], "out.html", "add --overwrite"),
+        (["tasks", "new"], "out.yaml", "delete it first"),
+        (["tasks", "new", "--data", "FILE"], "out.yaml", "delete it first"),
+        (["play", "till", "--out"], "out.jsonl", "delete it first"),
+        (["calibrate", "arithmetic", "FILE", "--out"], "out.jsonl", "delete it first"),
+    ],
+)
+def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(file, tmp_path, command, name, advice):
+    scores = tmp_path / "s.jsonl"
+    assert "SCORES" not in command or grpo_env("score", "arithmetic", file, "--out", scores).returncode == 0
+    command = [{"FILE": file, "SCORES": scores}.get(word, word) for word in command]
+    (tmp_path / name).write_text("mine")
+    done = grpo_env(*command, tmp_path / name)
+    assert (done.returncode, (tmp_path / name).read_text()) == (2, "mine")
+    assert f"{tmp_path / name}: already exists; give another name, or {advice}" in done.stderr
+    done = grpo_env(*command, tmp_path / "no" / name)
+    assert done.returncode == 2
+    assert f"there is no folder {tmp_path / 'no'}; create it first" in done.stderr
+
+
 def test_prompts_of_another_column_can_be_exported(file, tmp_path):
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     own = [{"asked": f"What is {n}?", "said": row["completion"], **without(row)} for n, row in enumerate(rows)]
@@ -223,7 +260,7 @@ def test_a_new_task_file_works(tmp_path):
     assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
     again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
     assert again.returncode == 2
-    assert "not changed" in again.stderr
+    assert "already exists; give another name, or delete it first" in again.stderr
 
 
 def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
@@ -232,7 +269,7 @@ def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     checked = process("verifiers", "check", "own_words.py", cwd=tmp_path)
     assert (checked.returncode, "own_words: 4 cases" in checked.stderr) == (0, True), checked.stderr
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
-    assert (again.returncode, "not changed" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists; give another name, or delete it first" in again.stderr) == (2, True)
     result = process("verifiers", "show", "own_words", "--verifiers", path)
     assert "| `words` |" in result.stdout
     (tmp_path / "rows.jsonl").write_text('{"completion": "The answer is 1.", "answer": "1"}\n' * 200)

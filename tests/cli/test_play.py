@@ -92,5 +92,5 @@ def test_a_new_task_with_an_environment_passes_its_check(tmp_path, monkeypatch):
     assert "60 gold paths played: 0 with errors\n" in done.stdout
     assert "0 errors, 0 warnings" in done.stdout
     again = CliRunner().invoke(app, ["tasks", "new", "my_shop.yaml", "--environment"])
-    assert "not changed" in str(again.exception)
+    assert "already exists; give another name, or delete it first" in str(again.exception)
     assert isinstance(CliRunner().invoke(app, ["tasks", "new", "a-b.yaml", "--environment"]).exception, UsageError)

@@ -60,7 +60,7 @@ def question(example: Example) -> str:
 
 
 class RunConsole:
-    """Shows a run of ``steps`` steps, row by row of its ``metrics.jsonl``."""
+    """Shows a run of ``steps`` steps, row by row of its ``metrics.jsonl``: ``step 0 (1/30)`` is the first of 30."""
 
     def __init__(self, steps: int, console: Console | None = None, *, silent: bool = False) -> None:
         self.console = console or Console(stderr=True, highlight=False, quiet=silent)
@@ -88,7 +88,7 @@ class RunConsole:
         """
         self._last_row_time = time.time() if written is None else written
         if row["kind"] == "warning":
-            line = Text(f"warning    step {row['step'] + 1}: {row['seen']}. {row['try']}", style="yellow")
+            line = Text(f"warning    step {row['step']}: {row['seen']}. {row['try']}", style="yellow")
             self.console.print(line, soft_wrap=not self._shows_table)
             return
         while self._rows and _order(self._rows[-1]) >= _order(row):
@@ -102,7 +102,7 @@ class RunConsole:
                 self._live.start()
         elif abs(row["seconds"] - self._last_line_seconds) >= LINE_INTERVAL or row["step"] + 1 == self._steps:
             self._last_line_seconds = row["seconds"]
-            self.print(f"step {row['step'] + 1}/{self._steps} | {step_line(row)} | left {self._left()}")
+            self.print(f"step {row['step']} ({row['step'] + 1}/{self._steps}) | {step_line(row)} | left {self._left()}")
 
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
@@ -156,7 +156,7 @@ class RunConsole:
             return Group()
         last, stalled = self._rows[-1], time.time() - self._last_row_time
         self._table = self._table or metrics_table([row for row in self._rows if row["kind"] == "train"])
-        title = f"step {_updates(last)}/{self._steps}   elapsed {clock(last['seconds'])}   left {self._left()}"
+        title = f"{_updates(last)}/{self._steps} steps   elapsed {clock(last['seconds'])}   left {self._left()}"
         if self._progress:
             title += f"   {self._progress}"
         elif stalled >= STALLED_AFTER and _updates(last) < self._steps:

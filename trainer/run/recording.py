@@ -59,7 +59,7 @@ def start_recording(run: Run, start: int) -> None:
             f"ignored    ACCELERATE_GRADIENT_ACCUMULATION_STEPS={accumulation} has no effect: each step is divided by "
             "engine.micro_batch_tokens, which does not change its gradient"
         )
-    run.console.print(f"run        {run.folder.path}" + (f", resumed after step {start}" if start else ""))
+    run.console.print(f"run        {run.folder.path}" + (f", resumed after {start} steps" if start else ""))
 
 
 def _print_fallbacks(run: Run) -> None:

@@ -21,7 +21,7 @@ def write_pngs(sections: Iterable[tuple[str, list[Chart]]], folder: Path, *, ove
     files = {folder / f"{name}.png": charts for name, charts in sections}
     for file in files:
         if file.exists() and not overwrite:
-            raise UsageError(f"{file} already exists; choose another folder with --png")
+            raise UsageError(f"{file}: already exists; give another folder with --png, or add --overwrite")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, charts in files.items():

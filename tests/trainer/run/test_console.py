@@ -61,10 +61,13 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
     assert lines[0] == "held-out after 0 steps: greedy accuracy 0.500 (95% 0.400 to 0.600), sampled 0.250"
     # 1 second before the first step, 1 a step: at 2 s one of 5 steps is done, in 1 s.
     assert lines[1] == (
-        "step 1/5 | reward 0.000 | accuracy 0.250 | length 31.5 | uniform_groups 12.5% | entropy 0.700 | "
+        "step 0 (1/5) | reward 0.000 | accuracy 0.250 | length 31.5 | uniform_groups 12.5% | entropy 0.700 | "
         "clip_fraction 1.00% | rollout_logprob_gap 2.6e-06 | grad_norm 1.500 | tokens_per_second 1,234 | left 0:04"
     )
-    assert [line.split(" |")[0] for line in lines[2:]] == ["step 4/5", "step 5/5"]  # 3 s later; and always the last
+    assert [line.split(" |")[0] for line in lines[2:]] == [
+        "step 3 (4/5)",
+        "step 4 (5/5)",
+    ]  # 3 s later; and always the last
 
 
 def test_several_tasks_are_shown_separately() -> None:
@@ -82,7 +85,7 @@ def test_several_tasks_are_shown_separately() -> None:
 def test_a_table_in_a_terminal() -> None:
     output = output_of([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
     for text in (
-        "step 4/5",
+        "4/5 steps",
         "elapsed 0:05",
         "left 0:01",
         "length, tokens",
@@ -102,7 +105,7 @@ def test_a_table_in_a_terminal() -> None:
 def test_rows_of_a_resumed_run_replace_earlier_ones() -> None:
     rows = [eval_row(0, 0.1), train_row(0), train_row(1), eval_row(2, 0.2), train_row(2, length=99.0)]
     output = output_of([*rows, eval_row(2, 0.3), train_row(2, length=55.0)], terminal=True)
-    last = output[output.rindex("step 3/5") :]
+    last = output[output.rindex("3/5 steps") :]
     assert "0: 0.100  2: 0.300" in last
     assert f"{(31.5 + 31.5 + 55) / 3:.1f}" in last
 
@@ -116,7 +119,7 @@ def test_missing_values_are_left_out() -> None:
 
 def test_an_alert_is_printed_on_its_own_line() -> None:
     row = {"kind": "warning", "step": 4, "alert": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
-    assert output_of([row], terminal=False) == "warning    step 5: too [long]. less\n"
+    assert output_of([row], terminal=False) == "warning    step 4: too [long]. less\n"
 
 
 def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:

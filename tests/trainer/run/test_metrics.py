@@ -34,5 +34,5 @@ def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None
     assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - start + 1
     assert row["kl"] is None
     assert (warning["kind"], warning["step"], warning["alert"]) == ("warning", 9, "truncated")
-    assert "step 10/20" in output.getvalue()
-    assert f"warning    step 10: {warning['seen']}. {warning['try']}" in output.getvalue()
+    assert "step 9 (10/20)" in output.getvalue()
+    assert f"warning    step 9: {warning['seen']}. {warning['try']}" in output.getvalue()

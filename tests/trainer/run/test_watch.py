@@ -46,7 +46,7 @@ def test_a_run_that_is_being_written_is_shown_until_its_end(tmp_path: Path, term
     if not terminal:
         assert output.split("\n", 1)[1] == output_of(ROWS, terminal=False)
     else:
-        assert "0: 0.500  5: 0.500" in output[output.rindex("step 5/5") :]
+        assert "0: 0.500  5: 0.500" in output[output.rindex("5/5 steps") :]
 
 
 def test_only_rows_that_a_resumed_run_changes_are_yielded_again(tmp_path: Path) -> None:
