@@ -19,10 +19,11 @@ from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_c
 
 if TYPE_CHECKING:
     from grpo_env.core import Completion, Example, Score, Turn
-    from grpo_env.environments.episode import EnvironmentClass
     from grpo_env.taskfile.task import Task
 
 END_OF_TURN = "."
+HELP = ("help", "/help")
+_VALUES = {"string": "text", "integer": "1", "number": "1.5", "boolean": "true", "array": "[1, 2]", "object": "{a: 1}"}
 
 
 def play(
@@ -37,8 +38,9 @@ def play(
 ) -> None:
     """Be the model: read the prompt, write turns, call the tools, and see what each turn and the whole scores.
 
-    Turns are read from standard input; a line with only a dot ends one. The line "/price item=tea" calls the tool
-    price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call> does.
+    Turns are read from standard input; a line with only a dot ends one, and "help" shows how to write them. The line
+    "/price item=tea" calls the tool price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call>
+    does.
     """
     if out is not None:
         check_free(out, overwrite=None)
@@ -63,6 +65,7 @@ def _play(task: Task, example: Example) -> Completion:
 
     if task.spec.environment is None:
         _show_prompt(example.prompt)
+        _show_tools(())
         text = next(_turns(()), "")
         return Completion(text, "stop", prefill=task.format.prefill)
     environment = EnvironmentClass.of_task(task)
@@ -70,7 +73,7 @@ def _play(task: Task, example: Example) -> Completion:
         process = stack.enter_context(environment.process())
         episode = Episode(environment, process, example)
         _show_messages(episode.begin())
-        _show_tools(environment)
+        _show_tools(environment.tools)
         turns = _turns(environment.tools)
         while not episode.ended:
             console.print(f'turn {len(episode.turns) + 1} of {environment.max_turns}, ended by a line with "."')
@@ -90,7 +93,9 @@ def _turns(tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         import readline  # noqa: F401  (lines can be edited)
     lines: list[str] = []
     for line in iter(_line, None):
-        if line == END_OF_TURN:
+        if not lines and line.strip() in HELP:
+            _show_tools(tools)
+        elif line == END_OF_TURN:
             yield "\n".join(lines)
             lines = []
         else:
@@ -155,15 +160,29 @@ def _show_answers(turn: Turn) -> None:
         _show("user", turn.reply)
 
 
-def _show_tools(environment: EnvironmentClass) -> None:
+def _show_tools(tools: Sequence[Mapping[str, Any]]) -> None:
+    """The tools, and how a turn is written."""
     lines = []
-    for tool in environment.tools:
+    for tool in tools:
         function = tool["function"]
         properties = function["parameters"].get("properties", {})
         arguments = ", ".join(f"{name}: {value.get('type', 'any')}" for name, value in properties.items())
         lines.append(f"{function['name']}({arguments})  {function['description'].splitlines()[0]}")
     if lines:
         _show("tools", "\n".join(lines))
+        console.print(f"call a tool by a line such as {_call_line(tools[0]['function'])}", markup=False, soft_wrap=True)
+    console.print(f'write a turn, then a line with only "{END_OF_TURN}"; help shows this again', markup=False)
+
+
+def _call_line(function: Mapping[str, Any]) -> str:
+    """A call as it can be written (``_as_call``), with a value of the right type for each argument that is needed."""
+    parameters = function["parameters"]
+    values = {
+        name: parameters["properties"][name].get("enum", [_VALUES.get(parameters["properties"][name].get("type"), "x")])
+        for name in parameters.get("required", [])
+    }
+    words = [shlex.quote(f"{name}={value}") for name, (value, *_) in values.items()]
+    return " ".join([f"/{function['name']}", *words])
 
 
 def _show_turn_scores(score: Score, end: int) -> None:

@@ -238,13 +238,14 @@ def best(rows: list[dict[str, Any]]) -> int:
 
 
 def part_table(parts: list[dict[str, PartScore]]) -> list[dict[str, Any]]:
-    """A line for each part: its values in all completions, and whether they differ."""
+    """A line for each part: its values in all completions, and what of them differs, if anything."""
     names = dict.fromkeys(name for scores in parts for name in scores)
     table = []
     for name in names:
         cells = [scores.get(name) for scores in parts]
-        seen = {(cell.value, cell.status) if cell else None for cell in cells}
-        table.append({"name": name, "cells": cells, "differs": len(seen) > 1})
+        values, statuses = ({getattr(cell, field, None) for cell in cells} for field in ("value", "status"))
+        differs = "differs" if len(values) > 1 else "status differs" if len(statuses) > 1 else ""
+        table.append({"name": name, "cells": cells, "differs": differs})
     return table
 
 

@@ -112,5 +112,5 @@ def test_wrong_usage_is_found_before_sampling(make_task, tmp_path: Path) -> None
         generate(make_task(), tmp_path / "out.jsonl", console=quiet(), steps=3)
     with pytest.raises(UsageError, match=r"must end in \.jsonl"):
         generate(make_task(), tmp_path / "out.csv", console=quiet())
-    with pytest.raises(UsageError, match="no such folder"):
+    with pytest.raises(UsageError, match=r"there is no folder .*none; create it first"):
         run_eval(make_task(), out=tmp_path / "none" / "out.jsonl")

@@ -145,6 +145,24 @@ def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, writ
         assert ("of the task; the completion's own is not recorded" in page) == said
 
 
+def test_a_missing_prompt_is_said_and_a_group_of_one_is_none(row, write, index, browse):
+    browser = browse(index(write([{**row(1, 0, 1), "prompt": None}]), write([row(1, 0, 1), row(1, 1, 0)], "two.jsonl")))
+    one, two = browser.get("/0/row/0").text, browser.get("/1/row/0").text
+    assert ["This file has no prompt for this completion" in page for page in (one, two)] == [True, False]
+    assert "its group has no other completion" in one
+    assert "2 completions side by side" in two
+
+
+def test_equal_values_do_not_differ(row, write, index, browse):
+    """The first part has two values, the second one value with two statuses, the third one value."""
+    rows = [row(1, c, c) for c in range(2)]
+    for c, status in enumerate(("no_answer", "scored")):
+        rows[c]["parts"] |= {"second": {**rows[c]["parts"]["tidy"], "value": 0.0, "status": status}}
+    page = browse(index(write(rows))).get("/0/group/1").text
+    said = dict(re.findall(r"<td>(\w+)(?: <small>([\w ]+)</small>)?</td>", page))
+    assert said | {"accuracy": "differs", "second": "status differs", "tidy": ""} == said
+
+
 def test_sizes_are_bounded(row, write, index, browse):
     long = "x" * 300_000
     rows = [row(0, c, 1, text=long + str(c), answer=long, explanation=long, id=long) for c in range(2)]
