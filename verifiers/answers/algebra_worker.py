@@ -24,6 +24,11 @@ from grpo_env.worker_process import limit_memory, limit_processor_time, read_req
 from .sympy_equality import Closeness, same, same_up_to_constant
 
 _PLAIN = lazy_compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+# \\sin x \\cdot y is a product: latex2sympy reads it as \\sin(xy)
+_ARGUMENT = lazy_compile(
+    r"(\\(?:arc)?(?:sin|cos|tan|cot|sec|csc|ln|log)(?![a-z])(?:_\{?\w\}?)?(?:\^\{?\d\}?)?)\s*"
+    r"(\d*\s*(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|phi|omega)(?![a-z])))(?=\s*\\(?:cdot|times)(?![a-z]))"
+)
 _INEXACT = lazy_compile(r"\\(approx|simeq)(?![a-z])")
 _SUBSCRIPTED_NUMBER = lazy_compile(r"\d\s*_")
 _COMPLEX = lazy_compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
@@ -77,7 +82,7 @@ def read(text: str, is_complex: bool) -> Any:
     if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
-    text = _PLAIN.sub(r"\\\1 ", text)
+    text = _ARGUMENT.sub(r"\1(\2)", _PLAIN.sub(r"\\\1 ", text))
     try:
         expression = _exact(_parsed(text, is_complex))
         return expression.subs({sympy.Symbol("i"): sympy.I}) if is_complex else expression

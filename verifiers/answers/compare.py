@@ -40,7 +40,7 @@ from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
 from .normal import same_text, squeezed
-from .notation import as_coordinates, in_radians, relations, unpacked
+from .notation import as_coordinates, in_radians, relations, unpacked, with_same_argument
 from .number import Number, OverLimitError, read_number
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
 from .spellings import is_ordinal_name, same_country
@@ -281,6 +281,8 @@ def _percentage(gold: Number, answer: Number, rules: Rules) -> Verdict:
 
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
+    if renamed := with_same_argument(gold, answer):
+        return _compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
         return _by_algebra(gold, answer, rules)
     return Verdict(False, "a different name")

@@ -34,6 +34,8 @@ _DECLARED = lazy_compile(
 _SET = lazy_compile(
     rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{_INTEGERS}\s*\\\}}", re.DOTALL
 )
+_UNDECLARED = lazy_compile(r"(?<![A-Za-z\\])([kmn])(?![A-Za-z])")
+_UNKNOWN = lazy_compile(r"(?:[t-z]|\\theta|\\alpha)\s*=")
 _NAMED = lazy_compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
 _CONGRUENCE = lazy_compile(
     r"(?:(?P<name>[A-Za-z])\s*\\equiv\s*)?(?P<residue>-?\d{1,6})\s*\(?\s*\\?p?mod(?![a-z])\s*\{?\s*(?P<modulus>\d{1,6})\s*\}?\s*\)?"
@@ -45,9 +47,19 @@ _PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
 def same_family(one: str, other: str) -> bool | None:
     """Whether two texts in normal spelling are the same solutions; ``None`` if one of them is no such family."""
     first, second = _family(one), _family(other)
+    if first is None and _UNKNOWN.match(one) and (undeclared := _declared(one)):  # x = k\pi, as the answer may be then
+        first, second = _family(undeclared), second or _family(_declared(other) or "")
     if first is None or second is None or (first[0] and second[0] and first[0] != second[0]):
         return None
     return _same(first[1], second[1])
+
+
+def _declared(text: str) -> str | None:
+    r"""``x = k\pi, k\in\mathbb{Z}`` for ``x = k\pi``: multiples of ``\pi`` with one letter."""
+    names = set(_UNDECLARED.findall(text)) if "\\pi" in text or "°" in text else set()
+    if len(names) != 1 or "\\in" in text or "integer" in text:
+        return None
+    return rf"{text}, {names.pop()}\in\mathbb{{Z}}"
 
 
 @lru_cache(maxsize=1024)

@@ -77,7 +77,7 @@ def inequality(text: str, parse: Parse) -> Region | None:
         return None
     cases = re.split(r"\s+or\s+", text)
     if len(cases) > 1:
-        regions = [region for case in cases if (region := inequality(case, parse))]
+        regions = [region for case in cases if (region := inequality(case, parse) or _point(case, parse))]
         if len(regions) < len(cases) or len({name for name, _ in regions}) > 1:
             return None
         return regions[0][0], _union([part for _, values in regions for part in _parts(values)])
@@ -85,6 +85,13 @@ def inequality(text: str, parse: Parse) -> Region | None:
     if len(conditions) > 1:
         return _all_of([inequality(condition, parse) for condition in conditions])
     return _distance(text, parse) or _comparison(text, parse)
+
+
+def _point(text: str, parse: Parse) -> Region | None:
+    """``x = 1`` beside inequalities."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    point = Group("set", (parse(value),)) if _NAME.fullmatch(name) and value else None
+    return (name, point) if point and real_set(point) else None
 
 
 def _distance(text: str, parse: Parse) -> Region | None:

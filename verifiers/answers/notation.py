@@ -5,6 +5,7 @@ The option ``notation`` says whether these count as equal, the option ``brackets
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -30,6 +31,8 @@ _TURNED = {
 }  # fmt: skip
 _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
+_FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
+_EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
 
@@ -112,6 +115,9 @@ def _element(answer: ParsedAnswer, content: Group) -> ParsedAnswer:
 
 def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
     """Two answers as tuples if one names its coordinates, ``x=2, y=-1``, and the other one has them in order."""
+    for first, second in ((one, other), (other, one)):  # (x, y) = (2, -1) for 2, -1
+        if "," in (first.variable or "") and (listed := as_tuple(second)):
+            return first, listed
     for first, second, swapped in ((one, other, False), (other, one, True)):
         names = _names(first)
         if names is None or _names(second) is not None:
@@ -125,6 +131,25 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
         pair = ParsedAnswer(first.text, Group("()", values)), replace(coordinates, variable=None)
         return (pair[1], pair[0]) if swapped else pair
     return None
+
+
+def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``f(n) = 2n`` as ``f(x) = 2x`` where the gold answer says ``f(x)``, if no other x is in it."""
+    one, other = _FUNCTION.fullmatch(gold.variable or ""), _FUNCTION.fullmatch(answer.variable or "")
+    if (
+        one is None
+        or other is None
+        or one["name"] != other["name"]
+        or not isinstance(answer.content, Number | Formula | Words)
+    ):
+        return None
+    new, old = one["argument"], other["argument"]
+    letters = re.compile(rf"\\[A-Za-z]+|[A-Za-z]{{3,}}|(?P<free>{new})|(?P<bound>{old})")
+    if any(match["free"] for match in letters.finditer(answer.right_side)):
+        return None
+    value = letters.sub(lambda match: new if match["bound"] else match[0], answer.right_side)
+    content = answer.content if isinstance(answer.content, Number) else replace(answer.content, text=value)
+    return replace(answer, text=f"{gold.variable} = {value}", content=content, variable=gold.variable, right_side=value)
 
 
 def _names(answer: ParsedAnswer) -> list[str] | None:
@@ -142,6 +167,8 @@ def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
     if tuple_name:
         order = tuple_name.strip("()").split(",")
         return order if sorted(order) == sorted(names) else None
+    if all(map(_EXTREMES.fullmatch, names)):
+        return None
     for letters in _SEQUENCES:
         if all(name[0] in letters and name[1:] == names[0][1:] for name in names):
             return sorted(names)

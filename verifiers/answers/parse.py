@@ -32,6 +32,7 @@ _NAME = (
     r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
     r"|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
+    r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
     r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{d[a-z]?\}\{d[a-z]\}"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
@@ -49,6 +50,7 @@ _RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = lazy_compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = lazy_compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
 _COUNTED_IN_CHINESE = lazy_compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
+_MINUS_SET = lazy_compile(r"(?<=[)\]}])\s*-\s*(?=\\\{)")  # (0,5) - \\{2\\}
 _ANGLE = lazy_compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
 _DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
@@ -299,7 +301,7 @@ def _set_operation(text: str, depth: int) -> Group | None:
     parts = split(text, "\\cup")
     if len(parts) > 1:
         return Group("union", tuple(_parse(part, depth - 1) for part in parts))
-    parts = split(text, "\\setminus")
+    parts = split(_MINUS_SET.sub(r"\\setminus ", text) if "\\{" in text else text, "\\setminus")
     if len(parts) == 2:
         whole, removed = (real_set(_parse(part, depth - 1).content) for part in parts)
         return group(rest) if whole and removed and (rest := without(whole, removed)) else None
@@ -312,6 +314,8 @@ def _bracketed(text: str, depth: int) -> Content | None:
     parts = items(inner) if kind else []
     if kind == "{}":
         return _such_that(inner, depth) or Group("set", tuple(_expanded(parts, depth)))
+    if kind == "()" and _PLUS_MINUS.search(inner):
+        return None  # a list of tuples
     if len(parts) > 1:
         return Group(kind, tuple(_parse(part, depth - 1) for part in parts))
     if len(parts) == 1 and read_number(parts[0]):

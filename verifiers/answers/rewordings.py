@@ -112,6 +112,15 @@ _ADDRESS = lazy_compile(r"(?:https?://)?([\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?
 _TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
 _DECIMAL_COMMA = lazy_compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
 _WITH_UNIT = lazy_compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
+_DOMAIN = lazy_compile(
+    r"[\s,]*(?:\\(?:quad|qquad|,|;| ))*\s*(?:\(\s*(?P<bare>[a-z])\s*\\in\s*SET\s*\)"
+    r"|(?:\\text\{[\s,]*for (?:all|every|any)\s*\}|\\forall|for (?:all|every|any))\s*\$?(?P<all>[a-z])\s*\\in\s*SET\$?"
+    r"|(?:\\text\{\s*)?for (?:all|every|any)(?: (?:real|positive|natural|nonnegative|numbers?|integers?|reals))* ?\}?"
+    r"\s*\$?(?P<word>[a-z])(?![a-z])\$?\}?)".replace(
+        "SET", r"\\math(?:bb|bf)\s?\{?\s?[NZQR]\s?\}?(?:[\^_](?:[*+]|\{[^{}]{1,6}\}))?"
+    )
+)
+"""Where a formula holds: ``f(x) = x + 1 \\text{ for all } x \\in \\mathbb{R}``."""
 _SIZE = lazy_compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
 _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
@@ -142,6 +151,9 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield ("; " if ";" in gold else ", ").join(items)
     if "](" in answer and (linked := _without_links(answer)):
         yield linked
+    if kind in _MATHEMATICS and ("\\in" in answer or "for " in answer):
+        shorter = _DOMAIN.sub("", answer).strip(" ,$")
+        yield from [shorter] if shorter and "\\in" not in gold else []
     if kind == "choice":
         yield from everyday(gold, kind, answer)
         if size := _SIZE.match(answer):

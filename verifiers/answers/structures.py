@@ -24,7 +24,7 @@ MAX_LENGTH = 500
 _STRUCTURE = lazy_compile(
     r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
     r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A\(.*,.*\)\Z"
-    r"|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
+    r"|[kmn]\s?\\pi|\\pi\s?[kmn](?![A-Za-z])|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
 )
 _CONSTANT = lazy_compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
