@@ -24,6 +24,12 @@ _RANGE = lazy_compile(
     r" ?(?:--?|\b(?:to|until|till|through)|(?(between)\band|(?!))) ?"
     rf"(?P<sign>(?:{SIGN})?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
 )
+_BARE_RANGE = lazy_compile(r"\d[\d.,]* ?(?:-|\u2013|to) ?\d[\d.,]*")
+_AGED = lazy_compile(
+    r"(?:(?:people )?age[sd]? |the age group )(?P<range>\S+ ?\S* ?\S+?)(?: years(?: old)?)?"
+    r"|(?P<group>\S+ ?\S* ?\S+?)(?: years old| age group)",
+    re.IGNORECASE,
+)
 _CHANGE = lazy_compile(
     r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
     r"(?: (?P<last>[a-z]{4,9}))?",
@@ -64,6 +70,11 @@ _BOUND = lazy_compile(
     rf"(?: ?,? (?:or|and) (?P<behind>{'|'.join(_BOUNDS_BEHIND)}))?(?P<rest>(?: [a-z]{{2,20}}){{0,2}})",
     re.IGNORECASE,
 )
+_AGE_BOUND = lazy_compile(
+    r"(?:(?:those|people|individuals|persons|residents|children) )?(?P<before>under|below|over|above)"
+    r" (?P<of>the age of )?(?P<number>\d{1,3})(?(of)| years(?: old| of age))",
+    re.IGNORECASE,
+)
 _REMAINDER = lazy_compile(
     r"(\d{1,12}),? ?(?:with |and )?(?:a )?(?:r|rem|remainder)\.? ?(?:of )?(\d{1,12})", re.IGNORECASE
 )
@@ -102,6 +113,21 @@ def _range(text: str) -> str | None:
     if not unit or (low_unit and low_unit != unit) or low_unit is None or not all(is_measure(name) for name, _ in unit):
         return None
     return f"{match['low'].replace(',', '')}-{match['high'].replace(',', '')} {unit}"
+
+
+def bare_range(gold: str, answer: str) -> str | None:
+    """``9-11`` for ``9 to 11 mm``, ``ages 25 to 44`` for ``25 to 44``, where the gold answer has no unit."""
+    if not _BARE_RANGE.fullmatch(gold):
+        return None
+    aged = _AGED.fullmatch(answer.rstrip("."))
+    match = _RANGE.fullmatch((aged["range"] or aged["group"]) if aged else answer.rstrip("."))
+    if match is None or match["sign"] or match["low_sign"]:
+        return None
+    unit = None if aged else read_unit(f" {match['unit'].strip()}", 0)
+    is_range = float(match["low"].replace(",", "")) < float(match["high"].replace(",", ""))
+    if not is_range or not (aged or (unit and all(is_measure(name) for name, _ in unit))):
+        return None
+    return f"{match['low']}-{match['high']}"
 
 
 def change(text: str) -> str | None:
@@ -182,6 +208,8 @@ def _clothes(text: str) -> str | None:
 
 def _bound(text: str) -> str | None:
     """``at most 5 days``, ``no more than 5 days`` and ``5 days or less``; ``10+`` and ``10 or more``."""
+    if aged := _AGE_BOUND.fullmatch(text):
+        return f"{_BOUNDS[aged['before'].lower()]}{aged['number']} years old"
     match = _BOUND.fullmatch(spelled(text)) if len(text) <= MAX_BOUND else None
     if match is None:
         lead, of, rest = text.partition(" of ")  # a fine of up to $5,000

@@ -18,7 +18,7 @@ _BEFORE = lazy_compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|post ?code|zip|ID|subnet mask|IP(?:v[46])?(?: address)?|MAC address|ISBN(?:-1[03])?"
     r"|(?:tele)?phone|tel|PIN|code"
-    r"|version|release|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
+    r"|version|release|patch|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
     r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
     r"|highway|exit|track|terminal|figure|fig|table|volume|vol|question|floor|building|bldg|level|day(?= \S+$)"
     r"|channel|locker|line|row|aisle|lane|score|resolution|formation|time signature|license plate"
@@ -72,7 +72,8 @@ _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also 
 _ROMAN = lazy_compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
-    "release": "version", "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
+    "release": "version", "patch": "version",
+    "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
     "ipv4": "ip", "ipv6": "ip", "ipv4 address": "ip", "ipv6 address": "ip", "http status": "http",
     "http status code": "http", "vlan id": "vlan", "tcp port": "tcp", "udp port": "udp", "qty": "quantity",
     "commit hash": "commit", "phone": "telephone", "tel": "telephone", "ip address": "ip",

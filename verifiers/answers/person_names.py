@@ -26,7 +26,7 @@ _TRUTHS = frozenset(("true", "false", "yes", "no"))
 _SHORT = lazy_compile(r"[^\W\d_]{1,5}\.")
 _LABELS = frozenset(("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team"))
 _THE = lazy_compile(r"(?<=\w )the (?=\d)", re.IGNORECASE)  # Henry the 8th
-_COLON = lazy_compile(r":(?=\s)")
+_COLON = lazy_compile(r"[:,](?=\s)")
 
 
 def same_name(one: str, other: str, ignore_case: bool) -> bool:

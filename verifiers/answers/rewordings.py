@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .amounts import bare_range
 from .clock import in_figures
 from .currencies import SIGN
 from .everyday import everyday, names_another
@@ -53,7 +54,7 @@ _ITEM = lazy_compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
 _SUBJECT = lazy_compile(r"the (?:[a-z][a-z-]{1,19} ){1,4}(?:is|are|was|were):? ", re.IGNORECASE)
 _NO_SUBJECT = lazy_compile(
     r"\b(?:bounds?|limits?|estimates?|approximations?|candidates?|others?|rest|next|last|closest|nearest|second|runner-up"
-    r"|statements?|claims?|worst|least|difference|reciprocal|inverse|negation|complement|answers?)\b",
+    r"|statements?|claims?|worst|least|reciprocal|inverse|negation|complement|answers?)\b",
     re.IGNORECASE,
 )
 _STATEMENT = lazy_compile(
@@ -121,6 +122,13 @@ _DOMAIN = lazy_compile(
     )
 )
 """Where a formula holds: ``f(x) = x + 1 \\text{ for all } x \\in \\mathbb{R}``."""
+_LETTER_AND_FORMULA = lazy_compile(
+    r"(?:\\text(?:bf|rm)?\{\s?)?\((?P<letter>[A-J])\)\s?\}?(?:\\[ ,;]|~|\\q?quad|\s)*"
+    r"\$?(?P<formula>(?=[^$]*[\\\d])[^$]{1,80})\$?\.?"
+)
+_TWO_CHOICES = lazy_compile(r"\([A-J]\)|\b(?:or|and|not)\b")
+_OTHER_SCRIPT = lazy_compile(r"(?P<words>[^()\uff08\uff09]+?)\s?[(\uff08](?P<gloss>[^()\uff08\uff09]+)[)\uff09]")
+_HAN = lazy_compile(r"[\u4e00-\u9fff]")
 _SIZE = lazy_compile(r"(?:the )?size (?=[SML]$)", re.IGNORECASE)
 _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
@@ -156,6 +164,9 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [shorter] if shorter and "\\in" not in gold else []
     if kind == "choice":
         yield from everyday(gold, kind, answer)
+        chosen = _LETTER_AND_FORMULA.fullmatch(answer) if len(gold.strip("().")) == 1 else None
+        if chosen and not _TWO_CHOICES.search(chosen["formula"]):
+            yield f"({chosen['letter']})"
         if size := _SIZE.match(answer):
             yield answer[size.end() :]
         return
@@ -165,6 +176,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield answer[measure.end() :]
         if (dimension := _DIMENSION.search(answer)) and not _DIMENSION.search(gold):
             yield answer[: dimension.start()].rstrip()
+    if kind == "code" and (bare := bare_range(gold, answer)):
+        yield bare
     if kind == "code" and (named := _NAMED_IS.fullmatch(answer)):
         yield f"{named[1]} {named[2]}"
     if kind in ("words", "code") and "\u00d7" in answer:
@@ -274,6 +287,10 @@ def shorter_gold(gold: str, answer: str) -> str | None:
     """``Apple Inc.`` for a gold answer ``Apple Inc. (AAPL)``, ``Portland, Oregon`` for ``Portland (Oregon)``."""
     if gold.endswith(")") and (place := _in_commas(answer, gold)):
         return place
+    if gold.endswith((")", "\uff09")) and (named := _OTHER_SCRIPT.fullmatch(gold)):
+        one, other = (_HAN.search(named[part]) is not None for part in ("words", "gloss"))
+        if one and not other and re.search(r"[^\W\d_]{2}", named["gloss"]):  # 北京 (Beijing)
+            return named["words"]
     match = _GLOSS.fullmatch(gold) if gold.endswith(")") and "(" not in answer else None
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 

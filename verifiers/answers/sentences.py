@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .currencies import SIGNS
 from .extract.statements import MONTH, UNSURE
 
 MAX_LENGTH = 160
@@ -25,11 +26,12 @@ def _words(table: str) -> str:
 
 _AGAINST_WORDS = _words(r"""
     doubt\w* disput\w* contradict\w* suspect\w* changed? moved? switch\w* corrected updat\w* renam\w* replac\w*
-    convert\w* different old older previous\w* former\w* initial\w* original\w* earlier later others? another rest
+    convert\w* different (?<!years\s)(?<!year\s)(?<!months\s)old
+    older previous\w* former\w* initial\w* original\w* earlier later others? another rest
     instead rather unlike contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* myth trap guess\w*
-    suppos\w* assum\w* thinks? thought believe\w* seems? appears? hopes? claims? claimed expect\w* estimat\w* likely
-    unlikely unsure uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum most
-    least worst candidates? approximations? difference reciprocal inverse negation complement half halves twice double
+    suppos\w* assum\w* thinks? thought believe\w* seems? appears?(?!\sin\b) hopes? claims? claimed expect\w* estimat\w*
+    likely unlikely unsure uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum
+    most least worst candidates? approximations? reciprocal inverse negation complement half halves twice double
     triple thrice times minus negative plus more less fewer each every per apiece percent short missing extra
     additional also both too wait actually sorry correction hmm however though although yet only avoid\w* reject\w*
     exclud\w* eliminat\w* discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost
@@ -38,12 +40,13 @@ _AGAINST_WORDS = _words(r"""
 _AGAINST = lazy_compile(
     rf"{UNSURE.pattern}"
     rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|at first|so far|before(?=$)|close to|left over"
-    r"|left out|one of)\b",
+    r"|left out|one of)\b|[不没非或若设]|可能|如果",
     re.IGNORECASE,
 )
 _TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
 _BEFORE = lazy_compile(
-    r"\b(?:from|before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
+    r"(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?<!\bcomes )(?<!\bcame )\bfrom\Z"
+    r"|\b(?:before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
     r"|off)\Z|(?<!ed )(?<!en )(?<!nt )by\Z",
     re.IGNORECASE,
 )
@@ -69,8 +72,8 @@ _LINKS = _words("""
 _VERB = lazy_compile(
     r"(?:(?<=\s)|(?=['’]s ))(?:will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
     rf"|works out (?:to|at)|stands for|belongs to|comes from|{_VERBS})"
-    r"(?: (?:[a-z]{2,}(?:ed|en|wn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
-    rf"|(?<=went )to|(?<=goes )to|{_LINKS}))*:?\s"
+    r"(?: (?:[a-z]{2,}(?:ed|en|wn|rn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
+    rf"|(?<=went )to|(?<=goes )to|(?:(?<=was )|(?<=were )|(?<=is )|(?<=are ))from|{_LINKS}))*:?\s"
 )
 _COMMAND = lazy_compile(
     r"(?:You (?:should|can|could|may|must) |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type"
@@ -84,9 +87,18 @@ _INVERTED = lazy_compile(
     r"|raised|returned|used|shown|displayed|printed|chosen|selected|played))"
 )
 _DONE = lazy_compile(
-    r"(?P<rest>[A-Z].{0,60}?) (?P<tail>(?:won|wins|did|wrote|invented|discovered|painted|scored|made|said)"
+    r"(?P<rest>[A-Z].{0,60}?) (?P<tail>(?:won|wins|did|happened|wrote|invented|discovered|painted|scored|made|said)"
     r"(?: [A-Za-z]+){0,6})"
 )
+_FORMULA = lazy_compile(r"(?P<lead>[^$\d]*[^\W\d_][^$\d]*)\$(?P<rest>[^$]+)\$(?P<tail>[^$\d]*)")
+_NO_RESULT = lazy_compile(
+    r"\b(?:let|set|setting|consider\w*|given|defin\w*|denot\w*|check\w*|try|trying|test\w*|substitut\w*|start\w*)\b",
+    re.I,
+)
+_COUNTED = lazy_compile(
+    r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with) (?:(?:exactly|a total of) )?)(?P<rest>\S+(?: [a-z]+){0,3})"
+)
+_OFTEN = lazy_compile(r"\S+ times", re.IGNORECASE)
 _LEADS_TO = lazy_compile(
     rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?"
 )
@@ -98,7 +110,7 @@ _TAIL = lazy_compile(
 
 def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     """What a sentence may say is the answer: all that follows its verb, or that without its end."""
-    text = " ".join(text.split()).rstrip(".! ")
+    text = " ".join(text.split()).rstrip(".!。 ")
     if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or gold.lower() in _TRUTHS:
         return
     for lead, said, tail in _readings(gold, kind, text):
@@ -107,7 +119,7 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
             continue
         if kind == "number" and _ORDER.search(around):
             continue
-        if kind == "number" and is_against(said):
+        if kind == "number" and is_against(said) and not _OFTEN.fullmatch(said):
             continue
         yield said
         if (end := _TAIL.search(said)) and not _NUMBER.search(end["tail"]):
@@ -121,6 +133,13 @@ def is_against(text: str) -> bool:
 
 def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]:
     """What a sentence may say, with what stands before and behind it."""
+    if "$" in text and kind in ("number", "formula", "set", "tuple"):
+        if (formula := _FORMULA.fullmatch(text)) and not _NO_RESULT.search(formula["lead"]):
+            yield formula["lead"], formula["rest"], formula["tail"]
+        if kind != "number":
+            return
+    if kind == "number" and (counted := _COUNTED.fullmatch(text)) and _NUMBER.match(counted["rest"].lstrip(SIGNS)):
+        yield counted["lead"], counted["rest"], ""
     patterns = (_CLEFT, _COMMAND, _INVERTED, _DONE) if kind == "words" else (_CLEFT, _COMMAND, _INVERTED)
     for pattern in patterns:
         if match := pattern.fullmatch(text):

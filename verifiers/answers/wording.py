@@ -42,7 +42,7 @@ _ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca
 _PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
 _ACCENT = lazy_compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _LIST_OF_LISTS = lazy_compile(r"\s*;\s*(?:and\s+)?")
-_LIST = lazy_compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
+_LIST = lazy_compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|(?<=[\u4e00-\u9fff]{2})[和与、](?=[\u4e00-\u9fff]{2})")
 
 
 def read_words(text: str) -> Words | None:

@@ -27,7 +27,7 @@ _QUESTION = lazy_compile(r"[^.!\n]{0,80}[?\uff1f]")
 _TRUTH = lazy_compile(
     r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
 )
-_ONE_SENTENCE = lazy_compile(r"(?=.{0,160}\Z)[A-Z](?:[^.!?\n:;*`]|[.:](?=[\w/@])){5,159}[.!]")
+_ONE_SENTENCE = lazy_compile(r"(?=.{0,160}\Z)[A-Z\u4e00-\u9fff](?:[^.!?\n:;*`。]|[.:](?=[\w/@])){5,159}[.!。]")
 _LABELLED = lazy_compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
 # "- red\n- green", as all of the text or below a line that ends in a colon
 _LIST = lazy_compile(

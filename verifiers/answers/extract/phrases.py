@@ -28,6 +28,7 @@ _STATED_IN_CHINESE = lazy_compile(
     r"(?:应该|应当|应|就|便)?(?:选|是|为|等于|[:=\uff1a])[*_:\uff1a\s]{0,9}(?=\S)|\s?(?=[(\uff08]?[A-Z](?![A-Za-z])|不[是为选])"
 )
 _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
+_FORMULA_NEXT = lazy_compile(r"[*_ \t]{1,4}(?=\$|\\\[|\\\()")  # "Answer $18$"
 _BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
 _A_LINE = lazy_compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
 # "Not enough information" is an answer.
@@ -105,7 +106,7 @@ def _start(text: str, word: re.Match[str]) -> int | None:
         return stated.end() if stated else None
     if stated := _STATED.match(text, word.end()):
         return stated.end()
-    heading = _HEADING.match(text, word.end())
+    heading = _HEADING.match(text, word.end()) or _FORMULA_NEXT.match(text, word.end())
     if heading is None or not _BEFORE_HEADING.search(text[max(0, word.start() - 40) : word.start()]):
         return None
     answer, end = statement(text, heading.end())
