@@ -12,6 +12,7 @@ from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.dataset import SplitRows
+from grpo_env.taskfile.doubtful_golds import doubtful
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
@@ -161,7 +162,12 @@ def _check_data(
         result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
     else:
         unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
-        facts, findings = gold_kinds(task, everything, golds, unreadable)
+        doubts = dict(doubtful(golds))
+        result.findings += [
+            warning("data", everything[index].name, f"the gold answer {golds[index]!r:.60} {why}", "fix it", why)
+            for index, why in doubts.items()
+        ]
+        facts, findings = gold_kinds(task, everything, golds, unreadable, doubts.keys())
         result.facts |= facts
         result.findings += findings
         result.facts["gold"], findings = check_golds(task, everything, golds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -100,11 +100,12 @@ class _Golds:
 
 
 def gold_kinds(
-    task: Task, examples: Sequence[Example], texts: Sequence[str], unreadable: int = 0
+    task: Task, examples: Sequence[Example], texts: Sequence[str], unreadable: int = 0, doubts: Set[int] = frozenset()
 ) -> tuple[dict[str, str], list[Finding]]:
     """The kinds of gold answers and the verifier to take, as facts; and a finding if some look out of place.
 
     ``unreadable`` is the number of rows without a usable gold answer, which are not among the examples.
+    ``doubts`` are the indices of those of which there is a finding already.
     """
     from grpo_env.verifiers.answers.kinds import kind_of
 
@@ -118,7 +119,8 @@ def gold_kinds(
     if advice := _advice(used, name, spec, golds):
         facts["advice"] = advice
     decided = used != "accuracy" or _option(spec, "kind") is not None
-    return facts, [] if decided or not golds.odd else [_out_of_place(golds, examples)]
+    odd = [row for row in golds.odd if row not in doubts]
+    return facts, [] if decided or not odd else [_out_of_place(golds, examples, odd)]
 
 
 def _short(text: str) -> str:
@@ -126,11 +128,12 @@ def _short(text: str) -> str:
     return text if len(text) <= LENGTH else f"{text[:LENGTH]}…"
 
 
-def _out_of_place(golds: _Golds, examples: Sequence[Example]) -> Finding:
-    rows, main = golds.odd, main_kind(golds.counts)
+def _out_of_place(golds: _Golds, examples: Sequence[Example], rows: Sequence[int]) -> Finding:
+    main = main_kind(golds.counts)
     listed = ", ".join(f"{_short(golds.texts[row])!r} ({examples[row].name})" for row in rows[:LISTED])
     more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
-    counts = ", ".join(counted(kind, len(golds.indices[kind])) for kind in golds.odd_kinds)
+    numbers = {kind: len(set(golds.indices[kind]).intersection(rows)) for kind in golds.odd_kinds}
+    counts = ", ".join(counted(kind, count) for kind, count in numbers.items() if count)
     others = PLURALS[main or "formula"]
     if golds.are_padded():
         number = golds.texts[rows[0]].strip().lstrip("-0") or "0"

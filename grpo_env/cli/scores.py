@@ -37,7 +37,12 @@ def score(
     ] = None,
     answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
     prompt: Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column, path or template of the row's id.")] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id", help="Column, path or template of the row's id: its name in the output, and for --join id."
+        ),
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(help="Column or path of a known verdict (true or false) to compare the metric with."),
@@ -47,7 +52,10 @@ def score(
     ] = None,
     join: Annotated[
         str | None,
-        typer.Option(help="Find the example of a row by id (--id), by prompt, or by order. Default: by the format."),
+        typer.Option(
+            help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
+            "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format."
+        ),
     ] = None,
     split: Split = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal
 
-from grpo_env.core import Example
+from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
 
 By = Literal["id", "prompt", "order"]
@@ -30,11 +30,11 @@ def index_by_id(examples: Iterable[Example]) -> dict[str, Example]:
 
 
 def index_by_prompt(examples: Iterable[Example]) -> dict[str, Example]:
-    """Examples by prompt, and by the last message of its user. Keys with several gold answers are left out."""
+    """Examples by prompt, by the last message of its user, and by the bare question. Ambiguous keys are left out."""
     index: dict[str, Example] = {}
     ambiguous = set()
     for example in examples:
-        for key in {prompt_key(example.prompt), *_question(example.prompt)}:
+        for key in {prompt_key(example.prompt), *_questions(example)}:
             if index.setdefault(key, example).answer != example.answer:
                 ambiguous.add(key)
     return {key: example for key, example in index.items() if key not in ambiguous}
@@ -44,7 +44,11 @@ def find(row: Row, index: Mapping[str, Example], by: By) -> Example:
     """The example of a row. Raises ``UsageError``."""
     if by == "prompt":
         keys = _prompt_keys(row.get("prompt"))
-        what = "the prompt of this row" if row.get("prompt") else "no prompt, and this row has none"
+        if not row.get("prompt"):
+            raise UsageError(
+                "this row has no column 'prompt', by which its example is found; name another with --prompt"
+            )
+        what = "the prompt of this row"
     else:
         key = row.get("id")
         keys, what = iter([key] if isinstance(key, str) else []), f"the id {key!r:.100}"
@@ -58,10 +62,12 @@ def no_match_message(rows: Iterable[Row], index: Mapping[str, Example], by: By) 
     """What to report if none of the first ``rows`` could be joined."""
     if by == "prompt":
         advice = (
-            "log the gold answers with the completions (TRL: log_extra('answer', answers)), train on the task's own "
-            "prompts, or join in another way (--join id, --join order)"
+            "name the column of the prompts or bare questions (--prompt), try the other split (--split), log the gold "
+            "answers with the completions (TRL: log_extra('answer', answers)), or join by --join id or --join order"
         )
-        return f"no example of the task has the prompt of any row; {known_keys(index, by)}; {advice}"
+        prompt = next((row["prompt"] for row in rows if row.get("prompt")), None)
+        first = f"the first is {_shown(prompt)}" if prompt else "they have no column 'prompt'"
+        return f"no example of the task has the prompt of any row ({first}); {known_keys(index, by)}; {advice}"
     ids = " and ".join(f"{row.get('id')!r:.60}" for row in islice(rows, _MAX_SHOWN))
     advice = (
         "name the columns with the same ids (--id in the file, dataset.id='{{ column }}' in the data), try the other "
@@ -77,9 +83,14 @@ def known_keys(index: Mapping[str, Example], by: By) -> str:
         return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
     if not examples:
         return "none of its prompts has a single gold answer"
-    prompt = examples[0].prompt
-    shown = prompt[-1].content if isinstance(prompt, tuple) and prompt else prompt
-    return f"its prompts look like {shown!r:.300}"
+    return f"its prompts look like {_shown(examples[0].prompt)}"
+
+
+def _shown(prompt: Any) -> str:
+    """The last message of a prompt, or its text."""
+    last = prompt[-1] if isinstance(prompt, list | tuple) and prompt else prompt
+    content = last.get("content") if isinstance(last, Mapping) else last.content if isinstance(last, Message) else last
+    return f"{content!r:.300}"
 
 
 def prompt_key(prompt: Any) -> str:
@@ -94,11 +105,15 @@ def prompt_key(prompt: Any) -> str:
     return json.dumps(prompt, default=str)
 
 
-def _question(prompt: Any) -> list[str]:
-    """The last message of a chat, if it is the user's."""
-    if not isinstance(prompt, tuple) or not prompt or prompt[-1].role != "user":
-        return []
-    return [prompt[-1].content.strip()]
+def _questions(example: Example) -> list[str]:
+    """The user's last message, or the prompt if it is text; and the longest column in it, the bare question."""
+    prompt = example.prompt
+    if isinstance(prompt, tuple):
+        if not prompt or prompt[-1].role != "user":
+            return []
+        prompt = prompt[-1].content
+    columns = [value.strip() for value in example.info.values() if isinstance(value, str) and value.strip() in prompt]
+    return [text for text in (prompt.strip(), max(columns, key=len, default="")) if text]
 
 
 def _prompt_keys(prompt: Any) -> Iterator[str]:

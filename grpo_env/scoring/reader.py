@@ -123,6 +123,8 @@ class RowReader:
             return self.file_format.join(row, self.index) | {"id": self.index[row["id"]].id}
         if self.fields.id and self.file_format.joins == "id":
             row["id"] = str(select(row, self.fields.id, self.task))
+        if self.fields.prompt and self.file_format.joins == "prompt":
+            row["prompt"] = select(row, self.fields.prompt, self.task)
         return self.file_format.join(row, self.index)
 
     def gold_answer(self, row: Mapping[str, Any]) -> str | None:

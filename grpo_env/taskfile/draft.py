@@ -17,11 +17,13 @@ from grpo_env.errors import UsageError
 from grpo_env.files.column_names import ANSWER, QUESTION, guess
 from grpo_env.files.reader import read_records
 
+from .doubtful_golds import doubtful
 from .gold_kinds import counted, main_kind
 from .task import make_task, make_verifier
 from .yaml_file import parse_yaml
 
 MAX_ROWS = 100_000  # read to find out what a table holds
+SHOWN = 5  # doubtful answers in the notes
 SMALL = 100  # rows; of fewer, three in ten are held out
 ID = ("id", "uid", "uuid", "key", "sku", "index")
 
@@ -39,7 +41,11 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
 
     Raises ``UsageError`` if the data cannot be read, or a column is not found.
     """
-    rows = [record.row for record in islice(read_records(data), MAX_ROWS) if record.row is not None]
+    places, rows = [], []
+    for record in islice(read_records(data), MAX_ROWS):
+        if record.row is not None:
+            places.append(f"{data.name}, {record.place}")
+            rows.append(record.row)
     if not rows:
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
     names = [name for name in rows[0] if all(name in row for row in rows)]
@@ -55,6 +61,8 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
         f"answers: {', '.join(counted(name, count) for name, count in counts.most_common())}",
         *_notes(rows, question, golds),
     ]
+    doubts = [f"{places[index]}: {golds[index]!r:.60} {why}" for index, why in doubtful(golds)]
+    notes += doubts[:SHOWN] + ([f"{len(doubts) - SHOWN:,} more such answers"] if len(doubts) > SHOWN else [])
     if unusable:
         notes.append(f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)")
     dataset = {

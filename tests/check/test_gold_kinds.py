@@ -86,8 +86,11 @@ def test_rows_that_are_no_dates_are_named(tmp_path):
     ]
     (finding,) = kinds_findings(result)
     assert finding.severity == "warning"
-    assert "2 answers in words among dates" in finding.what
-    assert "'unknown' (rows.jsonl, line 59), 'see the appendix' (rows.jsonl, line 60)" in finding.what
+    assert "1 answer in words among dates: 'see the appendix' (rows.jsonl, line 60)" in finding.what
+    (missing,) = [finding for finding in result.findings if finding.check == "data"]
+    assert str(missing) == (
+        "warning: data: rows.jsonl, line 59: the gold answer 'unknown' looks like a missing answer; fix it"
+    )
     assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "date"}}]
     assert result.ok
 

@@ -166,7 +166,8 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
     data = [{"uid": f"u{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(6)]
     (tmp_path / "rows-eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
     dataset = {**SUMS["dataset"], "path": "rows-{split}.jsonl", "id": "{{ uid }}"}
-    sums = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
+    prompt = {"user": "Work it out: {{ question }} Be brief."}
+    sums = make_task({**SUMS, "dataset": dataset, "prompt": prompt}, "sums.yaml", tmp_path)
     texts = [f"<answer>{2 * n if n < 4 else 0}</answer>" for n in range(6)]
     batch = [
         {"custom_id": f"req-{row['uid']}", "response": {"status_code": 200, "body": {"choices": [{"text": text}]}}}
@@ -188,9 +189,13 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
     assert scored(batch, join="order") == expected
     assert scored(own, join="order") == expected
     assert scored(reversed(own), join="prompt") == expected[::-1]
+    bare = [{"asked": row["prompt"], "completion": row["completion"]} for row in own]  # not the rendered prompt
+    assert scored(reversed(bare), join="prompt", fields=Fields(prompt="asked")) == expected[::-1]
+    with pytest.raises(UsageError, match=r"the prompt of any row \(they have no column 'prompt'\).*--prompt"):
+        scored(bare, join="prompt")
     with pytest.raises(UsageError, match="has 5 rows, and the split 6 examples"):
         scored(own[1:], join="order")
-    with pytest.raises(UsageError, match=r"no prompt, and this row has none|the prompt of any row"):
+    with pytest.raises(UsageError, match=r"this row has no column 'prompt'|the prompt of any row"):
         scored([{"completion": "5"}], join="prompt")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from grpo_env.check import check
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.doubtful_golds import doubtful
 from grpo_env.taskfile.draft import draft_task
 from grpo_env.taskfile.task import load_task
 
@@ -57,16 +58,35 @@ def test_the_task_passes_check_and_has_all_rows(tmp_path, name, rows, answers, i
 
 
 def test_notes_say_what_is_wrong_with_the_data(tmp_path):
-    rows = [*FOUR, {**FOUR[0], "answer": "7"}, {**FOUR[1], "answer": ""}]
+    rows = [*FOUR, {**FOUR[0], "answer": "7"}, {**FOUR[1], "answer": ""}, {**FOUR[2], "question": "?", "answer": "N/A"}]
     notes = "\n".join(draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows)).notes)
     for line in (
-        "6 rows; ",
+        "7 rows; ",
         "answers: 5 numbers",
-        "usable answer: 1;",
+        "usable answer: 2;",
+        "data.jsonl, line 7: 'N/A' looks like a missing answer",
         "repeated questions: 2; ",
         "several answers: 2",
     ):
         assert line in notes
+
+
+@pytest.mark.parametrize(
+    ("gold", "why"),
+    [
+        *[(gold, "looks like a missing answer") for gold in ("N/A", " none ", "-", "?", "#REF!", "nan", "...")],
+        *[(gold, "is no date of the calendar") for gold in ("2024-02-30", "2023-2-29", "31/31/2020", "31.04.2021")],
+        *[(gold, None) for gold in ("2024-02-29", "30/4/2021", "4/30/2021", "-1", "0", "no", "x-y", "1234-56-789")],
+    ],
+)
+def test_golds_that_look_wrong(gold, why):
+    golds = [*map(str, range(20)), gold]
+    assert dict(doubtful(golds)) == ({20: why} if why else {})
+
+
+def test_a_frequent_answer_is_a_class_of_its_own():
+    assert not list(doubtful(["none", "none", "spam", "spam", "spam"]))
+    assert [index for index, _ in doubtful(["none", "spam", "ham", "spam", "spam"])] == [0]
 
 
 @pytest.mark.parametrize(
