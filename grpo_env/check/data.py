@@ -26,7 +26,7 @@ def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) 
 
     Of the rows whose places are in ``said`` there is a finding already.
     """
-    spec = repr(task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
+    spec = "\n".join(_texts(task.spec.model_dump(include={"dataset", "prompt", "verifiers"})))
     names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
     used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", spec)]
     findings = [
@@ -41,6 +41,15 @@ def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) 
     listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
     more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
     return f"{', '.join(listed)}{more} (* used)", findings
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a mapping, at any depth, without its keys."""
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
 
 
 def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
@@ -68,7 +77,8 @@ def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
                 yield warning("repeats", example.name, what, "one of the two is wrong")
         if repetitions:
             earlier, example = repetitions[0]
-            what = f"{len(repetitions):,} repeated prompts (the first: {earlier.name} and {example.name})"
+            prompts = "prompt" if len(repetitions) == 1 else "prompts"
+            what = f"{len(repetitions):,} repeated {prompts} (the first: {earlier.name} and {example.name})"
             yield warning("repeats", split, what, "remove them, unless they are meant as weights")
 
 
@@ -77,10 +87,12 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str,
     findings = []
     same = near = 0
     for pair in overlaps([prompt_text(example) for example in train], [prompt_text(example) for example in held_out]):
-        where, other = held_out[pair.held_out].name, train[pair.train].name
+        example, first = held_out[pair.held_out], train[pair.train]
+        where, other = example.name, first.name
         if pair.similarity == 1:
             same += 1
-            findings.append(error("overlap", where, f"same prompt as {other}", "remove one of the two rows"))
+            what = f"same prompt as {other}" + (", with another gold answer" if example.answer != first.answer else "")
+            findings.append(error("overlap", where, what, "remove one of the two rows"))
         else:
             near += 1
             what = f"nearly the same prompt as {other} (similarity {pair.similarity:.2f})"

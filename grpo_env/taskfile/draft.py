@@ -50,7 +50,7 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
     names = [name for name in rows[0] if all(name in row for row in rows)]
     question = _column(question, "question", QUESTION, names, data)
-    answer = _column(answer, "answer", ANSWER, [name for name in names if name != question], data)
+    answer = _column(answer, "answer", ANSWER, names, data, taken=question)
     golds = [_text(row[answer]) for row in rows]
     template, golds = _final_answers(answer, golds)
     counts = _kinds(golds)
@@ -76,10 +76,14 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
     return Draft(_with_both_splits(text, file), notes)
 
 
-def _column(given: str | None, what: str, words: Sequence[str], names: Sequence[str], data: Path) -> str:
-    found = given or guess(names, words)
+def _column(
+    given: str | None, what: str, words: Sequence[str], names: Sequence[str], data: Path, taken: str | None = None
+) -> str:
+    """A column that is given, or one that looks right; ``taken`` is the question's, which is not guessed again."""
+    found = given or guess([name for name in names if name != taken], words)
     if found is None or found not in names:
         reason = f"no column {given!r}" if given else f"no column looks like the {what}"
+        reason += f" (the question: {taken})" if taken and not given else ""
         raise UsageError(f"{data}: {reason}; name it with --{what}; columns of all rows: {', '.join(names)}")
     return found
 

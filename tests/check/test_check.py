@@ -193,6 +193,23 @@ def test_repeated_prompts_and_contradictory_gold_answers_are_warnings(tmp_path):
     assert result.ok
 
 
+def test_a_column_that_no_template_names_is_not_said_to_be_used(tmp_path):
+    """Its name is one of a key of the task file."""
+    assert (
+        check(make_task(tmp_path, [{**row(2), "prompt": "v1"}]))
+        .facts["columns"]
+        .startswith("question*, result*, prompt ")
+    )
+
+
+def test_another_gold_answer_in_the_other_split_is_said(tmp_path):
+    result = check(make_task(tmp_path, held_out=[row(2), {**row(3), "result": "8"}]))
+    assert [finding.what.partition("jsonl, ")[2] for finding in result.findings] == [
+        "line 1",
+        "line 2, with another gold answer",
+    ]
+
+
 def test_a_duplicate_id_is_an_error(tmp_path):
     dataset = {**TASK["dataset"], "id": "{{ question[:9] }}"}
     result = check(make_task(tmp_path, dataset=dataset))

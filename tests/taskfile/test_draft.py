@@ -93,8 +93,12 @@ def test_a_frequent_answer_is_a_class_of_its_own():
     ("rows", "given", "problem"),
     [
         ([{"a": "1", "b": "2"}], {}, "no column looks like the question; name it with --question; .*: a, b"),
-        ([{"question": "1", "b": "2"}], {}, "no column looks like the answer; name it with --answer"),
-        (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: answer, id"),
+        (
+            [{"question": "1", "b": "2"}],
+            {},
+            r"no column looks like the answer \(the question: question\); name .* --answer; .*: question, b",
+        ),
+        (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: question, answer, id"),
         ([], {}, "no rows"),
     ],
 )
