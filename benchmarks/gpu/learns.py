@@ -40,7 +40,8 @@ def measurements(setup: Setup) -> list[Measurement]:
     ]
 
 
-CURVES = (("ours", "outcome"), ("trl", "outcome"), ("ours", "both"))
+CURVES = (("ours", "outcome"), ("trl", "outcome"), ("ours", "both"), ("ours", "values"))
+SUPERVISION: dict[str, dict[str, Any]] = {"values": {"supervision": "process", "step_values.rollouts": 4}}
 SMALL_STEP = {"prompts_per_step": 16, "group_size": 16, "sampling.max_new_tokens": 64, "optimizer.learning_rate": 1e-5}
 LARGE_STEP = {"prompts_per_step": 16, "group_size": 16, "sampling.max_new_tokens": 384, "optimizer.learning_rate": 1e-5}
 
@@ -78,7 +79,7 @@ def _curve(
 ) -> Measurement:
     if setup.tiny:
         seconds = 3 if name == "arithmetic" else 20
-    settings = {**work.settings, "seed": seed, "supervision": supervision}
+    settings = {**work.settings, "seed": seed, **SUPERVISION.get(supervision, {"supervision": supervision})}
     work = Work(work.task, work.overrides, settings, work.ours, work.trl)
     run = partial(_points, side, work, seconds, 4 if setup.tiny else 300)
     needs += ("trl",) if side == "trl" else ()

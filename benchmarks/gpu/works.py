@@ -45,6 +45,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "compiled": {"engine.precision": "bf16", "engine.compile": True},
     "KL penalty, two updates": {"kl.coef": 0.04, "optimizer.updates_per_step": 2},
     "process supervision": {"supervision": "both"},
+    "values of steps by rollouts": {"supervision": "process", "step_values.rollouts": 2},
     "adamw_bf16": {"optimizer.name": "adamw_bf16", "engine.precision": "bf16"},
     "adamw_8bit": {"optimizer.name": "adamw_8bit"},
     "LoRA": {"lora.rank": 8},
