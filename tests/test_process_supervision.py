@@ -64,7 +64,10 @@ def test_unlabelled_modes_reward_no_rule_for_steps(study: ModuleType, tmp_path: 
     for mode, what in study.UNLABELLED.items():
         verifiers = load_task("arithmetic", study.overrides(study.Cell("unlabelled", mode, 0), tmp_path)).spec.verifiers
         steps = {name for name, verifier in verifiers.items() if verifier.process}
-        if mode.startswith("PRM"):
+        if mode.startswith("PRM alone"):
+            assert steps == {"prm"}
+            assert {name for name, verifier in verifiers.items() if verifier.weight} <= {"prm", "equations"}
+        elif mode.startswith("PRM"):
             assert steps == {"prm", "accuracy", "strict_format"}
         elif "step_values.rollouts" in what.settings:
             assert steps == {"accuracy", "strict_format"}

@@ -100,6 +100,12 @@ WATCHED = {"supervision": "process", "reward_model.rule": "verdict"}
 RETRAINED = {**WATCHED, "reward_model.every": 5, "reward_model.peak_learning_rate": 5e-4}
 NO_RULE = {"verifiers.equations.process": 0.0, "verifiers.verdict": {"use": "own_verdict", "weight": 0.0}}
 PRM = {"use": "process_reward_model", "segments": "line", "process": 1.0}
+# Nothing but the reward model is rewarded, so that the run can only learn what it pays.
+ALONE = {
+    **NO_RULE,
+    "verifiers.accuracy": {"weight": 0.0},
+    "verifiers.strict_format": {"weight": 0.0, "newlines": "required"},
+}
 UNLABELLED = {
     **SUPERVISION,
     "outcome, longer": Mode(
@@ -109,6 +115,9 @@ UNLABELLED = {
     "rollout values, normalised": Mode({**VALUES, "step_values.use": "rewards"}, NO_RULE),
     "PRM, frozen": Mode(WATCHED, NO_RULE, PRM),
     "PRM, retrained": Mode(RETRAINED, NO_RULE, PRM),
+    "PRM alone, frozen": Mode(WATCHED, ALONE, PRM),
+    "PRM alone, retrained": Mode(RETRAINED, ALONE, PRM),
+    "PRM alone, no replay": Mode({**RETRAINED, "reward_model.replay": 0.0}, ALONE, PRM),
 }
 
 LONG_TASK = {**MONITORED, "dataset.arguments": {"steps": list(LONG), "operands": [2, 20]}}
