@@ -28,7 +28,7 @@ _TAKES_PLACE = lazy_compile(
     re.IGNORECASE,
 )
 _THERE_ARE = lazy_compile(
-    r"there (?:is|are|was|were)"
+    r"there (?:is|are|was|were|will be)"
     r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)"
     r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,

@@ -30,6 +30,9 @@ _HEDGE = lazy_compile(
 )
 _RANGE = lazy_compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
 _RELATIVE = lazy_compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
+_OPEN = lazy_compile(
+    r"\band (?:more|less|fewer|up|upwards?|above|over|beyond|below|under|counting)\W*\Z", re.IGNORECASE
+)
 _DENIAL = lazy_compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
 _TRUTH = lazy_compile(
     r"(yes|no|true|false)(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W\d_])", re.IGNORECASE
@@ -85,11 +88,13 @@ def without_reason(gold: str, answer: str) -> str:
 
 
 def is_relative(gold: str, answer: str) -> bool:
-    """Whether an answer compares with something else, and the gold answer does not: ``18 more than the eggs``.
+    """Whether an answer compares with something else, and the gold answer does not: ``18 more than eggs``, 18 and more.
 
     Also whether one of them is in the past and the other one in the future: ``3 days ago``, ``in 3 days``.
     """
     if "ago" in gold + answer and (answer if gold.endswith("ago") else gold).lower().startswith("in "):
+        return True
+    if " and " in answer and _OPEN.search(answer) and not _OPEN.search(gold):
         return True
     return "than" in answer and _RELATIVE.search(answer) is not None and "than" not in gold
 

@@ -48,7 +48,7 @@ _NEW_NAMES = {
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
     "pounds": "£", "textsterling": "£", "euro": "€", "yen": "¥", "textdollar": "$", "textdegree": "°", "degrees": "°",
     "celsius": "°C", "percent": "%",
-    "cdots": r"\ldots", "varnothing": r"\emptyset",
+    "cdots": r"\ldots", "varnothing": r"\emptyset", "overrightarrow": r"\vec",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
     **dict.fromkeys(("textnormal", "emph", "boldsymbol", "mathsf", "textsf", "texttt", "mathtt"), r"\text"),
     **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "operatorname"), ""),
@@ -60,13 +60,14 @@ _TEXT = lazy_compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
+_INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
 _INDEX_LAST = lazy_compile(r"(\^(?:\w|\{[^{}]*\}))(_(?:\w|\{[^{}]*\}))")  # v^2_0
 _BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
 _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = lazy_compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
-_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1}
+_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, r"\vec": 1}
 _WRAPPERS = (
     ("$$", "$$"),
     ("$", "$"),
@@ -87,7 +88,7 @@ _JOINED = lazy_compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency
 _LINE_BREAK = lazy_compile(r"\s*\n\s*")
 _BETWEEN = lazy_compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _ORDER = lazy_compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
-_MAY_LACK_BRACES = lazy_compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\sqrt(?!\{)|[\^_]\s*\\")
+_MAY_LACK_BRACES = lazy_compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\(?:sqrt|vec)(?!\{)|[\^_]\s*\\")
 _OUTER_SPACE = lazy_compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SHORT_SCRIPT = lazy_compile(r"([\^_])\{(\w)\}(?!\w)")
 
@@ -97,6 +98,8 @@ def normal(text: str) -> str:
     text = unwrapped(_ascii(text))
     if text.isalnum() and text.isascii():
         return text
+    if "\\(" in text and "$" not in text:
+        text = _INLINE.sub(r"\1", text)
     if text.count("$") > 1:
         text = _without_dollars(text)
     if "\\" in text:

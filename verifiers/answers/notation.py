@@ -32,6 +32,7 @@ _TURNED = {
 _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
+_ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
@@ -134,7 +135,11 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
 
 
 def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
-    """``f(n) = 2n`` as ``f(x) = 2x`` where the gold answer says ``f(x)``, if no other x is in it."""
+    """``f(n) = 2n`` as ``f(x) = 2x`` where the gold answer says ``f(x)``, if no other x is in it; ``y(x)`` as y."""
+    names = [(side.variable or "").replace(" ", "") for side in (gold, answer)]
+    bare = {_ITS_ARGUMENT.sub("", name) for name in names}
+    if len(bare) == 1 and not bare.isdisjoint(names) and isinstance(answer.content, Formula):  # y(x) = 2x for y = 2x
+        return replace(answer, text=f"{gold.variable} = {answer.right_side}", variable=gold.variable)
     one, other = _FUNCTION.fullmatch(gold.variable or ""), _FUNCTION.fullmatch(answer.variable or "")
     if (
         one is None

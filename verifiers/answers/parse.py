@@ -30,7 +30,7 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _NAME = (
     r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
-    r"|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
+    r"|[A-Za-z]_\{?\d\}?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
     r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
@@ -50,6 +50,7 @@ _RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = lazy_compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = lazy_compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
 _COUNTED_IN_CHINESE = lazy_compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
+_NAMED_SET = lazy_compile(r"([A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){0,2})\s*=\s*(\\\{.*\\\})", re.DOTALL)
 _MINUS_SET = lazy_compile(r"(?<=[)\]}])\s*-\s*(?=\\\{)")  # (0,5) - \\{2\\}
 _ANGLE = lazy_compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
 _DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
@@ -237,6 +238,8 @@ def _is_constant(side: str) -> bool:
 
 def _relation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``x \in (1,2)`` or an inequality."""
+    if (named := _NAMED_SET.fullmatch(text)) and isinstance(content := _content(named[2], depth - 1), Group):
+        return ParsedAnswer(text, content, named[1], named[2])
     match = (_ELEMENT_OF.fullmatch(text) or _TUPLE_OF.fullmatch(text)) if "\\in" in text else None
     if match and len(items(match[2])) == 1:
         return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())

@@ -59,7 +59,8 @@ _NO_SUBJECT = lazy_compile(
 )
 _STATEMENT = lazy_compile(
     r"(?:the|this|that) (?:given )?"
-    r"(?:statement|claim|assertion|sentence|proposition|conclusion|hypothesis|argument) is ",
+    r"(?:statement|claim|assertion|sentence|proposition|conclusion|hypothesis|argument|expression)"
+    r" (?:is|evaluates to) ",
     re.IGNORECASE,
 )
 _MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
@@ -240,7 +241,7 @@ def without_gloss(text: str, kind: str) -> str | None:
 
 def _without_lead(gold: str, kind: str, answer: str) -> Iterator[str]:
     """``90210`` of "The ZIP code is 90210.", unless the subject or what it is said to be is denied or doubted."""
-    if not (" is " in answer or " are " in answer or " was " in answer or " were " in answer):
+    if not (" is " in answer or " are " in answer or " was " in answer or " were " in answer or " to " in answer):
         return
     if gold.lower() in _TRUTHS:
         if statement := _STATEMENT.match(answer):

@@ -96,8 +96,9 @@ _NO_RESULT = lazy_compile(
     re.I,
 )
 _COUNTED = lazy_compile(
-    r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with) (?:(?:exactly|a total of) )?)(?P<rest>\S+(?: [a-z]+){0,3})"
+    r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with|a total of) (?:exactly )?)(?P<rest>\S+(?: [a-z]+){0,3})"
 )
+_DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
 _OFTEN = lazy_compile(r"\S+ times", re.IGNORECASE)
 _LEADS_TO = lazy_compile(
     rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?"
@@ -141,6 +142,8 @@ def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]
     if kind == "number" and (counted := _COUNTED.fullmatch(text)) and _NUMBER.match(counted["rest"].lstrip(SIGNS)):
         yield counted["lead"], counted["rest"], ""
     patterns = (_CLEFT, _COMMAND, _INVERTED, _DONE) if kind == "words" else (_CLEFT, _COMMAND, _INVERTED)
+    if kind == "words" and gold.islower() and (does := _DOES.fullmatch(text)):
+        yield does["lead"], does["rest"], ""
     for pattern in patterns:
         if match := pattern.fullmatch(text):
             yield text[: match.start("rest")], match["rest"], match.groupdict().get("tail") or ""

@@ -16,7 +16,8 @@ WINDOW = 400  # characters of a text in which a statement ends
 _NEXT_SENTENCE = r"(?:The|It|This|That|These|So|In|We|He|She|They|But|And|As|If|Since|Because|I|A|An|Wait|No)\b"
 _NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
-    r"(?!(?<=\b(?:Dr|Mr|Ms|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:No|pp|Ch)\.)\s\d)(?!(?<=\b(?:Apt|Ste|Fig|Vol|Sec|Art)\.)\s\d)(?!(?<=\bp\.)\s\d)"
+    r"(?!(?<=\b(?:Dr|Mr|Ms|Lt|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:Mrs|Col|Gen|Sen|Gov|Rev|Sgt)\.)\s[A-Z])"
+    r"(?!(?<=\b(?:Prof|Capt)\.)\s[A-Z])(?!(?<=\b(?:No|pp|Ch)\.)\s\d)(?!(?<=\b(?:Apt|Ste|Fig|Vol|Sec|Art)\.)\s\d)(?!(?<=\bp\.)\s\d)"
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
