@@ -54,7 +54,7 @@ def find(row: Row, index: Mapping[str, Example], by: By) -> Example:
         keys, what = iter([key] if isinstance(key, str) else []), f"the id {key!r:.100}"
     example = next((index[key] for key in keys if key in index), None)
     if example is None:
-        raise UsageError(f"no example of the task has {what}; {known_keys(index, by)}")
+        raise UsageError(f"no example of the split has {what} (--split chooses the other); {known_keys(index, by)}")
     return example
 
 
