@@ -124,8 +124,9 @@ _DOMAIN = lazy_compile(
 )
 """Where a formula holds: ``f(x) = x + 1 \\text{ for all } x \\in \\mathbb{R}``."""
 _LETTER_AND_FORMULA = lazy_compile(
-    r"(?:\\text(?:bf|rm)?\{\s?)?\((?P<letter>[A-J])\)\s?\}?(?:\\[ ,;]|~|\\q?quad|\s)*"
-    r"\$?(?P<formula>(?=[^$]*[\\\d])[^$]{1,80})\$?\.?"
+    r"(?:\\text(?:bf|rm)?\{\s?)?\((?P<letter>[A-J])\)\s?\}?(?:\\[ ,;]|~|\\q?quad|\s){1,9}"
+    r"\$?(?P<formula>(?=[\\\w(-])(?!\\(?:lor|div|cup|cap|neq?|pm|mp|times|cdot|[lg]eq?|vee|wedge|land|setminus|approx)(?![a-z]))"
+    r"(?=[^$]*[\\\d])[^$]{1,80})\$?\.?"
 )
 _TWO_CHOICES = lazy_compile(r"\([A-J]\)|\b(?:or|and|not)\b")
 _OTHER_SCRIPT = lazy_compile(r"(?P<words>[^()\uff08\uff09]+?)\s?[(\uff08](?P<gloss>[^()\uff08\uff09]+)[)\uff09]")
