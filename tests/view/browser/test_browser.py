@@ -115,7 +115,7 @@ def wait(browser, condition):
 
 def test_a_page_shows_all_rows_when_they_are_indexed_without_being_asked(paths, tmp_path):
     large = tmp_path / "large.jsonl"
-    large.write_text(paths[0].read_text() * 300)
+    large.write_text(paths[0].read_text() * 3000)
     command = [sys.executable, "-m", "grpo_env", "view", str(large), "--port", "0"]
     driver = start(tmp_path / "profile", "--window-size=1300,900")  # takes as long as the index does
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -123,7 +123,7 @@ def test_a_page_shows_all_rows_when_they_are_indexed_without_being_asked(paths, 
             driver.get(server.stdout.readline().split()[-1])
             assert "Until then its first 1,000 rows are shown" in text(driver, "[data-wait]")
             WebDriverWait(driver, 120).until(lambda it: not it.find_elements(By.CSS_SELECTOR, "[data-wait]"))
-            assert text(driver, ".count") == "39,000 of 39,000 completions"
+            assert text(driver, ".count") == "390,000 of 390,000 completions"
         finally:
             driver.quit()
             server.terminate()
