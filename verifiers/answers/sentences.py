@@ -31,7 +31,8 @@ _AGAINST_WORDS = _words(r"""
     instead rather unlike contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* myth trap guess\w*
     suppos\w* assum\w* thinks? thought believe\w* seems? appears?(?!\sin\b) hopes? claims? claimed expect\w* estimat\w*
     likely unlikely unsure uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum
-    most least worst candidates? approximations? reciprocal inverse negation complement half halves twice double
+    most least worst candidates? approximations? difference(?=\s(?:from|to|with)\b)
+    reciprocal inverse negation complement half halves twice double
     triple thrice times minus negative plus more less fewer each every per apiece percent short missing extra
     additional also both too wait actually sorry correction hmm however though although yet only avoid\w* reject\w*
     exclud\w* eliminat\w* discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost
@@ -91,8 +92,10 @@ _DONE = lazy_compile(
     r"(?: [A-Za-z]+){0,6})"
 )
 _FORMULA = lazy_compile(r"(?P<lead>[^$\d]*[^\W\d_][^$\d]*)\$(?P<rest>[^$]+)\$(?P<tail>[^$\d]*)")
+# What is given, tried or done on the way.
 _NO_RESULT = lazy_compile(
-    r"\b(?:let|set|setting|consider\w*|given|defin\w*|denot\w*|check\w*|try|trying|test\w*|substitut\w*|start\w*)\b",
+    r"\b(?:let|set|setting|consider\w*|given|defin\w*|denot\w*|check\w*|try|trying|test\w*|substitut\w*|start\w*|beg[aiu]n\w*"
+    r"|add(?:s|ed|ing)|subtract\w*|multipl\w*|divid\w*|dropp\w*|shar(?:es|ed|ing)|split\w*|differ(?:s|ed|ing))\b",
     re.I,
 )
 _COUNTED = lazy_compile(
@@ -139,7 +142,8 @@ def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]
             yield formula["lead"], formula["rest"], formula["tail"]
         if kind != "number":
             return
-    if kind == "number" and (counted := _COUNTED.fullmatch(text)) and _NUMBER.match(counted["rest"].lstrip(SIGNS)):
+    counted = _COUNTED.fullmatch(text) if kind == "number" else None
+    if counted and _NUMBER.match(counted["rest"].lstrip(SIGNS)) and not _NO_RESULT.search(counted["lead"]):
         yield counted["lead"], counted["rest"], ""
     patterns = (_CLEFT, _COMMAND, _INVERTED, _DONE) if kind == "words" else (_CLEFT, _COMMAND, _INVERTED)
     if kind == "words" and gold.islower() and (does := _DOES.fullmatch(text)):
