@@ -96,9 +96,8 @@ def find(name: str) -> type[Verifier]:
         return _registered[name]
     if name in BUILT_IN:
         return _load(BUILT_IN[name])
-    for entry in _entry_points():
-        if entry.name == name:
-            return _load(entry.value)
+    for entry in _entry_points().select(name=name):
+        return _load(entry.value)
     if ":" in name:
         return _load(name)
     raise UsageError(

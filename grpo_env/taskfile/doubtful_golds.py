@@ -5,32 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from datetime import date
 
 # What spreadsheets, pandas and people write for an empty cell.
 _MISSING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "tbd", "tba", "todo"))
 _SIGNS = re.compile(r"[-\u2013\u2014?.]+|#(?:n/a|ref!|value!|div/0!|name\?|null!|num!)")
 MOST = 0.2  # of the gold answers: what is more frequent is a class of its own
-_DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)|(\d\d?)([/.])(\d\d?)\5(\d{4})", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?([/.])\d\d?\1\d{4}", re.ASCII)
 
 
 def doubtful(golds: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The indices of gold answers that look wrong, and why."""
+    from grpo_env.verifiers.answers.dates import read_date
+
     counts = Counter(gold.strip().casefold() for gold in golds)
     for index, gold in enumerate(golds):
         text = gold.strip().casefold()
         if (text in _MISSING or _SIGNS.fullmatch(text)) and counts[text] <= max(1, MOST * len(golds)):
             yield index, "looks like a missing answer"
-        elif (match := _DATE.fullmatch(text)) and not _is_date(match):
+        elif _DATE.fullmatch(text) and read_date(text) is None:
             yield index, "is no date of the calendar"
-
-
-def _is_date(match: re.Match[str]) -> bool:
-    year, month, day, first, _, second, last = match.groups()
-    orders = [(year, month, day)] if year else [(last, first, second), (last, second, first)]
-    for order in orders:
-        with suppress(ValueError):
-            date(*map(int, order))
-            return True
-    return False
