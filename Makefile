@@ -6,7 +6,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 # The suite starts hundreds of processes, which should not compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train test check lint types shipped tests docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
+.PHONY: train test check lint types shipped tests test-slow docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -28,14 +28,18 @@ shipped: $(VENV)/ready
 
 # Tests use one thread, and many wait, so three processes share the files and keep two cores at work.
 tests: $(VENV)/ready
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'not slow'
+
+# Whole programs: pages, examples, runs that are killed, several processes, attacks on the sandbox.
+test-slow: $(VENV)/ready
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
 
 # The documentation site: open build/site/index.html.
 docs: shipped $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Every command in the pages, including training runs, and the GPU benchmark on a CPU; takes some minutes. `make tests` runs
-# the fast ones.
+# Every command in the pages, including training runs, and the GPU benchmark on a CPU; takes some minutes. `make test-slow`
+# runs the fast ones.
 test-docs: $(VENV)/ready
 	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs tests/test_benchmarks.py
 

@@ -332,6 +332,7 @@ def start_score(tmp_path):
     return start
 
 
+@pytest.mark.slow
 def test_score_ends_although_a_verifier_does_not(start_score, tmp_path):
     texts = ["1", "spin #### 1", "1", "regex #### 1", *["1"] * 100]
     run = start_score(texts, SOON, "--workers", "2")
@@ -350,6 +351,7 @@ def workers_of(run):
     ]
 
 
+@pytest.mark.slow
 def test_no_worker_outlives_a_killed_run_in_an_endless_verdict(start_score):
     run = start_score(["regex"], 1000, "--workers", "1")
     while not (workers := workers_of(run)) or workers[0].cpu_times().user < 1.0:  # it starts in less
@@ -360,6 +362,7 @@ def test_no_worker_outlives_a_killed_run_in_an_endless_verdict(start_score):
     assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0.0, 0.2])
 def test_no_worker_outlives_a_run_killed_while_they_start(start_score, after):
     run = start_score(["1"] * 1000, 1000, "--workers", "4")
@@ -373,6 +376,7 @@ def test_no_worker_outlives_a_run_killed_while_they_start(start_score, after):
     assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_run_that_can_be_resumed(start_score, tmp_path):
     texts = [*["1"] * 1000, "spin"]
     run = start_score(texts, 1000, "--workers", "1")

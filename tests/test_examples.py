@@ -18,6 +18,8 @@ from grpo_env.taskfile.task import load_task
 
 from . import forked
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TORCHRUN = r"torchrun (?:[^`\n\\]|\\\n)* grpo_env train[^`|\n]*"

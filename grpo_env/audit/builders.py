@@ -124,7 +124,10 @@ def exact(value: Fraction | int) -> str:
     if value.denominator == 1:
         return str(value)
     scaled = value * 10**12
-    return f"{float(value):.12f}".rstrip("0") if scaled.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    if scaled.denominator != 1:
+        return f"{value.numerator}/{value.denominator}"
+    whole, decimals = divmod(abs(scaled.numerator), 10**12)
+    return f"{'-' if value < 0 else ''}{whole}.{decimals:012}".rstrip("0")
 
 
 def all_numbers_of_the_prompt(target: Target) -> str | None:

@@ -4,12 +4,14 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit, load_hacks
+from grpo_env.audit.builders import exact
 from grpo_env.audit.hacks import TABLE
 from grpo_env.audit.targets import find_targets
 from grpo_env.cli.app import app
@@ -201,6 +203,19 @@ def test_group_verifiers_get_a_group_of_identical_completions():
 def test_what_the_task_tolerates_is_not_an_exploit():
     assert not exploits(run_audit(["near numbers"], accuracy={"weight": 1.0, "rel_tol": 0.3}))
     assert not exploits(run_audit(["unevaluated"], accuracy={"weight": 1.0, "unevaluated": "correct"}))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(4006381333931 * 10**9 + 1, 10**9), "4006381333931.000000001"),
+        (Fraction(-1, 4), "-0.25"),
+        (Fraction(1, 3), "1/3"),
+        (18, "18"),
+    ],
+)
+def test_values_near_a_gold_answer_are_written_exactly(value, text):
+    assert exact(value) == text
 
 
 GOLDS = ["2024-05-01", "3:30 pm", "192.168.0.1", "H2O", "A+", "007", '{"a": 1, "b": 2}', "(3, 4)", "New York"]

@@ -8,6 +8,8 @@ import pytest
 
 from .pages import blocks, run_page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_COMMANDS = [page for page in PAGES if any(block.language == "console" for block in blocks(page.read_text()))]

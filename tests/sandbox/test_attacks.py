@@ -29,6 +29,7 @@ def expected(mode: str, scored: bool) -> set[str]:
     return {name for name in EXPECTED[mode] if (name.split("_")[0] in SCORED) == scored}
 
 
+@pytest.mark.slow
 def test_attacks_in_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := unavailable("bubblewrap"):
         pytest.skip(reason)
@@ -36,6 +37,7 @@ def test_attacks_in_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert broken("bubblewrap", attacks()).keys() == expected("bubblewrap", scored=False)
 
 
+@pytest.mark.slow
 def test_attacks_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a user without privileges, if these tests are run by one who has them."""
     if reason := unavailable("process"):
@@ -46,6 +48,7 @@ def test_attacks_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert broken_promises.keys() == expected("process", scored=False)
 
 
+@pytest.mark.slow
 def test_attacks_on_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := unavailable("process"):
         pytest.skip(reason)

@@ -316,6 +316,7 @@ def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, file
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tmp_path):
     load_file(verifier_file)
     data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
@@ -331,6 +332,7 @@ def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tm
     ]
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tmp_path):
     write(tmp_path / "rows.jsonl", [*rows(600), "{broken", *rows(600, group="g")])
     task = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}

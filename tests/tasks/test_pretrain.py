@@ -27,6 +27,8 @@ from grpo_env.tasks.pretrain import (
 from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.engine.bundled import BUNDLED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():

@@ -19,6 +19,8 @@ from grpo_env.verifiers.llm_judge_prompt import equality_question
 
 from .. import forked
 
+pytestmark = pytest.mark.slow
+
 MISSING = [name for name in ("fastapi", "uvicorn", "openai") if importlib.util.find_spec(name) is None]
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 EXAMPLE = Example("x", (Message("user", "What is 9 * 8?"),), "72")

@@ -7,6 +7,7 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from .compare import Reason
+from .number import Number
 from .parsed import Formula, Group, ParsedAnswer
 
 _OPERATION = lazy_compile(
@@ -24,6 +25,10 @@ _CALCULATION = lazy_compile(
     r"|[\d)}!%]\s*\(\s*[-+]?[\d.(]|[)!%]\s*\d"  # products without a sign: 2(9), 24 % 50
 )
 _PLAIN_CALCULATION = lazy_compile(r"(?:[-\d\s.,+*/(){}]|\\frac|\\times|\\cdot|\\div)*")
+_VARIABLE = lazy_compile(  # a letter of no command, unless it is one of a function or a constant
+    r"(?<![A-Za-z\\])(?!(?:a?(?:sin|cos|tan|cot|sec|csc)h?|arc(?:sin|cos|tan)|log|ln|lg|exp|sqrt|det|floor|ceil|max|min"
+    r"|pi|inf|infty|nCr|nPr|[eiCP])(?![A-Za-z]))[A-Za-z]"
+)
 _HEDGE = lazy_compile(
     r"(?<![A-Za-z\\])(?:or|either|maybe|perhaps|possibly|probably|roughly|about|around|approximately|nearly|almost)"
     r"(?![A-Za-z])|\\(?:approx|sim|simeq)(?![a-z])|\?"
@@ -49,10 +54,16 @@ _HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_H
 
 
 def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
-    """Whether the answer is a calculation where the gold answer is not: ``2+2`` for 4, or an integral for its value."""
+    """Whether the answer is a calculation where the gold answer is not: ``2+2`` for 4, or an integral for its value.
+
+    So is a formula with letters for a number: ``x - x`` and ``60 EUR 0`` for 0.
+    """
     results = _results(answer)
     if not results:
         return False
+    gold_is_number = isinstance(gold.content, Number) and not gold.content.unit and not gold.variable
+    if gold_is_number and any(_VARIABLE.search(formula.text) for formula in results):
+        return True
     golds = list(gold.formulas())
     closed_form = _POWER_FORM if _POWER_FORM.search(gold.text) else _CLOSED_FORM
     gold_is_calculation = any(_PLAIN_CALCULATION.fullmatch(formula.text) for formula in golds)
@@ -78,13 +89,14 @@ def hedging(gold: str, answer: str) -> Reason | None:
 def without_reason(gold: str, answer: str) -> str:
     """The answer without its reason where the gold answer is yes, no, true or false: "Yes, because it has wings."
 
-    A reason that contradicts it, doubts it or has fewer than two words is none.
+    A reason that contradicts it, doubts it, has fewer than two words or lists them ("no, blue, aluminum") is none.
     """
     if gold.lower() not in _TRUTHS or not (match := _TRUTH.match(answer)):
         return answer
     reason = answer[match.end() :]
     against = _NO if match[1].lower() in ("yes", "true") else _YES
-    return answer if len(reason.split()) < 2 or _UNSURE.search(reason) or against.search(reason) else match[1]
+    is_list = all(len(item.split()) < 2 for item in re.split("[,;/]", reason))
+    return answer if is_list or _UNSURE.search(reason) or against.search(reason) else match[1]
 
 
 def is_relative(gold: str, answer: str) -> bool:

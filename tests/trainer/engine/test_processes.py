@@ -30,6 +30,8 @@ from grpo_env.trainer.update import update
 
 from ... import forked
 
+pytestmark = pytest.mark.slow
+
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates on each of
 # two mini-batches. One example is held out, so one of two processes has none.
 SCRIPT = """

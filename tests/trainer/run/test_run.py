@@ -184,6 +184,7 @@ def whole_run(make_task, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # 8 calls before the first step (4 examples, greedy and sampled), then 12 a step, and 8 more before step 2.
+@pytest.mark.slow
 @pytest.mark.parametrize(("calls", "updates"), [(5, 0), (18, 0), (38, 2), (56, 3)])
 def test_ctrl_c_and_resume_give_the_same_numbers(
     whole_run: Path, make_task, tmp_path: Path, calls: int, updates: int
@@ -200,6 +201,7 @@ def test_ctrl_c_and_resume_give_the_same_numbers(
     assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), UsageError("a prompt")])
 def test_any_error_saves_the_steps_before_it(
     whole_run: Path, make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -223,6 +225,7 @@ def test_any_error_saves_the_steps_before_it(
     assert_same_runs(whole_run, resume(tmp_path / "cut").run_dir)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "saved", "error"),
     [(6, ["step-000001"], ZeroDivisionError), (7, [], RunError), (11, [], ZeroDivisionError)],
@@ -267,6 +270,7 @@ def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"kl.coef": 0.5, "kl.reference_sync_every": 3}])
 def test_resume_after_a_crash_drops_rows_after_the_checkpoint(make_task, tmp_path: Path, settings) -> None:
     task = make_task(LETTERS, steps=5, checkpoint={"every": 2}, **settings)
@@ -307,6 +311,7 @@ def interrupted(make_task, folder: Path, calls: int = 40, **train_settings) -> P
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["flip", "cut", "no checksum"])
 def test_a_corrupt_checkpoint_is_skipped(
     make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
@@ -327,6 +332,7 @@ def test_a_corrupt_checkpoint_is_skipped(
     assert (newest.parent / f"corrupt-{newest.name}").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")]
 )
@@ -352,6 +358,7 @@ def test_resume_fails_when_all_checkpoints_are_corrupt(make_task, tmp_path: Path
         resume(run)
 
 
+@pytest.mark.slow
 def test_only_the_newest_checkpoints_are_kept(make_task, tmp_path: Path) -> None:
     run = train(make_task(steps=5, checkpoint={"keep": 3}), run_dir=tmp_path / "run").run_dir
     assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000003", "step-000004", "step-000005"]
@@ -372,6 +379,7 @@ def test_resume_refuses_finished_runs_and_other_folders(make_task, tmp_path: Pat
     assert train(make_task(steps=0), run_dir=tmp_path / "run-2", model=str(run / "model")).run_dir.name == "run-2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [2, "+1"])
 def test_a_finished_run_goes_on_with_more_steps(make_task, tmp_path: Path, more: int | str) -> None:
     """With a constant learning rate, to the numbers of a run that had these steps from the start."""
