@@ -346,7 +346,10 @@ class Verifier(ABC):
         return self
 
     def problem(self, example: Example) -> str | None:
-        """Why no completion of this example can be scored (an unreadable gold answer, say), or ``None``."""
+        """Why no completion of this example can be scored (an unreadable gold answer, say), or ``None``.
+
+        Raises ``UsageError`` if the task file is wrong about this row: such rows are never skipped.
+        """
         return None
 
 

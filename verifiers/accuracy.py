@@ -110,7 +110,7 @@ class Accuracy(Verifier):
     )
 
     def __post_init__(self) -> None:
-        if self.rel_tol is not None and not 0 < self.rel_tol < 1:
+        if self.rel_tol is not None and not 0 <= self.rel_tol < 1:
             raise UsageError(f"accuracy: rel_tol: {self.rel_tol:g} is not between 0 and 1")
         if self.decimals is not None and not 0 <= self.decimals <= 100:
             raise UsageError(f"accuracy: decimals: {self.decimals} is not between 0 and 100")
@@ -147,7 +147,7 @@ class Accuracy(Verifier):
             why = f"{final.source}: denied"
         else:
             time = TimeLimit(self.timeout, total=self.timeout)
-            rules = Rules(self.rel_tol, self.decimals, self.percent, self.ignore_case, self.notation, time)
+            rules = Rules(self.rel_tol or None, self.decimals, self.percent, self.ignore_case, self.notation, time)
             try:
                 verdict = self._verdict_of(golds, final, rules)
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"

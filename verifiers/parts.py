@@ -78,14 +78,14 @@ class Part:
         return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
 
     def problem(self, example: Example) -> str | None:
-        """Why no completion of this example can be scored by this part; ``None`` if it does not count there."""
-        try:
-            if not self.counts or (self.applies is not None and not self.applies(example)):
-                return None
-            if self.row_weight is not None:
-                self.row_weight(example)
-        except UsageError as error:
-            return str(error)
+        """Why no completion of this example can be scored by this part; ``None`` if it does not count there.
+
+        Raises ``UsageError`` if a template of the row fails.
+        """
+        if not self.counts or (self.applies is not None and not self.applies(example)):
+            return None
+        if self.row_weight is not None:
+            self.row_weight(example)
         return self.verifier.problem(example)
 
     def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:

@@ -112,10 +112,11 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
     for number, where, row in zip(rows.numbers, rows.places, rows.rows, strict=True):
         try:
             example = task.example(row, f"{split}/{number}", "template", where)
+            bad_gold = task.verifier.problem(example)
         except UsageError as problem:
-            result.findings.append(error("data", where, str(problem), "fix the row or the template"))
+            detail = str(problem).removeprefix(f"{task.source}: ")
+            result.findings.append(error("data", where, detail, "fix the row or the template"))
             continue
-        bad_gold = task.verifier.problem(example)
         if bad_gold is None:
             yield example
             continue

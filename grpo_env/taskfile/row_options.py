@@ -23,8 +23,8 @@ class RowOptions(Verifier):
     """Scores each example by a verifier of its own: ``cls`` with the ``options`` that the example's columns give.
 
     What a template writes is read as YAML, unless the option is a text. ``source`` and ``key`` begin messages. Raises
-    ``UsageError`` for a class that scores many examples at once. An example whose options are not valid has that as
-    its ``problem``, and is unscored.
+    ``UsageError`` for a class that scores many examples at once. ``problem`` raises it for an example
+    whose options are not valid; its completions are unscored.
     """
 
     cls: type[Verifier]
@@ -59,10 +59,7 @@ class RowOptions(Verifier):
         return [self._score_group(group) for group in groups]
 
     def problem(self, example: Example) -> str | None:
-        try:
-            return self.verifier_of(example).problem(example)
-        except UsageError as error:
-            return str(error)
+        return self.verifier_of(example).problem(example)
 
     def verifier_of(self, example: Example) -> Verifier:
         """The verifier with the options of an example. Raises ``UsageError``."""

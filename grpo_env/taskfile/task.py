@@ -128,7 +128,11 @@ class Task:
         examples = []
         for number, place, row in zip(split_rows.numbers, split_rows.places, split_rows.rows, strict=True):
             example = self.example(row, f"{split}/{number}", f"{self.source}: {place}", place)
-            problem = self.verifier.problem(example)
+            try:
+                problem = self.verifier.problem(example)
+            except UsageError as error:
+                detail = str(error).removeprefix(f"{self.source}: ")
+                raise UsageError(f"{self.source}: {place}: {detail}; fix the row or the template") from error
             if problem is None:
                 examples.append(example)
             elif self.spec.dataset.bad_gold == "error":

@@ -1,12 +1,16 @@
 """Options of verifiers that are templates of the row."""
 
 import pickle
+import re
+import textwrap
 
 import pytest
+from typer.testing import CliRunner
 
+from grpo_env.cli.app import app
 from grpo_env.core import Completion, Example, Group, score_groups
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_task
+from grpo_env.taskfile.task import load_task, make_task
 
 
 def task_of(tmp_path, **verifiers):
@@ -50,13 +54,14 @@ def test_more_rows_than_verifiers_are_kept(tmp_path):
     assert value(task, "<answer>13</answer>", n=2) == 0
 
 
-def test_options_that_are_not_valid_leave_their_rows_unscored(tmp_path):
+def test_options_that_are_not_valid_are_errors_of_their_rows(tmp_path):
     task = task_of(tmp_path, numeric={"rel_tol": "{{ tolerance }}"})
     for row, why in [({"tolerance": "much"}, "number"), ({"tolerance": -1}, "rel_tol"), ({}, "unknown field")]:
         score = task.score("<answer>10</answer>", answer="10", info=row)
         assert (score.value, score.status) == (None, "error")
         assert why in score.explanation
-        assert why in task.verifier.problem(Example("x", answer="10", info=row))
+        with pytest.raises(UsageError, match=why):
+            task.verifier.problem(Example("x", answer="10", info=row))
     assert task.verifier.problem(Example("x", answer="ten?", info={"tolerance": 0.1}))  # of the gold answer itself
 
 
@@ -82,3 +87,26 @@ def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
 def test_what_cannot_be_a_template(tmp_path, verifier, message):
     with pytest.raises(UsageError, match=message):
         task_of(tmp_path, reward=verifier)
+
+
+def test_a_misspelled_column_is_an_error_also_where_bad_golds_are_skipped(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"q": "?", "a": "10", "tol": 0.1}\n' * 3)
+    task = """
+        version: 1
+        task: rows
+        dataset: {path: rows.jsonl, split: {train: 1.0}, answer: "{{ a }}", bad_gold: skip}
+        prompt: {user: "{{ q }}"}
+        verifiers: {numeric: {rel_tol: "{{ tolerance }}"}}
+        metric: numeric
+    """
+    (tmp_path / "rows.yaml").write_text(textwrap.dedent(task))
+    message = "rows.jsonl, line 1: verifiers.numeric.rel_tol: template '{{ tolerance }}' uses the unknown field"
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load_task(tmp_path / "rows.yaml").examples("train")
+    checked = CliRunner().invoke(app, ["check", str(tmp_path / "rows.yaml")])
+    assert checked.exit_code == 1
+    assert "unknown field 'tolerance'" in checked.output
+    (tmp_path / "answers.jsonl").write_text('{"a": "10", "completion": "<answer>10</answer>"}\n')
+    scored = CliRunner().invoke(app, ["score", str(tmp_path / "rows.yaml"), str(tmp_path / "answers.jsonl")])
+    assert scored.exit_code == 1
+    assert "unknown field 'tolerance'" in scored.output

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -182,7 +183,8 @@ def test_what_a_row_cannot_decide_is_a_problem_of_the_row(folder):
         ({"kind": "math"}, "uses the unknown field 'points'"),
         ({"points": 1}, "uses the unknown field 'kind'"),
     ]:
-        assert problem in task.verifier.problem(Example("", (), "5", info))
+        with pytest.raises(UsageError, match=re.escape(problem)):
+            task.verifier.problem(Example("", (), "5", info))
     for composite in ("any_of", "first_of", "appeal"):
         of = {"math": {"use": "accuracy", "when": "{{ kind == 'math' }}"}, "mc": {"use": "choice"}}
         with pytest.raises(UsageError, match="only parts of a sum can be left out by a row"):

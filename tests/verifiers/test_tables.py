@@ -101,7 +101,7 @@ def test_text_nested_deeply_is_wrong() -> None:
 
 def test_invalid_options_are_refused() -> None:
     for options in (
-        {"rel_tol": 0}, {"rel_tol": 1.5}, {"decimals": -1}, {"decimals": 101}, {"rel_tol": 0.1, "decimals": 2},
+        {"rel_tol": -0.1}, {"rel_tol": 1.5}, {"decimals": -1}, {"decimals": 101}, {"rel_tol": 0.1, "decimals": 2},
         {"timeout": 0}, {"golds": "some"}, {"unevaluated": "maybe"},
     ):  # fmt: skip
         with pytest.raises(UsageError, match="|".join(options)):
