@@ -110,7 +110,9 @@ def _range(text: str) -> str | None:
     sign = match["sign"] or match["low_sign"]
     low_unit, unit = (read_unit(f"{mark}{' ' * (not mark)}{match[name].strip()}", 0)
                       for name, mark in (("low_unit", match["low_sign"]), ("unit", sign)))  # fmt: skip
-    if not unit or (low_unit and low_unit != unit) or low_unit is None or not all(is_measure(name) for name, _ in unit):
+    if not unit or (low_unit and low_unit != unit) or low_unit is None:
+        return None
+    if not all(is_measure(name) or name == "business" for name, _ in unit):  # business days
         return None
     return f"{match['low'].replace(',', '')}-{match['high'].replace(',', '')} {unit}"
 

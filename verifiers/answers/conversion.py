@@ -80,6 +80,10 @@ ohm 1000 g m 2 s -3 A -2
 Pa 1000 g m -1 s -2
 pa 1000 g m -1 s -2
 kpa 1000000 g m -1 s -2
+MPa 1000000000 g m -1 s -2
+hPa 100000 g m -1 s -2
+bar 100000000 g m -1 s -2
+mbar 100000 g m -1 s -2
 atm 101325000 g m -1 s -2
 Hz 1 s -1
 hz 1 s -1

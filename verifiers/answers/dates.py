@@ -35,7 +35,7 @@ _NAMED = tuple(
         rf"{_MONTH}[\s-]{_DAY}(?:(?:,\s?|\s|-(?=\d{{4}}))(?:of\s)?{_YEAR})?",
         rf"{_DAY}[\s-](?:day\s)?(?:of\s)?{_MONTH}(?:(?:,\s?|\s|-)(?:of\s)?{_YEAR})?",
         rf"{_YEAR}[\s-]{_MONTH}[\s-]{_DAY}",
-        rf"{_MONTH}(?:,\s|\s|-)(?:of\s)?{_YEAR}",
+        rf"(?:in\s)?{_MONTH}(?:,\s|\s|-)(?:of\s)?{_YEAR}",
     )
 )
 _NUMERIC = lazy_compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")

@@ -17,6 +17,7 @@ MAX_LENGTH = 80
 _BEFORE = lazy_compile(
     r"(?:the |an? )?"
     r"(?P<label>(?:zip|postal) code|post ?code|zip|ID|subnet mask|IP(?:v[46])?(?: address)?|MAC address|ISBN(?:-1[03])?"
+    r"|(?:EAN|GTIN)(?:-(?:8|13|14))?|UPC"
     r"|(?:tele)?phone|tel|PIN|code"
     r"|version|release|patch|port|pages|pp?(?=\.)|size(?= (?:X{0,4}[SML]|\d)\b)"
     r"|gate|room|rm|bus|flight|gene|protein|route|platform|chapter|ch|section|sec|§|page|seat|apartment|apt|suite|ste"
@@ -65,7 +66,8 @@ _SHAPES = {
     "network": lazy_compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
     "subnet": lazy_compile(r"[\da-f.:]{3,45}/\d{1,3}", re.IGNORECASE),
     "commit": lazy_compile(r"[\da-f]{7,40}", re.IGNORECASE), "zip code": lazy_compile(r"[A-Z\d][A-Z\d -]{2,9}", re.I),
-    "isbn": lazy_compile(r"[\dX -]{10,20}", re.IGNORECASE),
+    "isbn": lazy_compile(r"[\dX -]{10,20}", re.IGNORECASE), "ean": lazy_compile(r"\d[\d ]{6,15}\d"),
+    "gtin": lazy_compile(r"\d[\d ]{6,15}\d"), "upc": lazy_compile(r"\d[\d ]{6,15}\d"),
 }  # fmt: skip
 """What a code with such a label looks like: 10.0.0.0/16 is no port."""
 _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also numbered in Roman numerals
@@ -78,6 +80,7 @@ _NAMES = {
     "http status code": "http", "vlan id": "vlan", "tcp port": "tcp", "udp port": "udp", "qty": "quantity",
     "commit hash": "commit", "phone": "telephone", "tel": "telephone", "ip address": "ip",
     "px": "pixels", "pixel": "pixels", "time signature": "time", "mm hg": "mmhg", "isbn-10": "isbn", "isbn-13": "isbn",
+    "ean-8": "ean", "ean-13": "ean", "gtin-8": "gtin", "gtin-13": "gtin", "gtin-14": "gtin",
     "status code": "http", "error code": "error", "blood type": "blood group",
     "pages": "page", "pp": "page", "p": "page", "rm": "room", "ch": "chapter", "sec": "section", "§": "section",
     "apt": "apartment", "ste": "suite", "fig": "figure", "vol": "volume", "bldg": "building",

@@ -136,7 +136,7 @@ _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
-    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)"
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
 )
 _TIME_GLOSS = lazy_compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
 _DATE_WORD = lazy_compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)

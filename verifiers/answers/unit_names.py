@@ -76,6 +76,9 @@ kohm kiloohm kiloohms kilohm kilohms
 pa pascal pascals
 kpa kilopascal kilopascals
 MPa megapascal megapascals
+hPa hectopascal hectopascals
+bar
+mbar millibar millibars
 atm atmosphere atmospheres
 hz hertz
 khz kilohertz
