@@ -168,6 +168,7 @@ def test_a_mapped_folder_refuses_to_be_imported_under_another_name():
         assert f"grpo_env.{folder}" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_path):
     source = tmp_path / "source"
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout

@@ -79,6 +79,7 @@ def test_an_answer_that_a_tool_tells_and_steps_that_pay_for_calls(tmp_path):
     assert "silent" not in exploits
 
 
+@pytest.mark.slow
 def test_the_command_prints_both_audits_and_fails_on_exploits(tmp_path):
     task = a_task(tmp_path, "FilePays", {"accuracy": {}, "environment_reward": {}})
     file = HERE / "lookup.yaml"

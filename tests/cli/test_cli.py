@@ -130,6 +130,7 @@ def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(file
     assert f"there is no folder {tmp_path / 'no'}; create it first" in done.stderr
 
 
+@pytest.mark.slow
 def test_prompts_of_another_column_can_be_exported(file, tmp_path):
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     own = [{"asked": f"What is {n}?", "said": row["completion"], **without(row)} for n, row in enumerate(rows)]
@@ -206,6 +207,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, argument
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_from_a_model_to_a_training_set_without_a_script(tmp_path):
     model = ("--model", "bundled", "dataset.limit.eval=20")
     done = grpo_env("generate", "arithmetic", *model, "--samples", 4, "--limit", 6, "--out", "c.jsonl", cwd=tmp_path)
@@ -264,6 +266,7 @@ def test_a_new_task_file_works(tmp_path):
     assert "already exists; give another name, or delete it first" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     assert grpo_env("verifiers", "new", "own_words", cwd=tmp_path).returncode == 0
     path = tmp_path / "own_words.py"

@@ -172,6 +172,7 @@ def test_a_refused_request_with_invalid_chunks_leaves_no_traceback(tmp_path_fact
         running.close()
 
 
+@pytest.mark.slow
 def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
     (before,) = hasty.workers()
     # Each may take half of what is left of the time: too many for a process to be replaced so often.
@@ -184,6 +185,7 @@ def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
     assert before.pid not in [worker.pid for worker in hasty.workers()]
 
 
+@pytest.mark.slow
 def test_a_late_item_times_out_and_its_neighbors_do_not(tmp_path_factory):
     patient = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "10")
     try:

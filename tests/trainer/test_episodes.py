@@ -182,6 +182,7 @@ def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, mon
     assert set(seen[2]) == {0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["transformers", "vllm"])
 def test_other_engines_play_the_same_episodes(talker: Policy, model_folder: Path, kind: str) -> None:
     rows = examples(3, turns=3)
@@ -423,6 +424,7 @@ def lasting(run_dir: Path) -> tuple[list[dict], list[dict]]:
     return tuple([{k: row[k] for k in row if not k.endswith(by_clock)} for row in kind] for kind in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", ["append", "fork"])
 def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path, history: str) -> None:
     spec = json.loads(talk_file.read_text())

@@ -58,6 +58,7 @@ def steps_of(run: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if not k.endswith(passing)} for row in RunFiles(run).metrics()]
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_during_a_run_and_a_resumed_run_does_the_same(task, outcome_model, tmp_path):
     before = digest(outcome_model)
     settings = {"reward_model.every": 2, "reward_model.peak_learning_rate": 1e-2, "reward_model.rows_per_update": 8}

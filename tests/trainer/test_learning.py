@@ -44,11 +44,12 @@ def rise(folder: Path, **settings: object) -> float:
     return fmean(rewards[-3:]) - fmean(rewards[:2])
 
 
-@pytest.mark.parametrize("supervision", ["outcome", "process"])
+@pytest.mark.parametrize("supervision", ["outcome", pytest.param("process", marks=pytest.mark.slow)])
 def test_reward_rises(tmp_path: Path, supervision: str) -> None:
     assert rise(tmp_path / "run", supervision=supervision) > 0.2
 
 
+@pytest.mark.slow
 def test_reward_does_not_rise_when_advantages_are_shuffled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, generator = advantages.outcome_advantages, random.Random(0)
 

@@ -196,6 +196,7 @@ def verdict(gold: str, answer: str, rules: Rules = RULES) -> bool | None:
         return None
 
 
+@pytest.mark.slow
 def test_gold_and_answer_of_the_tables_may_be_swapped() -> None:
     pairs = table_pairs()
     assert len(pairs) > 1200

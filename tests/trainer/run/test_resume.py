@@ -146,6 +146,7 @@ def assert_same_runs(expected: Path, actual: Path) -> None:
     torch.testing.assert_close(*states, rtol=0, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(KILLS))
 def test_killed_at_any_moment(undisturbed_run, tmp_path: Path, number: int) -> None:
     task, undisturbed, events = undisturbed_run
