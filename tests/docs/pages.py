@@ -11,7 +11,7 @@ Markup (the comment goes directly above the block and is not rendered):
     ```
 
 A command without output may print anything. Exit codes are 0 unless stated. Times, rates and dates are not compared.
-In blocks marked ``slow``, numbers are compared only roughly, because rounding differs between processors.
+In blocks marked ``slow`` or ``rough``, numbers are compared only roughly, because rounding differs between processors.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def run_page(path: Path, folder: Path, skipped: frozenset[str] = frozenset()) ->
             problems += [
                 f"{path.name}, line {command.line}: $ {command.command}\n{problem}"
                 for command in commands(block)
-                for problem in mismatches(command, folder, rough="slow" in block.marks)
+                for problem in mismatches(command, folder, rough=bool(block.marks & {"slow", "rough"}))
             ]
     return problems
 
