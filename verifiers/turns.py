@@ -21,7 +21,7 @@ from grpo_env.core import (
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-_NO_REWARD = "the environment has no reward of its own (get_reward)"
+_NO_REWARD = "there is no reward of get_reward: the episode has not ended, or the environment has no such method"
 _WRONG = ("unreadable", "unknown_tool", "wrong_arguments")
 
 

@@ -56,8 +56,8 @@ def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
 def folder_problem(folder: Path) -> str:
     """What to say of a folder that is given as a file, such as that of a run, which has ``samples``."""
     patterns = ("samples/*.parquet", "*.jsonl", "*.parquet")
-    found = next((pattern for pattern in patterns if any(folder.glob(pattern))), None)
-    return "is a folder, not a file" + (f"; its files are {folder / found}" if found else "")
+    newest = next((max(files) for pattern in patterns if (files := list(folder.glob(pattern)))), None)
+    return "is a folder, not a file" + (f"; give a file in it, such as {newest}" if newest else "")
 
 
 def content_size(path: Path) -> int:

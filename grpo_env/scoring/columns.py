@@ -19,6 +19,8 @@ from grpo_env.taskfile.task import Task
 
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
 
+_LABELS = {"true": True, "1": True, "false": False, "0": False}
+
 Row = Mapping[str, Any]
 
 
@@ -144,10 +146,15 @@ def labels_of(row: Row, fields: Fields, task: Task, count: int) -> tuple[bool | 
         labels = labels[0]
     if len(labels) != count:
         raise UsageError(f"{len(labels)} labels for {count} completions")
-    for label in labels:
-        if label not in (True, False):
-            raise UsageError(f"a label must be true, false, 1 or 0, found {label!r}")
-    return tuple(bool(label) for label in labels)
+    return tuple(label_value(label) for label in labels)
+
+
+def label_value(label: Any) -> bool:
+    """A label as a truth value: also the texts ``TRUE`` (spreadsheets) and ``True`` (pandas). Raises ``UsageError``."""
+    value = _LABELS.get(label.strip().lower()) if isinstance(label, str) else label
+    if value not in (True, False):
+        raise UsageError(f"a label must be true, false, 1 or 0, found {label!r}")
+    return bool(value)
 
 
 def per_completion(row: Row, column: str, count: int) -> list[Any]:

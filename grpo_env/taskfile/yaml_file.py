@@ -65,7 +65,8 @@ def parse_yaml(text: str, name: str) -> Any:
         return loader.get_single_data()
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"{name}{line}: not valid YAML: {error.problem}") from error
+        unquoted = "; put a template ({{ ... }}) in quotes" if error.problem == "found unhashable key" else ""
+        raise UsageError(f"{name}{line}: not valid YAML: {error.problem}{unquoted}") from error
     except yaml.reader.ReaderError as error:
         at = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{name}, line {at}: not valid YAML: the character U+{error.character:04X}") from error

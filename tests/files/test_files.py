@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
 from grpo_env.files import json_list, reader
+from grpo_env.files.compression import folder_problem
 from grpo_env.files.jsonl import dump_line, dump_record
 from grpo_env.files.reader import Line, parse, read_lines, read_records
 
@@ -367,3 +368,13 @@ def test_a_record_that_is_not_json_can_still_be_written(tmp_path):
     assert record.row == {"when": "2026-01-02", "text": "\ud800", "n": "1.5"}
     with pytest.raises(ValueError, match="not JSON compliant"):
         dump_line({"score": float("nan")})
+
+
+def test_a_folder_given_as_a_file_names_its_newest_file(tmp_path: Path) -> None:
+    (tmp_path / "samples").mkdir()
+    for step in (1, 2):
+        (tmp_path / "samples" / f"step-{step:06}.parquet").touch()
+    assert str(tmp_path / "samples" / "step-000002.parquet") in folder_problem(tmp_path)
+    assert folder_problem(tmp_path / "samples").endswith("step-000002.parquet")
+    (tmp_path / "empty").mkdir()
+    assert folder_problem(tmp_path / "empty") == "is a folder, not a file"

@@ -12,6 +12,7 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import Record, read_records
 from grpo_env.registry import verifier
 from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
+from grpo_env.scoring.columns import label_value
 from grpo_env.taskfile.task import load_task, make_task
 
 SUMS = {
@@ -242,3 +243,19 @@ def test_a_gsm8k_solution_scores_1_against_itself():
     result = score_one_row(task, {"answer": solution, "completion": solution, "question": "?"})
     assert result.scores[0].part("accuracy").value == 1.0
     assert [step.value for step in result.scores[0].part("equations").steps] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("label", [True, 1, "1", "true", "TRUE", "True", " true "])
+def test_a_label_can_be_written_as_spreadsheets_and_pandas_write_it(label: object) -> None:
+    assert label_value(label) is True
+
+
+@pytest.mark.parametrize("label", [False, 0, "0", "false", "FALSE", "False"])
+def test_a_false_label_is_not_read_as_a_text_that_is_not_empty(label: object) -> None:
+    assert label_value(label) is False
+
+
+@pytest.mark.parametrize("label", ["", "yes", "2", 2, 0.5, None, [True]])
+def test_what_is_no_label_is_an_error(label: object) -> None:
+    with pytest.raises(UsageError, match="a label must be true, false, 1 or 0"):
+        label_value(label)

@@ -16,6 +16,7 @@ from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
+from grpo_env.taskfile.yaml_file import parse_yaml
 
 GOOD = {
     "version": 1,
@@ -566,3 +567,8 @@ def test_variables_that_a_chat_template_does_not_mention():
     tokenizer = SimpleNamespace(chat_template="{% if enable_thinking %}{{ levels }}{% endif %}")
     assert unused_template_kwargs(tokenizer, ["enable_thinking", "level"]) == ["level"]
     assert unused_template_kwargs(SimpleNamespace(chat_template=None), ["level"]) == ["level"]
+
+
+def test_a_template_without_quotes_is_said_to_need_them() -> None:
+    with pytest.raises(UsageError, match=r"task.yaml, line 2: .*put a template .* in quotes"):
+        parse_yaml("data:\n  answer: {{ expected }}\n", "task.yaml")
