@@ -347,7 +347,7 @@ def test_what_cannot_be_exported_says_what_can(tmp_path, monkeypatch, capsys):
     (run / "samples/step-000000.parquet").touch()
     for file, message in (
         (scores, "1 without a prompt; name the column of prompts when you score: grpo_env score --prompt COLUMN; or"),
-        (run, f"are {run}/samples/*.parquet"),
+        (run, f"such as {run}/samples/step-000000.parquet"),
     ):
         monkeypatch.setattr("sys.argv", ["grpo_env", "export", "sft", str(file), "--out", str(tmp_path / "out.jsonl")])
         with pytest.raises(SystemExit):
