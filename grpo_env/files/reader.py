@@ -196,7 +196,7 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
             problem = f"not valid CSV ({error})"
         problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
         if not problem and any(map(_SURROGATE.search, row)):
-            problem = "not valid UTF-8"
+            problem = "not valid UTF-8; save it as UTF-8"
         if not header:
             if problem or len(set(row)) < len(row):
                 raise UsageError(f"{name}, line {start}: {problem or 'two columns have the same name'}")

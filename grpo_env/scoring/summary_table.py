@@ -70,7 +70,8 @@ def print_summary(
         console.print(
             f"agreement of {task.metric} with the labels: {summary.labeled - wrong:,} of {summary.labeled:,}"
             f" ({summary.disagreements[(False, True)]} false positives,"
-            f" {summary.disagreements[(True, False)]} false negatives)"
+            f" {summary.disagreements[(True, False)]} false negatives)",
+            soft_wrap=True,
         )
     if summary.skipped:
         are = "row without a usable gold answer is" if summary.skipped == 1 else "rows without a usable gold answer are"

@@ -65,10 +65,12 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
     notes += doubts[:SHOWN] + ([f"{len(doubts) - SHOWN:,} more such answers"] if len(doubts) > SHOWN else [])
     if unusable:
         notes.append(f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)")
+    id_template = _id_template(names, rows)
+    notes.append(f"ids: {guess(names, ID)}" if id_template else "ids: train/0, train/1, ...; dataset.id sets others")
     dataset = {
         "path": os.path.relpath(data, file.parent),
         "split": "{train: 0.7, eval: 0.3}" if len(rows) < SMALL else "{train: 0.9, eval: 0.1}",
-        "id": _id_template(names, rows),
+        "id": id_template,
         "answer": f'"{template}"',
         "bad_gold": "skip" if unusable else None,
     }
@@ -84,6 +86,7 @@ def _column(
     if found is None or found not in names:
         reason = f"no column {given!r}" if given else f"no column looks like the {what}"
         reason += f" (the question: {taken})" if taken and not given else ""
+        reason += "; separate the columns by commas" if len(names) == 1 and ";" in names[0] else ""
         raise UsageError(f"{data}: {reason}; name it with --{what}; columns of all rows: {', '.join(names)}")
     return found
 

@@ -278,7 +278,7 @@ def test_bad_rows_of_csv_are_reported_by_their_first_line(tmp_path):
     assert [(record.line, record.problem) for record in records if not record.row] == [
         (4, "expected 2 columns, found 1"),
         (6, "expected 2 columns, found 3"),
-        (7, "not valid UTF-8"),
+        (7, "not valid UTF-8; save it as UTF-8"),
         (9, "not valid CSV (',' expected after '\"')"),
         (11, "not valid CSV (unexpected end of data)"),
     ]

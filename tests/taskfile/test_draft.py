@@ -67,6 +67,7 @@ def test_notes_say_what_is_wrong_with_the_data(tmp_path):
         "data.jsonl, line 7: 'N/A' looks like a missing answer",
         "repeated questions: 2; ",
         "several answers: 2",
+        "ids: train/0",
     ):
         assert line in notes
 
@@ -99,6 +100,7 @@ def test_a_frequent_answer_is_a_class_of_its_own():
             r"no column looks like the answer \(the question: question\); name .* --answer; .*: question, b",
         ),
         (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: question, answer, id"),
+        ([{"question;answer": "1;2"}], {}, "separate the columns by commas; name it with --answer"),
         ([], {}, "no rows"),
     ],
 )

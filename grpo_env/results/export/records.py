@@ -31,7 +31,10 @@ class Inspect(Kind):
             score = scores[full_name(row, self.part or metric_of(row), scores)]
             key = row["id"], row["completion"]
             if key in seen:
-                raise UsageError(f"{location(row)}: twice in the file; Inspect reads one score per sample and epoch")
+                raise UsageError(
+                    f"{location(row)}: twice in the file; Inspect reads one score per sample and epoch: give each row "
+                    "an id of its own when you score, or score the rows of an id as one group (--group COLUMN)"
+                )
             seen.add(key)
             if score.value is None:
                 left_out[f"unscored ({score.status})"] += 1
