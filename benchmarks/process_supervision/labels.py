@@ -18,6 +18,7 @@ from grpo_env.trainer.commands.generate import Request as Samples
 from grpo_env.trainer.commands.generate import generate
 from grpo_env.trainer.commands.label_steps import label_steps
 from grpo_env.trainer.commands.reward_model import Request, train_reward_model
+from grpo_env.trainer.reward_models.fit import FitSettings
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.segments import spans
 from grpo_env.verifiers.steps import MAX_STEPS, reasoning
@@ -70,7 +71,8 @@ def reward_model(task: Task, model: str, out: Path, max_new_tokens: int) -> Path
         task, tried, labels, rollouts=ROLLOUTS, split="train", model=model, restart=True, overwrite=True,
         console=console, **settings,
     )  # fmt: skip
-    train_reward_model(task, labels, out, Request(process=True), model=model, learning_rate=5e-4, console=console)
+    fit = FitSettings(learning_rate=5e-4)
+    train_reward_model(task, labels, out, Request(process=True), fit, model=model, console=console)
     rows = [json.loads(line) for line in tried.read_text(encoding="utf-8").splitlines()]
     sampled = sum(sum(row["num_tokens"]) for row in rows)
     cost = {"tokens": sampled + summary.statuses["steps"]["tokens"], "seconds": time.process_time() - began}

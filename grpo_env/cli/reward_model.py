@@ -73,9 +73,8 @@ def train(
             file,
             out,
             request,
-            FitSettings(epochs=epochs, batch_size=batch_size, rows_at_once=rows_at_once, seed=seed),
+            FitSettings(epochs, learning_rate, batch_size, rows_at_once, seed),
             model=model,
-            learning_rate=learning_rate,
             console=console,
         )
     for line in figure_lines(figures):

@@ -51,7 +51,7 @@ def label_steps(
     keys, settings = split_overrides(overrides)
     steps = {"step_values.segments": segments, "step_values.separator": separator}
     with ending_by_sigterm():
-        label(
+        summary = label(
             load_task(task, keys),
             completions,
             out,
@@ -65,8 +65,8 @@ def label_steps(
             console=console,
             **settings,
         )
-    console.print(
-        f"Wrote {out}. Next: grpo_env reward-model train {task} {out} --process --out FOLDER",
-        markup=False,
-        soft_wrap=True,
-    )
+    if summary.completions:
+        hint = f"Next: grpo_env reward-model train {task} {out} --process --out FOLDER"
+        console.print(f"Wrote {out}. {hint}", markup=False, soft_wrap=True)
+    if summary.bad_rows:
+        raise typer.Exit(1)

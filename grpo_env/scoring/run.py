@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -31,11 +30,11 @@ from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
 from .parallel import map_on_workers
 from .parquet_output import write_parquet
+from .problems import Problems
 from .resume import ResumableOutput, StreamOutput
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 
-MAX_PROBLEMS_PRINTED = 10  # different ones
 ENGINES = ("local", "ray")
 Cluster = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]
 """``ray_cluster.score_on_cluster``."""
@@ -162,26 +161,14 @@ def _score_rest(
         results = cluster(job, [file.path for file in inputs], output.chunks, workers)
     else:
         results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
-    repeated: Counter[str] = Counter()  # of the problems that were printed
-    places = {file.name: file.place for file in inputs}
+    problems = Problems(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
         for result in results:
             output.add(result)
-            for reject in result.rejects:
-                if reject.problem in repeated:
-                    repeated[reject.problem] += 1
-                elif len(repeated) < MAX_PROBLEMS_PRINTED:
-                    repeated[reject.problem] = 0
-                    _print(f"{reject.file}, {places[reject.file](reject.line)}: {reject.problem}", console)
+            problems.add(result.rejects)
             advance(result.size, result.summary.completions)
-    for problem, more in repeated.items():
-        if more:
-            _print(f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}", console)
-
-
-def _print(line: str, console: Console) -> None:
-    console.print(line, markup=False, style="yellow", soft_wrap=True)
+    problems.end()
 
 
 def _total_size(inputs: Sequence[InputFile]) -> int | None:

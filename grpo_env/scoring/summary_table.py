@@ -73,10 +73,15 @@ def print_summary(
             f" {summary.disagreements[(True, False)]} false negatives)",
             soft_wrap=True,
         )
-    if summary.skipped:
-        are = "row without a usable gold answer is" if summary.skipped == 1 else "rows without a usable gold answer are"
-        console.print(f"{summary.skipped:,} {are} skipped (dataset.bad_gold=skip)", style="yellow", soft_wrap=True)
+    print_skipped(summary, console)
     if summary.bad_rows:
         console.print(f"{summary.bad_rows:,} rows could not be scored", style="yellow")
     if line := odd_golds(summary.kinds, summary.first_of_kind):
         console.print(line, markup=False, style="yellow", soft_wrap=True)
+
+
+def print_skipped(summary: ScoreSummary, console: Console) -> None:
+    """Print how many rows ``dataset.bad_gold: skip`` left out, if any."""
+    if summary.skipped:
+        are = "row without a usable gold answer is" if summary.skipped == 1 else "rows without a usable gold answer are"
+        console.print(f"{summary.skipped:,} {are} skipped (dataset.bad_gold=skip)", style="yellow", soft_wrap=True)

@@ -16,6 +16,8 @@ from grpo_env.results.export import export_file
 from grpo_env.results.export.training import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
+from grpo_env.scoring.summary import ScoreSummary
+from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
 from grpo_env.trainer.commands.label_steps import label_steps
 from grpo_env.verifiers.process import LabelledSteps
@@ -40,9 +42,13 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+def call(chain: Chain, file: Path, out: Path, console: Console, **options: Any) -> ScoreSummary:
     settings = {"model": chain.policy.name, "sampling.max_new_tokens": LONGEST, "engine.device": "cpu"}
-    label_steps(chain.task, file, out, console=Console(quiet=True), **{**settings, **options})
+    return label_steps(chain.task, file, out, console=console, **{**settings, **options})
+
+
+def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+    call(chain, file, out, Console(quiet=True), **options)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -93,8 +99,7 @@ def test_the_sampled_tokens_are_counted(chain: Chain, tmp_path: Path) -> None:
     """At a limit of three tokens each of eight continuations is one token long, and the completions share them."""
     path, console = tmp_path / "completions.jsonl", Console(record=True, width=200)
     path.write_text(json.dumps({"id": "x", "prompt": "a", "completions": ["a\nb", "a\na"]}) + "\n")
-    settings = {"model": chain.policy.name, "sampling.max_new_tokens": 3, "engine.device": "cpu"}
-    summary = label_steps(chain.task, path, tmp_path / "steps.jsonl", rollouts=8, console=console, **settings)
+    summary = call(chain, path, tmp_path / "steps.jsonl", console, rollouts=8, **{"sampling.max_new_tokens": 3})
     assert summary.statuses["steps"]["tokens"] == 8
     assert "; 8 tokens sampled in " in console.export_text()
 
@@ -144,6 +149,49 @@ def test_rows_that_cannot_be_continued_are_rejected(chain: Chain, tmp_path: Path
         (2, "has 24 tokens, more than sampling.max_new_tokens=12"),
         (3, f"the tokens of {chain.policy.name} do not give its text back"),
     ]
+
+
+@pytest.fixture(scope="module")
+def gold(chain: Chain) -> Chain:
+    """A completion is correct if its last letter is the row's answer."""
+    verifiers = {"test_ends_with_gold": {"weight": 1.0}}
+    keys = {"dataset.answer": "{{ gold }}", "dataset.bad_gold": "skip", "verifiers": verifiers}
+    return chain._replace(task=load_task(chain.task.source, {**keys, "metric": "test_ends_with_gold"}))
+
+
+def gold_rows(path: Path, golds: str, text: str = "a\nb\na") -> Path:
+    rows = [{"id": "x", "prompt": "a", "gold": gold, "completion": text} for gold in golds]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_rows_of_one_id_are_judged_by_their_own_answers(gold: Chain, tmp_path: Path) -> None:
+    """A text ends with a, with b, or with no letter, and never with c."""
+    rows = labeled(gold, gold_rows(tmp_path / "in.jsonl", "abc"), tmp_path / "steps.jsonl", rollouts=8)
+    (a, *_, last_a), (b, *_, last_b), c = (row["labels"] for row in rows)
+    assert 0 < a < 1
+    assert 0 < b <= 1 - a
+    assert (last_a, last_b, c) == (1, 0, [0, 0, 0])
+
+
+def test_rows_without_a_usable_gold_answer_are_skipped_as_by_score(gold: Chain, tmp_path: Path) -> None:
+    console = Console(record=True, width=200)
+    file, out = gold_rows(tmp_path / "in.jsonl", "a??"), tmp_path / "steps.jsonl"
+    summary = call(gold, file, out, console, rollouts=1)
+    assert (summary.rows, summary.skipped, summary.bad_rows, summary.completions) == (1, 2, 0, 1)
+    assert "2 rows without a usable gold answer are skipped (dataset.bad_gold=skip)" in console.export_text()
+    assert not (tmp_path / "steps.rejects.jsonl").exists()
+
+
+def test_nothing_labeled_writes_no_file_and_says_why(gold: Chain, tmp_path: Path) -> None:
+    console = Console(record=True, width=200)
+    file, out = gold_rows(tmp_path / "in.jsonl", "aaa", text="a?b"), tmp_path / "steps.jsonl"
+    assert call(gold, file, out, console).bad_rows == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    printed = console.export_text()
+    assert f"{file}, line 1: the tokens of {gold.policy.name} do not give its text back" in printed
+    assert "2 more rows: the tokens of" in printed
+    assert f"nothing was labeled, so {out} is not written" in printed
 
 
 def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, tmp_path: Path) -> None:

@@ -117,3 +117,15 @@ class EndsWithA(Verifier):
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         return Score(float(completion.text.rstrip("\n").endswith("a")))
+
+
+@verifier("test_ends_with_gold")
+@dataclass(frozen=True)
+class EndsWithGold(Verifier):
+    """1 for a text whose last letter is the gold answer, which must be a letter."""
+
+    def problem(self, example: Example) -> str | None:
+        return None if (example.answer or "").isalpha() else "the gold answer is no letter"
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float(completion.text.rstrip("\n").endswith(example.answer or "")))

@@ -26,9 +26,11 @@ from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import ChunkResult, Reject
-from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.problems import Problems
+from grpo_env.scoring.reader import InputRow, RowReader
 from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.scoring.summary import ScoreSummary
+from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -100,18 +102,18 @@ class Labels:
     ) -> tuple[list[list[StepLabel]], int]:
         """The labels of all steps of some completions, and the number of tokens sampled for them.
 
-        ``correct`` says which of them are correct themselves. Completions of the same prompt that begin with the same
+        ``correct`` says which of them are correct themselves. Completions of the same example that begin with the same
         tokens share continuations.
         """
-        settings, starts = self.segments, dict[tuple[str, tuple[int, ...]], Start]()
+        settings, starts = self.segments, dict[_Key, Start]()
         steps = []
         for example, rollout in completions:
             ends, seen = completion_ends(policy.decode, rollout), rollout.completion(self.task.format.prefill)
             steps.append(self.task.step_ends(seen, ends, settings.segments, settings.separator))
             for token in self._continued(rollout, [step.token for step in steps[-1]]):
-                key = example.id, tuple(rollout.ids[: token + 1])
+                key = _key(example, rollout, token)
                 prompt = Prompt(self.task, self.task.verifier, example)
-                seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[1])}"
+                seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[-1])}"
                 starts.setdefault(key, Start(prompt, rollout, token + 1, seed))
         scored = continuations(
             policy,
@@ -133,7 +135,7 @@ class Labels:
                 known = [] if own is None else [own]
                 is_own = not self._continued(rollout, [step.token])
                 if step.token is not None and not is_own:
-                    known = verdicts[example.id, tuple(rollout.ids[: step.token + 1])]
+                    known = verdicts[_key(example, rollout, step.token)]
                 labels[-1].append(StepLabel(step.start, step.end, sum(known), len(known), is_own))
         return labels, tokens
 
@@ -202,33 +204,57 @@ def label_steps(
     with output, sampling_policy(config, console) as policy:
         if output.summary.rows:
             console.print(f"resuming after {output.summary.rows:,} rows of an interrupted run")
-        rest, start = records[output.chunks * ROWS :], time.perf_counter()
-        rows = [reader.read(record) for record in rest]
-        total = sum(len(row.completions) for row in rows if row is not None)
+        before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
         try:
-            with progress("label-steps", total, console) as advance:
-                for place in range(0, len(rest), ROWS):
-                    some = [row for row in rows[place : place + ROWS] if row is not None]
-                    records_of = {record.line: record for record in rest[place : place + ROWS]}
-                    output.add(_labeled(labels, policy, some, file.name, records_of))
-                    advance(sum(len(row.completions) for row in some))
+            _label_rest(labels, policy, file, reader, records[output.chunks * ROWS :], output, console)
         except BaseException:
             if output.resumable:
                 console.print("finished rows are kept; the same command resumes after them", style="yellow")
             raise
         rejects = output.finish()
-    _print_summary(output.summary, time.perf_counter() - start, rejects, console)
+    _print_summary(output.summary, before, time.perf_counter() - start, console)
+    if not output.summary.completions:
+        console.print(f"nothing was labeled, so {out} is not written", markup=False, style="yellow", soft_wrap=True)
+    if rejects is not None:
+        line = f"{rejects}: the rows that could not be labeled"
+        console.print(line, markup=False, style="yellow", soft_wrap=True)
     return output.summary
+
+
+def _label_rest(
+    labels: Labels,
+    policy: Policy,
+    file: InputFile,
+    reader: RowReader,
+    rest: Sequence[Line | Record],
+    output: ResumableOutput,
+    console: Console,
+) -> None:
+    """Label what ``output`` does not have yet."""
+    rows, problems = [reader.read(record) for record in rest], Problems([file], console)
+    total = sum(len(row.completions) for row in rows if row is not None)
+    with progress("label-steps", total, console) as advance:
+        for place in range(0, len(rest), ROWS):
+            some = [row for row in rows[place : place + ROWS] if row is not None]
+            records_of = {record.line: record for record in rest[place : place + ROWS]}
+            result = _labeled(labels, policy, some, file.name, records_of)
+            output.add(result)
+            problems.add(result.rejects)
+            advance(sum(len(row.completions) for row in some))
+    problems.end()
 
 
 def _labeled(
     labels: Labels, policy: Policy, rows: Sequence[InputRow], file: str, records: Mapping[int, Line | Record]
 ) -> ChunkResult:
     """The output of some rows of the file."""
-    task, summary = labels.task, ScoreSummary(rows=len(rows))
+    task, skipped = labels.task, sum(row.skipped for row in rows)
+    summary = ScoreSummary(rows=len(rows) - skipped, skipped=skipped)
     readable: list[tuple[InputRow, list[Rollout]]] = []
     rejects = []
     for row in rows:
+        if row.skipped:
+            continue
         try:
             if row.problem:
                 raise UsageError(row.problem)
@@ -300,16 +326,27 @@ def _columns(labels: Sequence[StepLabel]) -> dict[str, Any]:
     }
 
 
+_Key = tuple[str, tuple[int, ...], str | None, tuple[int, ...]]
+
+
+def _key(example: Example, rollout: Rollout, token: int) -> _Key:
+    """What the continuations after a token depend on. Rows with the same id may ask different questions."""
+    return example.id, tuple(rollout.prompt_ids), example.answer, tuple(rollout.ids[: token + 1])
+
+
 def _digest(ids: Sequence[int]) -> str:
     return hashlib.sha256(repr(ids).encode()).hexdigest()[:16]
 
 
-def _print_summary(summary: ScoreSummary, seconds: float, rejects: Path | None, console: Console) -> None:
+def _print_summary(summary: ScoreSummary, before: Counter[str], seconds: float, console: Console) -> None:
+    """``before`` counts what an interrupted run did; the rest took ``seconds``."""
     counts = summary.statuses.get("steps", Counter())
     known = counts["good"] + counts["bad"]
     share = f", {counts['good'] / known:.0%} of them with a correct continuation" if known else ""
     unknown = f", {counts['unknown']:,} without a label" if counts["unknown"] else ""
-    cost = f"{counts['tokens']:,} tokens sampled in {seconds:.1f} s"
+    now = f", {counts['tokens'] - before['tokens']:,} of them now" if before else ""
+    cost = f"{counts['tokens']:,} tokens sampled{now} in {seconds:.1f} s"
     console.print(f"{known:,} steps of {summary.completions:,} completions{share}{unknown}; {cost}", soft_wrap=True)
-    if rejects is not None:
-        console.print(f"{rejects}: {summary.bad_rows:,} rows that could not be labeled", markup=False, style="yellow")
+    print_skipped(summary, console)
+    if summary.bad_rows:
+        console.print(f"{summary.bad_rows:,} rows could not be labeled", style="yellow")

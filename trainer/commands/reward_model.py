@@ -23,7 +23,7 @@ from ..config import TrainConfig
 from ..engine.bundled import MODELS
 from ..group_scoring import scores_of
 from ..reward_models.figures import Figures, Mean, held_out_figures
-from ..reward_models.fit import FitSettings, fit, save
+from ..reward_models.fit import RATE, FitSettings, fit, save
 from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
 from ..reward_models.score_files import judged_completions
 from ..run.folder import RunFiles
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 FIGURES = "held_out.json"
 """The file of the new folder with what was trained on and how well it predicts."""
-BUNDLED_RATE, RATE = 5e-4, 1e-5
-"""Learning rates of the bundled models, of under a million weights, and of others."""
+BUNDLED_RATE = 5e-4
+"""The learning rate of the bundled models, of under a million weights."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,6 @@ def train_reward_model(
     settings: FitSettings | None = None,
     *,
     model: str | None = None,
-    learning_rate: float | None = None,
     console: Console,
 ) -> Figures:
     """Train a reward model on a score file, and write it to ``out`` with its figures on held-out prompts.
@@ -90,9 +89,8 @@ def train_reward_model(
         file: a file that ``score`` or ``label-steps`` wrote, or the folder of a run, for its samples.
         out: a new folder.
         request: what to train.
-        settings: how to train it.
+        settings: how to train it; default learning rate: 5e-4 for a bundled model, 1e-5 for others.
         model: what to start from: ``bundled``, a folder or a hub id; default: the task's own.
-        learning_rate: in place of that of ``settings``; default: 5e-4 for a bundled model, 1e-5 for others.
         console: gets messages and the progress.
 
     Raises:
@@ -103,8 +101,9 @@ def train_reward_model(
     if out.exists():
         raise UsageError(f"{out}: already exists; give another folder with --out")
     name = model or TrainConfig.from_mapping({}, "reward-model", defaults=task.defaults).model
-    rate = learning_rate or (BUNDLED_RATE if name in MODELS else RATE)
-    settings = replace(settings or FitSettings(), learning_rate=rate)
+    settings = settings or FitSettings()
+    if settings.learning_rate is None:
+        settings = replace(settings, learning_rate=BUNDLED_RATE if name in MODELS else RATE)
     verifier, files = request.verifier(task, str(MODELS.get(name, name))), _score_files(file)
     loaded = verifier.trainable(settings.seed)
     labelled = _read(verifier, loaded, files, task, request)

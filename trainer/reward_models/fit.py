@@ -24,6 +24,7 @@ from .labels import Labelled
 if TYPE_CHECKING:
     from grpo_env.verifiers.pretrained import Pretrained
 
+RATE = 1e-5
 NO_LABEL = -100.0  # what ``Trainer`` does not count
 
 
@@ -31,11 +32,12 @@ NO_LABEL = -100.0  # what ``Trainer`` does not count
 class FitSettings:
     """How a reward model is trained: AdamW, a linear schedule after a warm-up of a tenth of the updates.
 
-    ``batch_size`` rows make an update, ``rows_at_once`` of them at a time.
+    ``batch_size`` rows make an update, ``rows_at_once`` of them at a time. Without a ``learning_rate``, ``reward-model
+    train`` chooses one that suits the model, and ``fit`` takes ``RATE``.
     """
 
     epochs: int = 4
-    learning_rate: float = 1e-5
+    learning_rate: float | None = None
     batch_size: int = 32
     rows_at_once: int = 8
     seed: int = 0
@@ -60,7 +62,7 @@ def fit(
             TrainingArguments(
                 output_dir=folder,
                 num_train_epochs=settings.epochs,
-                learning_rate=settings.learning_rate,
+                learning_rate=RATE if settings.learning_rate is None else settings.learning_rate,
                 per_device_train_batch_size=at_once,
                 gradient_accumulation_steps=-(-settings.batch_size // at_once),
                 warmup_steps=0.1,
