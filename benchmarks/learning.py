@@ -9,7 +9,9 @@ separate process on one core and one thread; the sides take turns. The clock sta
 ``--every`` seconds, at the end of a step, it stops while the weights are saved. All saved weights are evaluated
 afterwards by ``run_eval`` in our interpreter, on the same examples: greedy, and one sample each.
 
-``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/smollm2.py`` makes it) trains a real model on sums instead.
+``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/smollm2.py`` makes it) trains a real model on sums instead. Without
+``--peer-python``, only our trainer runs. ``--points FILE`` keeps the curves, and ``--read FILE`` prints and draws them
+again.
 
 ``--clock cpu`` gives both the same processor time instead, which depends less on what else the machine does.
 """
@@ -25,7 +27,7 @@ from statistics import fmean
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sides import CLOCKS, SIDES, Callbacks, Work, load, pin_to_one_core, run_script
+from sides import CLOCKS, SIDES, Callbacks, Work, load, pin_to_one_core, run_script, setting
 
 # Sums of two numbers of two digits. A small instruct model does not know the form that is asked for, so its prompt
 # begins with two worked examples.
@@ -131,29 +133,43 @@ def plot(curves: Curves, path: Path, title: str) -> None:
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), sharey=True, constrained_layout=True)
     for axis, kind in zip(axes, KINDS, strict=True):
         for side, runs in curves.items():
+            color = COLORS.get(side, "tab:gray")
             for points in runs:
-                axis.plot(*([point[name] for point in points] for name in ("seconds", kind)), COLORS[side], lw=0.7)
-            by_time = list(zip(*runs, strict=True))
-            mean = [[fmean(point[name] for point in points) for points in by_time] for name in ("seconds", kind)]
-            axis.plot(*mean, COLORS[side], lw=2.5, label=f"{side} (mean of {len(runs)})")
+                axis.plot(*([point[name] for point in points] for name in ("seconds", kind)), color, lw=0.7)
+            thick = means(runs, "seconds", kind)
+            axis.plot(*thick, color, lw=2.5, label=f"{side} (mean of {len(runs)})" if thick[0] else side)
         axis.set(xlabel="seconds of training", ylabel=f"held-out accuracy, {kind}")
         axis.grid(alpha=0.3)
-        axis.legend(loc="lower right")
+        axis.legend(loc="best")
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
 
 
-def print_table(curves: Curves) -> None:
-    """Print the means over seeds, with the value of each seed in parentheses."""
-    print("| side | seconds | steps | greedy | sampled |\n" + "|---" * 5 + "|")
+def means(runs: list[list[Point]], *names: str) -> list[list[float]]:
+    """The mean over seeds of each value, at every point; nothing where seeds have other numbers of points."""
+    by_time = list(zip(*runs, strict=True)) if len({len(points) for points in runs}) == 1 else []
+    return [[fmean(point[name] for point in points) for points in by_time] for name in names]
+
+
+def print_tables(curves: Curves) -> None:
+    """Print the points of each seed with Wilson's 95 % intervals, then the means over seeds."""
+    print("| side | seed | seconds | steps | greedy (95 %) | sampled (95 %) |\n" + "|---" * 6 + "|")
     for side, runs in curves.items():
-        for points in zip(*runs, strict=True):
-            means = [
-                f"{fmean(point[kind] for point in points):.3f} ({' '.join(f'{point[kind]:.3f}' for point in points)})"
-                for kind in KINDS
-            ]
-            seconds, steps = (fmean(point[name] for point in points) for name in ("seconds", "steps"))
-            print(f"| {side} | {seconds:.1f} | {steps:.0f} | {' | '.join(means)} |")
+        for point in (point for points in runs for point in points):
+            rates = " | ".join(rate_and_interval(point[kind], int(point["examples"])) for kind in KINDS)
+            print(f"| {side} | {point['seed']:.0f} | {point['seconds']:.0f} | {point['steps']:.0f} | {rates} |")
+    print("\nMeans:\n\n| side | seconds | steps | greedy | sampled |\n" + "|---" * 5 + "|")
+    for side, runs in curves.items():
+        for seconds, steps, greedy, sampled in zip(*means(runs, "seconds", "steps", *KINDS), strict=True):
+            print(f"| {side} | {seconds:.1f} | {steps:.0f} | {greedy:.3f} | {sampled:.3f} |")
+
+
+def rate_and_interval(rate: float, count: int) -> str:
+    """A proportion of ``count`` examples and its interval, such as ``.420 (.328 to .518)``."""
+    from grpo_env.confidence_intervals import wilson
+
+    low, high = wilson(rate * count, count)
+    return f"{rate:.3f} ({low:.3f} to {high:.3f})"
 
 
 def main() -> None:
@@ -166,7 +182,14 @@ def main() -> None:
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--rows", type=int, default=64, help="rows in a micro-batch of TRL")
     parser.add_argument("--model", type=Path, help="folder of a small instruct model, which learns sums instead")
+    parser.add_argument(
+        "--ours", type=setting, nargs="+", default=[], metavar="KEY=VALUE", help="settings of ours only"
+    )
+    parser.add_argument(
+        "--trl", type=setting, nargs="+", default=[], metavar="KEY=VALUE", help="arguments of GRPOConfig"
+    )
     parser.add_argument("--points", type=Path, help="append each curve to this file of JSON lines")
+    parser.add_argument("--read", type=Path, help="print and plot the curves of such a file, without training")
     parser.add_argument("--plot", type=Path, help="write the plot to this file")
     parser.add_argument("--inner", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -175,33 +198,51 @@ def main() -> None:
         result = INNER[options.inner[0]](*options.inner[1:])
         print(json.dumps(result), file=output)
         return
-    curves: Curves = {"ours": [], "trl": []}
-    for seed in range(options.seeds):
-        for side, runs in curves.items():
-            settings = {
-                "seed": seed,
-                "optimizer.lr_schedule": "constant",
-                "steps": MAX_STEPS,
-                "engine.device": "cpu",
-                "engine.precision": "fp32",
-            }
-            overrides = {}
-            if options.model:
-                settings |= {**SUMS_STEP, "model": str(options.model.resolve())}
-                overrides = SUMS
-            work = Work("arithmetic", overrides, settings, {}, {"per_device_train_batch_size": options.rows})
-            python = sys.executable if side == "ours" else options.peer_python
-            runs.append(curve(side, python, work, options.every, options.seconds, options.examples, options.clock))
-            last = runs[-1][-1]
-            print(f"{side}, seed {seed}: {last['greedy']:.3f} after {last['steps']} steps", file=sys.stderr)
-            if options.points:
-                with options.points.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"side": side, "seed": seed, "points": runs[-1]}) + "\n")
-    print_table(curves)
+    curves = read(options.read) if options.read else train_all(options)
+    print_tables(curves)
     if options.plot:
         clock = "processor time" if options.clock == "cpu" else "time"
         name = f"{options.model.name}, sums" if options.model else "bundled model, arithmetic"
         plot(curves, options.plot, f"{name}: equal {clock} on one core")
+
+
+def train_all(options: argparse.Namespace) -> Curves:
+    """The curves of all seeds; the sides take turns."""
+    pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
+    curves: Curves = {side: [] for side in pythons}
+    for seed in range(options.seeds):
+        settings = {
+            "seed": seed,
+            "optimizer.lr_schedule": "constant",
+            "steps": MAX_STEPS,
+            "engine.device": "cpu",
+            "engine.precision": "fp32",
+        }
+        overrides = {}
+        if options.model:
+            settings |= {**SUMS_STEP, "model": str(options.model.resolve())}
+            overrides = SUMS
+        peer = {"per_device_train_batch_size": options.rows, **dict(options.trl)}
+        work = Work("arithmetic", overrides, settings, dict(options.ours), peer)
+        for side, python in pythons.items():
+            points = curve(side, python, work, options.every, options.seconds, options.examples, options.clock)
+            points = [{**point, "seed": seed, "examples": options.examples} for point in points]
+            curves[side].append(points)
+            last = points[-1]
+            print(f"{side}, seed {seed}: {last['greedy']:.3f} after {last['steps']} steps", file=sys.stderr)
+            if options.points:
+                with options.points.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"side": side, "points": points}) + "\n")
+    return curves
+
+
+def read(path: Path) -> Curves:
+    """The curves that ``--points`` wrote."""
+    curves: Curves = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        curves.setdefault(record["side"], []).append(record["points"])
+    return curves
 
 
 INNER = {"train": train, "evaluate": evaluate}

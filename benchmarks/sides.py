@@ -131,6 +131,15 @@ def run_script(script: str, python: str, *arguments: str) -> Any:
     return json.loads(process.stdout.splitlines()[-1])
 
 
+def setting(text: str) -> tuple[str, Any]:
+    """Parse KEY=VALUE. The value is JSON, or else a string."""
+    key, _, value = text.partition("=")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
 def load(work: Work) -> tuple[Any, Any]:
     """The task and the config that both sides use."""
     from grpo_env.taskfile.task import load_task

@@ -31,7 +31,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import decoding
-from sides import CLOCKS, SIDES, Callbacks, Ids, Work, pin_to_one_core, run_script
+from sides import CLOCKS, SIDES, Callbacks, Ids, Work, pin_to_one_core, run_script, setting
 
 PARTS = ("sample", "score", "forward", "backward", "optimizer")
 REPETITION = {"verifiers": {"repetition": {"unit": "token", "n": 1}}, "metric": "repetition", "cases": []}
@@ -128,15 +128,6 @@ def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
             f"| ours is better by | {ratio['wall']:.2f} x | {ratio['cpu']:.2f} x | {ratio['speed']:.2f} x | "
             f"{' | '.join(times)} | | {ratio['peak']:.2f} x | | | |"
         )
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """Parse KEY=VALUE. The value is JSON, or else a string."""
-    key, _, value = text.partition("=")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
 
 
 def main() -> None:
