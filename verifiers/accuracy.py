@@ -33,7 +33,8 @@ from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choi
 from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
-from .answers.rewordings import in_text, may_have_other_form, rewordings, same_numeral, shorter_gold
+from .answers.qualified import qualified
+from .answers.rewordings import in_text, may_have_other_form, rewordings, same_numeral, shorter_gold, value_of_label
 from .answers.sentences import stated
 from .answers.structures import by_structure, may_have_structure
 
@@ -254,6 +255,9 @@ class Accuracy(Verifier):
         for other in rewordings(gold.answer.text, gold.kind, text):
             if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
                 return Verdict(True, "the same words" if gold.kind == "words" else "the same text")
+        if gold.kind in ("words", "code") and (value := value_of_label(gold.answer.text, text)):
+            verdict = self._verdict_on(Gold(*read_gold(value, None)), text, rules)
+            return verdict if verdict.correct else None
         if gold.kind == "words" and (shorter := shorter_gold(gold.answer.text, text)):
             verdict = self._compare(gold._replace(answer=ParsedAnswer(shorter, Words(shorter))), text, rules)
             return verdict if verdict.correct else None
@@ -384,6 +388,7 @@ def _forms(gold: Gold) -> Forms:
         return ()
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
+    readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
     readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
     return tuple((reader, value) for reader in readers if (value := reader(text)))
 

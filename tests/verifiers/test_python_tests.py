@@ -46,7 +46,9 @@ def isolation() -> str:
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{number}") for number, row in enumerate(ROWS, 1)])
 def test_table(row: dict[str, Any], isolation: str) -> None:
     completion = Completion(row["completion"])
-    score = PythonTests(**{"isolation": isolation, **row.get("options", {})})(Example("x", info=row["info"]), completion)
+    score = PythonTests(**{"isolation": isolation, **row.get("options", {})})(
+        Example("x", info=row["info"]), completion
+    )
     assert (score.value, score.status) == (row["value"], row["status"]), f"{row['why']}: {score}"
     assert score.explanation
     assert len(score.explanation) < 600
@@ -60,7 +62,9 @@ def test_the_table_both_accepts_and_rejects() -> None:
 
 @pytest.mark.parametrize("case", PythonTests.cases)
 def test_cases(case: Any, isolation: str) -> None:
-    score = PythonTests(**{"isolation": isolation, **case.options})(Example("x", info=case.info), Completion(case.completion))
+    score = PythonTests(**{"isolation": isolation, **case.options})(
+        Example("x", info=case.info), Completion(case.completion)
+    )
     assert score.value == case.value, f"{case.why}: {score}"
 
 
@@ -228,7 +232,9 @@ def test_tests_not_run_by_the_deadline_fail(mode: Any) -> None:
 def test_explanations_name_the_first_failed_test(isolation: Any) -> None:
     def explanation(code: str, *tests: object) -> str:
         info = {"tests": list(tests)}
-        return PythonTests(isolation=isolation)(Example("x", info=info), Completion(f"```python\n{code}\n```")).explanation
+        return PythonTests(isolation=isolation)(
+            Example("x", info=info), Completion(f"```python\n{code}\n```")
+        ).explanation
 
     pair = {"input": "1\n", "output": "4\n"}
     assert explanation("print(3)", pair) == "0 of 1 tests passed; test 1: expected '4\\n', got '3\\n'"
@@ -239,7 +245,9 @@ def test_explanations_name_the_first_failed_test(isolation: Any) -> None:
 def test_threads_may_run_programs(isolation: Any) -> None:
     def value(number: int) -> float | None:
         info = {"tests": [f"assert f({number}) == {number % 2}"]}
-        return PythonTests(isolation=isolation)(Example("x", info=info), Completion("```python\nf = lambda n: 0\n```")).value
+        return PythonTests(isolation=isolation)(
+            Example("x", info=info), Completion("```python\nf = lambda n: 0\n```")
+        ).value
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(value, range(8))) == [1.0, 0.0] * 4

@@ -68,17 +68,25 @@ def check_accuracy(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "acceptance",
         "completions",
         "daily",
         "daily_answers",
         "daily_life",
+        "daily_questions",
         "daily_short",
         "equality",
         "everyday",
         "extraction",
         "forms",
         "latex",
+        "office",
+        "qualifiers",
         "questions",
+        "sceptic",
+        "school",
+        "short_daily",
+        "spans",
     ],
 )
 def test_tables_by_other_authors(name: str) -> None:

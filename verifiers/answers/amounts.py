@@ -55,7 +55,7 @@ _RESULT = lazy_compile(
 )
 _BOUNDS = {
     "at most": "<=", "no more than": "<=", "not more than": "<=", "a maximum of": "<=", "maximum of": "<=",
-    "up to": "<=",
+    "up to": "<=", "max.": "<=", "max": "<=", "maximum": "<=", "min.": ">=", "min": ">=", "minimum": ">=",
     "at least": ">=", "no less than": ">=", "not less than": ">=", "no fewer than": ">=", "a minimum of": ">=",
     "minimum of": ">=", "more than": ">", "greater than": ">", "over": ">", "above": ">", "less than": "<",
     "fewer than": "<", "under": "<", "below": "<",
@@ -80,12 +80,13 @@ _REMAINDER = lazy_compile(
 )
 _TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?: \(h{1,2}:mm:ss\))?", re.IGNORECASE)
 _SPELLED = lazy_compile(
-    r"(\d{1,3}) ?(?:h|hr|hrs|hours?),? (?:and )?(\d{1,2}) ?(?:m|min|mins|minutes?),? (?:and )?(\d{1,2}) ?"
-    r"(?:s|sec|secs|seconds?)",
+    r"(?=.*\d.*\d)(?:(\d{1,3}) ?(?:h|hr|hrs|hours?))?(?:(?:\A|,? (?:and )?)(\d{1,2}) ?(?:m|min|mins|minutes?))?"
+    r"(?:,? (?:and )?(\d{1,2}) ?(?:s|sec|secs|seconds?))?",
     re.IGNORECASE,
 )
 _SHOES = lazy_compile(
-    r"(?:(?:shoe )?size )?(?:(EU|US|UK)(?: size)? ?(\d{1,2}(?:\.5)?)|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))",
+    r"(?:(?:shoe )?size )?(?:(EU(?=ropean\b)?|US|UK)(?:(?<=EU)ropean)?(?: size)? ?(\d{1,2}(?:\.5)?)"
+    r"|(\d{1,2}(?:\.5)?) ?(?:(EU|US|UK)|\((EU|US|UK)\)))",
     re.IGNORECASE,
 )
 _CLOTHES = lazy_compile(
@@ -183,9 +184,9 @@ def _score(text: str) -> str | None:
 
 
 def _duration(text: str) -> str | None:
-    """``1:23:45`` and 1 hour 23 minutes 45 seconds."""
+    """``1:23:45`` and 1 hour 23 minutes 45 seconds, ``00:03:20`` and 3 minutes 20 seconds."""
     match = _TIMER.fullmatch(text) or _SPELLED.fullmatch(text)
-    return match and str(3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]))
+    return match and str(3600 * int(match[1] or 0) + 60 * int(match[2] or 0) + int(match[3] or 0))
 
 
 def _shoes(text: str) -> str | None:

@@ -9,6 +9,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .codes import numbered
 from .frequency import how_often
 from .spellings import spelled
 
@@ -27,6 +28,15 @@ _BY = lazy_compile(
     rf"{_STATE.format(1)} by (?P<size1>.{{1,30}})|(?P<size2>.{{1,30}}) {_STATE.format(2)}", re.IGNORECASE
 )
 _QUANTITY = lazy_compile(r"\d[\d.,]* ?[a-z%]{1,12}", re.IGNORECASE)
+_IN_ORDER = lazy_compile(r"(?:[a-z]+ )?in (?:the )?(?:right |correct )?order: ?", re.IGNORECASE)
+_FIRST = lazy_compile(r"first,? (?=.*\bthen\b)", re.IGNORECASE)
+_STEP_SIGN = r",? (?:and )?(?:then|finally|lastly|next),? |, (?:and )?"
+_NUMBERED_STEP = lazy_compile(r"(?:\A|[ ,;])\(?(\d{1,2})[.)] ")
+_TEAM = r"[A-Z][A-Za-z.'-]*(?: [A-Z][A-Za-z.'-]*){0,3}"
+_TEAMS = lazy_compile(
+    rf"(?P<one>{_TEAM}):? (?P<first>\d{{1,3}})"
+    rf"(?:,? (?:and )?(?P<other>{_TEAM}):? (?P<second>\d{{1,3}})| ?[-:] ?(?P<score>\d{{1,3}}) (?P<last>{_TEAM}))"
+)
 _CHORD = r"[A-G](?:#|b)?(?:m|maj|min|dim|aug|sus)?\d?"
 _CHORDS = lazy_compile(rf"{_CHORD}(?:(?: ?- ?|, ?| ){_CHORD}){{2,11}}")
 _ACIDITY = lazy_compile(r"pH(?: of| is| =)? ?(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) pH")
@@ -34,10 +44,10 @@ _DOSE = lazy_compile(r"(?P<size>\d[\d.,]* ?[a-zµ%]{1,12}),? (?P<often>.{4,40})"
 
 
 def places(text: str) -> str | None:
-    """``Aisle 12, Shelf B`` and ``shelf B in aisle 12``: parts with different labels, in any order."""
+    """``Aisle 12, Shelf B`` and ``shelf B in aisle 12``: parts with different labels, in any order; ``third floor``."""
     if len(text) > MAX_LENGTH:
         return None
-    parts = [_PLACE.fullmatch(part) for part in _BETWEEN_PLACES.split(text)]
+    parts = [_PLACE.fullmatch(numbered(part) or part) for part in _BETWEEN_PLACES.split(text)]
     named = {part["label"].lower(): part["code"].upper() for part in parts if part}
     return str(sorted(named.items())) if len(named) == len(parts) > 1 else None
 
@@ -83,4 +93,32 @@ def dose(text: str) -> str | None:
     return f"{match['size'].replace(' ', '')} {often}" if match and often else None
 
 
-ARRANGEMENTS = (places, numbered_things, by_how_much, chords, acidity, dose)
+def steps(text: str) -> str | None:
+    """``1. mix 2. bake 3. cool``, ``mix -> bake -> cool`` and ``Steps in order: mix, bake, cool``."""
+    listed = numbered_items(text)
+    if listed is None:
+        in_order = _IN_ORDER.match(text) or _FIRST.match(text)
+        listed = re.split(_STEP_SIGN, text[in_order.end() :]) if in_order else re.split(r" ?-> ?", text)
+    are_words = all(re.search(r"[^\W\d_]{2}", step) for step in listed)
+    return "|".join(step.strip(" ,;.").lower() for step in listed) if len(listed) > 1 and are_words else None
+
+
+def numbered_items(text: str) -> list[str] | None:
+    """The items of a list in one line, numbered from 1."""
+    parts = _NUMBERED_STEP.split(text)
+    numbers, items = parts[1::2], parts[2::2]
+    if parts[0] or len(items) < 2 or numbers != [str(number) for number in range(1, len(items) + 1)]:
+        return None
+    return [item.strip(" ,;") for item in items]
+
+
+def teams(text: str) -> str | None:
+    """``Lions 3, Bears 1`` and ``Lions 3-1 Bears``."""
+    match = _TEAMS.fullmatch(text)
+    if match is None:
+        return None
+    pairs = ((match["one"], match["first"]), (match["other"] or match["last"], match["second"] or match["score"]))
+    return str(sorted((name.lower(), score) for name, score in pairs))
+
+
+ARRANGEMENTS = (places, steps, teams, numbered_things, by_how_much, chords, acidity, dose)

@@ -34,7 +34,7 @@ _SHAPES = tuple(
         r"v?\d+(?:\.\d+){2,}(?:[A-Za-z]\w{0,9})?(?:[-+_:/][0-9A-Za-z.]+){0,5}",  # 192.168.0.1, 3.10.0, v1.2.3-rc1
         r"[vV]\d+\.\d+|\d+\.\d+(?:(?:a|b|c|rc|alpha|beta|dev|post)\d+|-[a-z]{2,9}\.?\d*)",  # v1.10, 2.0b1, 1.0-beta
         rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
-        r"\d+(?:\.\d+)? to \d+(?:\.\d+)?",  # 10 to 12
+        r"\d+(?:\.\d+)? to \d+(?:\.\d+)?(?:\s?%|\s?[A-Za-z]{2,}[^\d=]*)?",  # 10 to 12 minutes
         r"1/2\s?-\s?1/2",  # a draw
         r"0\d/\d{1,2}|\d{1,2}/0\d",  # 04/05
         rf"(?=.*[:m]){_TIME} ?- ?{_TIME}",  # 9am-5pm
@@ -42,7 +42,7 @@ _SHAPES = tuple(
         r"\(\d{2,5}\) ?\d[\d .-]{3,}\d",  # +44 20 7946 0958
         r"\d+(?:-\d+){2,}-?[Xx]",  # 0-8044-2957-X
         r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+",  # 020 7946 0958, 4 8 15, 7 1 -1
-        r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|\d+\+",  # A+, C++, C#, 18+
+        r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|[A-Z]\*|\d+\+",  # A+, C++, C#, A*, 18+
         r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?",  # 3rd, 21st century
         r"(?:[Tt]he )?'?\d{2,4}'?s",  # 1990s
         r"\d+(?:\.\d+)?(?: ?x ?\d+(?:\.\d+)?)+",  # 1920x1080
@@ -64,13 +64,16 @@ _SHAPES = tuple(
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
         r"[nN]/[aA]",
+        r"(?=.*([A-Z]).*/.*\1)[A-Z]{2,4}/[A-Z]{2,4}",  # AC/DC, in which nothing cancels
+        r"\d{1,3}[A-Z]-\d{1,3}[A-Z]",  # 12W-4L
         r"\d{5} [A-Z][a-z]{2,}(?:[ -][A-Z]?[a-z]{2,}){0,2}",  # 10115 Berlin
-        r"(?:>=|<=|~=|!=|\^|~) ?v?\d+(?:\.\d+)+|(?:>=|<=) ?\d+",  # >=4.2
+        r"(?:>=|<=|~=|!=|\^|~) ?v?\d+(?:\.\d+)+(?:, ?(?:[<>]=?|!=) ?v?\d+(?:\.\d+)+)*|(?:>=|<=) ?\d+",  # >=4.2,<5.0
         r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
         r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
         r"(?i:(?:the )?(?:first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter(?: of|,)? \d{4})",
         r"\d{4}-\d\d-\d\d(?:T|,? )\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?",
         rf"\(?{_DEGREES} ?[NS],? ?{_DEGREES} ?[EW]\)?",  # 51.5074° N, 0.1278° W
+        rf"(?=.*°){_DEGREES} ?[NSEW]",  # 40°26'46"N
         r"(?:UTC|GMT) ?[+-] ?\d{1,2}(?::?\d\d)?",
         r"(?=.*')[A-Z]w?[2']{0,2}(?: [A-Z]w?[2']{0,2}){3,}"
         r"|(?=.*['2])[UDLRFBMES]w?[2']{0,2}(?: [UDLRFBMES]w?[2']{0,2})+",  # R U R' U'
@@ -93,6 +96,7 @@ _QUANTITY = lazy_compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e2
 _WORD = lazy_compile(r"\b[A-Za-z]?[a-z]{2,}\b")
 _NAME = lazy_compile(r"[A-Z][A-Za-z]{0,2} ?\d+")
 _LETTER_THEN_DIGIT = lazy_compile(r"([A-Za-z]+)\d")
+_PLATE = lazy_compile(r"[A-Z]{1,3}(?:-[A-Z]{1,3})+ \d{1,6}[A-Z]?")  # B-XY 123
 _COUNT = lazy_compile(r"[A-Za-z)](?![a-z])(?:_?(\d+))?")
 
 
@@ -154,5 +158,7 @@ def _is_identifier(text: str) -> bool:
     names = [name for name in _LETTER_THEN_DIGIT.findall(text) if name.lower() not in FUNCTIONS]
     if names:
         return not re.search(r"[-/]", text) or any(len(name) > 1 or name.isupper() for name in names)
+    if _PLATE.fullmatch(text):
+        return True
     first, *others = re.split(r"[ ._/:-]+", text)
     return len(first) > 1 and first.isalpha() and first.isupper() and any(part.isdecimal() for part in others)

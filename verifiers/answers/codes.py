@@ -38,6 +38,7 @@ _COMMANDS = (
     (lazy_compile(r"\\(?:[,;:! ]|q?quad(?![A-Za-z]))|~"), " "),
     (lazy_compile(r"\\(?:times|ast)(?![A-Za-z])"), "x"),
     (lazy_compile(r"\\cdot(?![A-Za-z])"), "·"),
+    (lazy_compile(r"\\[dt]?frac\s?\{([A-Z]{2,4})\}\s?\{([A-Z]{2,4})\}"), r"\1/\2"),
     (lazy_compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
     (lazy_compile(r"\s?\\sharp(?![A-Za-z])"), "#"),
     (lazy_compile(r"\s?\\flat(?![A-Za-z])"), "b"),
@@ -59,7 +60,7 @@ _SPACE = lazy_compile(r"(?<=[A-Za-z]) (?=[A-Za-z])|(?<=\d) (?=-?\d)|( )")
 _ARTICLE = lazy_compile(r"^(?:the|a|an) (?=\w.)", re.IGNORECASE)
 _SPOKEN = tuple(
     (lazy_compile(rf"(?<=[A-Z0-9+#])(?: |-){word}(?![a-z])", re.IGNORECASE), sign)
-    for word, sign in (("(?:plus|positive)", "+"), ("(?:minus|negative)", "-"), ("sharp", "#"), ("flat", "b"))
+    for word, sign in (("(?:plus|pos(?:itive)?)", "+"), ("(?:minus|neg(?:ative)?)", "-"), ("sharp", "#"), ("flat", "b"))
 )
 
 _ELEMENT = (
@@ -110,6 +111,9 @@ _TENTH = lazy_compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})",
 _HYPHEN = lazy_compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
 _PLATE_HYPHEN = lazy_compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
 _RAISED_ENDING = lazy_compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
+_THOUSANDS = lazy_compile(r"(?<=:\d),(?=\d{3})|(?<=:\d\d),(?=\d{3})|(?<=:\d{3}),(?=\d{3})|(?<=\d{3}),(?=\d{3}\b)")
+_HALF = lazy_compile(r"(?<=\d)[ -]1/2(?!\d)")
+_NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2}) ?# ?(?=\d)")
 _DECADE = lazy_compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
 _QUARTER = lazy_compile(
     r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?: of |[ ,/-]{1,2})"
@@ -122,7 +126,9 @@ _TIMESTAMP = lazy_compile(
 )
 _CITY = r"([A-Z][^\W\d_]+(?:[ -][A-Z]?[^\W\d_]+){0,2})"
 _POSTAL = lazy_compile(rf"(\d{{4,5}}),? {_CITY}|{_CITY},? (\d{{4,5}})")
-_SETS = lazy_compile(r"\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+")
+_SETS = lazy_compile(
+    r"(?:\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+|\d{1,2}:\d{1,2}(?:(?:,| and|;)? \d{1,2}:\d{1,2})+)"
+)
 _ORBITALS = lazy_compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
 _SUBSCRIPTED = lazy_compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = lazy_compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
@@ -147,6 +153,9 @@ _ADDRESS = lazy_compile(
 )
 
 
+_UNIT_FIRST = lazy_compile(
+    r"\A((?:apt|apartment|unit|suite|ste|flat|floor|fl|room|rm)\.? #?\w{1,5}), (\d.*)", re.IGNORECASE
+)  # Apt 5, 18 Elm Lane
 _IN_CITY = lazy_compile(r" (?:in |\()([A-Z][\w' ]{2,30})\)?\Z")
 
 
@@ -395,8 +404,8 @@ def _timestamp(text: str) -> str | None:
 
 
 def _sets(text: str) -> str | None:
-    """``6-4, 7-5`` and ``6-4 7-5``."""
-    return " ".join(re.findall(r"[\d-]+", text)) if _SETS.fullmatch(text) else None
+    """``6-4, 7-5``, ``6-4 7-5`` and ``6:4, 7:5``."""
+    return " ".join(re.findall(r"[\d-]+", text.replace(":", "-"))) if _SETS.fullmatch(text) else None
 
 
 def _orbitals(text: str) -> str | None:
@@ -428,11 +437,11 @@ def _coordinates(text: str) -> str | None:
 
 def _street(text: str) -> str | None:
     """``350 Fifth Avenue North`` and ``350 5th Ave. N``: the words of a street, its direction and its ordinal."""
-    text = _IN_CITY.sub(r", \1", text.removeprefix("No. "))
+    text = _UNIT_FIRST.sub(r"\2, \1", _IN_CITY.sub(r", \1", text.removeprefix("No. ")))
     match = _ADDRESS.fullmatch(text) if text[:1].isdecimal() else None
     if match is None:
         return None
-    words = match["street"].lower().replace(".", "").replace(",", " ").split()
+    words = match["street"].lower().replace(".", "").replace("'", "").replace(",", " ").split()
     street = [
         _in_full(before, word, after)
         for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False)
@@ -462,8 +471,8 @@ def _over(text: str) -> str | None:
 
 
 def _without_hash(text: str) -> str | None:
-    """``#INV-2024-0093`` and ``INV-2024-0093``, ``#ff0000`` and ``ff0000``."""
-    return text.removeprefix("#") or None
+    """``#INV-2024-0093`` and ``INV-2024-0093``, ``#ff0000`` and ``ff0000``, ``PO# 0071934`` and ``PO 0071934``."""
+    return _NUMBER_SIGN.sub(" ", text.removeprefix("#")) or None
 
 
 def numbered(text: str) -> str | None:
@@ -477,6 +486,16 @@ def _initialled(text: str) -> str | None:
     """``Terminal 2`` and ``T2``, ``Question 5`` and ``Q5``."""
     match = _INITIALLED.fullmatch(text)
     return match and (match[1] or match[2]).upper() + match[3]
+
+
+def _without_thousands(text: str) -> str | None:
+    """``chr7:140,453,136`` and ``chr7:140453136``."""
+    return _THOUSANDS.sub("", text) if "," in text or ":" in text else None
+
+
+def _with_half(text: str) -> str | None:
+    """``size 10 1/2`` and ``size 10.5``."""
+    return _HALF.sub(".5", text)
 
 
 KEYS: tuple[Callable[[str], str | None], ...] = (
@@ -506,6 +525,8 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_periods,
     _over,
     _without_hash,
+    _without_thousands,
+    _with_half,
     _initialled,
 )
 """Two codes are the same if what one of these makes of them is equal."""

@@ -25,6 +25,7 @@ from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
 from .money import Money, read_currency, read_money, same_money
 from .number_words import number_at
+from .qualified import qualified
 
 MAX_LENGTH = 300
 
@@ -53,9 +54,10 @@ _POINT = lazy_compile(
     r"(?P<west>-)?(?P<east>\d{1,3}(?:\.\d+)?)°? ?(?P<ew>[EW])?\)?"
 )
 _PATH = lazy_compile(r"(?:~|\.{0,2})/[\w./ -]*[\w-]/?")
-_EDGE = lazy_compile(r"(until|till|before|after|by|from|since) (.{3,12})", re.IGNORECASE)
+_EDGE = lazy_compile(r"(until|till|before|prior to|after|by|from|since) (.{3,12})", re.IGNORECASE)
 _MOMENT = lazy_compile(
-    r"(?P<date>\S.{4,28}?[^\s,])(?:,? at|,)? (?P<time>\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?)",
+    r"(?P<date>\S.{4,28}?[^\s,])(?:(?:,? at|,)? |(?<=\d)T(?=\d))"
+    r"(?P<time>\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?)(?P<utc>Z| ?(?:UTC|GMT))?",
     re.IGNORECASE,
 )
 _ROW = lazy_compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
@@ -220,10 +222,14 @@ def spoken_hour(text: str) -> str | None:
 
 
 def _edge(text: str) -> str | None:
-    """``until 10 pm`` and ``till 22:00``, ``after 6 pm``."""
+    """``until 10 pm`` and ``till 22:00``, ``before 1850`` and ``prior to 1850``."""
     match = _EDGE.fullmatch(text)
-    clock = read_time(match[2]) if match else None
-    return f"{match[1].lower().replace('till', 'until')} {clock.seconds} {clock.sure}" if match and clock else None
+    if match is None:
+        return None
+    edge = match[1].lower().replace("till", "until").replace("prior to", "before")
+    if clock := read_time(match[2]):
+        return f"{edge} {clock.seconds} {clock.sure}"
+    return f"{edge} {match[2]}" if match[2].isdecimal() else None
 
 
 def _moment(text: str) -> str | None:
@@ -234,7 +240,8 @@ def _moment(text: str) -> str | None:
     if not (date and clock and date.day) or date.numbers or date.order in ("day", "month") or date.weekday is not None:
         return None
     sure = clock.sure or clock.padded
-    return f"{date.year}-{date.month}-{date.day} {clock.seconds}" if sure and not clock.zone else None
+    utc = "UTC" if match["utc"] else ""
+    return f"{date.year}-{date.month}-{date.day} {clock.seconds} {utc}" if sure and not clock.zone else None
 
 
 def _row(text: str) -> str | None:
@@ -266,5 +273,5 @@ def _quotes(text: str) -> str | None:
 _FORMS: tuple[Form, ...] = (
     _hours, money, _currency, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
     spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
-    at_for, *AMOUNTS, *ARRANGEMENTS,
+    at_for, qualified, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

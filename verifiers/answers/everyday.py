@@ -59,6 +59,8 @@ _REPLY = lazy_compile(
     re.IGNORECASE,
 )
 _SYNONYMS = {"yes": {*_YES, "that is correct", "that's correct"}, "no": {*_NO}} | {
+    "no one": {"nobody"}, "nobody": {"no one"}, "everyone": {"everybody"}, "everybody": {"everyone"},
+    "someone": {"somebody"}, "somebody": {"someone"}, "anyone": {"anybody"}, "anybody": {"anyone"},
     "true": {*_YES, "t", "that is true", "that's true"}, "false": {*_NO, "f", "untrue", "not true", "not correct"},
 }  # fmt: skip
 """What says the same as yes, no, true and false, as the whole answer."""

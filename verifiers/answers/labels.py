@@ -33,7 +33,7 @@ _BEFORE = lazy_compile(
     re.IGNORECASE,
 )
 _BEHIND = lazy_compile(
-    r"(?:the |an? )?(?P<code>(?=\S*\d)\S+)"
+    r"(?:the |an? )?(?:number |no\.? ?)?(?P<code>(?=\S*\d)\S+)"
     r" (?P<label>gene|protein|bus|flight|line|route|formation|error|mutation|network|subnet|time(?: signature)?"
     r"|mm ?Hg)",
     re.IGNORECASE,
@@ -51,8 +51,10 @@ _NUMBERED = lazy_compile(
     r"|(?:rm|ch|sec|apt|ste|fig|vol|bldg)\.? \d{1,6}[A-Z]?|(?:chapter|section|figure|table) \d{1,3}(?:\.\d{1,3}){1,3}"
     r"|flight [A-Z][A-Z0-9] ?\d{1,4}|(?:ticket|post ?code) #?(?:[A-Z]{1,5}-)?\d{3,12}"
     r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"
-    r"|version v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
-    r"|size \d{1,2}(?:\.5)?|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
+    r"|(?:version|release|patch) v?\d+(?:\.\d+){1,4}(?:[-+.]?[a-z0-9]+)?"
+    r"|(?:order|invoice|ticket|booking|customer|account|part|serial|model|tracking) (?:no\.?|number|#) ?"
+    r"[A-Z]{0,4}-?\d{2,12}"
+    r"|size \d{1,2}(?:\.5| 1/2)?|\d{1,2}/\d{1,2} time(?: signature)?|\d{2,3}/\d{2,3} ?mm ?Hg",
     re.IGNORECASE,
 )
 _SHAPES = {

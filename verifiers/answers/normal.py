@@ -96,6 +96,8 @@ _SHORT_SCRIPT = lazy_compile(r"([\^_])\{(\w)\}(?!\w)")
 def normal(text: str) -> str:
     """The normal spelling of an answer."""
     text = unwrapped(_ascii(text))
+    if "+/-" in text:
+        text = text.replace("+/-", r"\pm ")
     if text.isalnum() and text.isascii():
         return text
     if "\\(" in text and "$" not in text:

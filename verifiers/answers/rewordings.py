@@ -11,13 +11,18 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from .amounts import bare_range
-from .clock import in_figures
+from .arrangements import numbered_items
+from .clock import in_figures, read_time
+from .codes import plain
 from .currencies import SIGN
+from .dates import read_date
 from .everyday import everyday, names_another
 from .extract.statements import UNSURE
 from .quantities import in_full
 from .sentences import is_against
 from .spellings import spelled
+from .unit_names import NAMES
+from .units import is_measure
 
 MAX_LENGTH = 200
 MAX_GLOSS = 40
@@ -27,6 +32,10 @@ MAX_NESTING = 4
 _LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
+_LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
+_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
+_QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
+_WORDS = lazy_compile("[A-Za-z]+")
 _ADDRESS_NAMED = lazy_compile(
     r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE
 )
@@ -50,6 +59,14 @@ _ACRONYM = lazy_compile(r"[A-Z][A-Z0-9]{1,5}")
 _MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _SENTENCE = lazy_compile(r"[A-Z][\w'\u2019, -]*\s(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?:\s[\w'\u2019, -]*)?[.!]?")
 _BOLD = lazy_compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*\*(?![\w(*])")
+_ITALIC = lazy_compile(r"(?<![\w)*])\*(?=[^\s*])([^*\n]{1,80})(?<!\s)\*(?![\w(*])")
+_NOT_BUT = lazy_compile(r"not [^\s,][^,]{0,40},? but (?:rather )?([^,]{1,60}?)\.?", re.IGNORECASE)
+_SIZE_AND_NAME = lazy_compile(r"(S|M|L) \((?:small|medium|large)\)|(?:small|medium|large) \((S|M|L)\)", re.IGNORECASE)
+_OPTIONS = lazy_compile(r"(?:the )?(?:options|choices|answers|letters|statements) (?=\(?[A-J]\b)", re.IGNORECASE)
+_ARROW = lazy_compile(r"\s?(?:\u2192|->|\\(?:to|rightarrow)(?![a-z]))\s?")
+_OUT_OF = lazy_compile(r"(?<=\d) out of (?=\d)")
+_EVERY = lazy_compile(r"every (?=[a-z]*day\b)", re.IGNORECASE)
+_DAY = lazy_compile(r"(?<=day)\b(?!s)")
 _ITEM = lazy_compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
 _SUBJECT = lazy_compile(r"the (?:[a-z][a-z-]{1,19} ){1,4}(?:is|are|was|were):? ", re.IGNORECASE)
 _NO_SUBJECT = lazy_compile(
@@ -101,7 +118,8 @@ _ONE = lazy_compile(
     r"|\d{1,2}(?:st|nd|rd|th)) one\.?"
 )
 _ONE_AT = lazy_compile(
-    r"the one (?:on|at|in) the (left|right|top|bottom|front|back|middle|center|centre)\.?", re.IGNORECASE
+    r"(?:the one )?(?:on|at|in) the (left|right|top|bottom|front|back|middle|center|centre)(?:[- ]hand)?(?: side)?\.?",
+    re.IGNORECASE,
 )
 _ITS_VERB = lazy_compile(
     r"(?:it|this|that) (?=(?:can(?:not)?|could|will|would|does|did|has|had)\b|(?:can|won|does|did)n?['\u2019]?t)",
@@ -138,7 +156,9 @@ _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
 )
-_TIME_GLOSS = lazy_compile(r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?", re.IGNORECASE)
+_TIME_GLOSS = lazy_compile(
+    r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?|noon|midday|midnight", re.IGNORECASE
+)
 _DATE_WORD = lazy_compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 _HOURS_AND_MINUTES = lazy_compile(r"([01]\d|2[0-3])([0-5]\d)")
 _ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
@@ -159,6 +179,15 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield unmarked
     if "\n" in answer and (items := _items(answer)):
         yield ("; " if ";" in gold else ", ").join(items)
+    if kind not in _MATHEMATICS and answer.count("*") == 2 and (upright := _ITALIC.sub(r"\1", answer)) != answer:
+        yield upright
+    if listed := numbered_items(answer):
+        yield ("; " if ";" in gold else ", ").join(listed)
+    if kind in ("set", "words") and _ARROW.search(answer):
+        parts, own = _ARROW.split(answer.strip(" $.")), re.split(r"\s?,\s(?:and )?", gold)
+        yield from [gold] if [part.lower() for part in parts] == [part.lower() for part in own] else []
+    if not_but := _NOT_BUT.fullmatch(answer):
+        yield not_but[1]
     if "](" in answer and (linked := _without_links(answer)):
         yield linked
     if kind in _MATHEMATICS and ("\\in" in answer or "for " in answer):
@@ -171,6 +200,9 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield f"({chosen['letter']})"
         if size := _SIZE.match(answer):
             yield answer[size.end() :]
+        if sized := _SIZE_AND_NAME.fullmatch(answer):
+            letter = sized[1] or sized[2]
+            yield from [letter] if _is_size(letter, answer) else []
         return
     if kind == "number":
         yield from _number(gold, answer)
@@ -184,6 +216,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield f"{named[1]} {named[2]}"
     if kind in ("words", "code") and "\u00d7" in answer:
         yield _TIMES.sub(" x ", answer)
+    if kind == "set" and _LETTERS.fullmatch(gold) and (options := _OPTIONS.match(answer)):
+        yield answer[options.end() :]
     if kind == "set" and (letters := _LETTERS_JOINED.fullmatch(answer)) and _LETTERS.fullmatch(gold):
         yield from _listed_letters(letters[0])
     if kind == "code" and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):
@@ -206,6 +240,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
             yield answer[match.end() :]
+    if kind == "code" and answer.count("`") == 2:
+        yield answer.replace("`", "")
     if kind == "code" and (match := _IMPERATIVE.match(answer)):
         yield answer[match.end() :]
     if kind == "words":
@@ -297,6 +333,22 @@ def shorter_gold(gold: str, answer: str) -> str | None:
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 
+def value_of_label(gold: str, answer: str) -> str | None:
+    """``£62.5`` of a gold answer ``Total: £62.5``, ``2:3`` of ``ratio 2:3``, for an answer without a label.
+
+    Also ``cat, dog`` of ``['cat', 'dog']``, for an answer without brackets.
+    """
+    if _QUOTED_LIST.fullmatch(gold) and "[" not in answer:
+        return ", ".join(re.split("', ?'", gold[2:-2]))
+    match = _LABELLED_VALUE.fullmatch(gold) or _LABELLED_RATIO.fullmatch(gold)
+    if match is None or _NO_LABEL.search(match["label"]):
+        return None
+    if read_date(plain(answer)) or read_time(plain(answer)):
+        return match["value"]
+    is_bare = all(word == "to" or is_measure(NAMES.get(word.lower(), word)) for word in _WORDS.findall(answer))
+    return match["value"] if is_bare and not answer[:1].isalpha() else None
+
+
 def _words(gold: str, answer: str) -> Iterator[str]:
     """``Portland, Oregon`` for ``Portland (Oregon)``, ``it rained`` for because it rained, left for the left one."""
     if place := _in_commas(gold, answer):
@@ -314,10 +366,19 @@ def _words(gold: str, answer: str) -> Iterator[str]:
         yield of_answer["which"]
     if place_of_one := _ONE_AT.fullmatch(answer):
         yield from (place_of_one[1], f"the {place_of_one[1]} one")
+    if every := _EVERY.match(answer):  # Every Tuesday and Thursday
+        yield _DAY.sub("s", answer[every.end() :])
+    if _EVERY.match(gold) and "days" in answer:
+        yield "every " + answer.replace("days", "day")
     if verb := _ITS_VERB.match(answer):
         yield answer[verb.end() :]
     if _SIZE.match(gold) and len(answer.rstrip(".")) == 1:
         yield f"size {answer}"
+
+
+def _is_size(letter: str, answer: str) -> bool:
+    """Whether the name of a size in an answer is that of the letter: ``M (medium)``."""
+    return {"s": "small", "m": "medium", "l": "large"}[letter.lower()] in answer.lower()
 
 
 def _listed_letters(text: str) -> Iterator[str]:
@@ -336,6 +397,8 @@ def _is_score(gold: str) -> bool:
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, 2.5 kg for ``2,5 kg``."""
     yield from in_full(gold, answer)
+    if " out of " in answer and "/" in gold:
+        yield _OUT_OF.sub("/", answer)
     if (numbered := _NUMBERED.fullmatch(answer)) and gold.isdecimal():
         yield numbered[1]
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):

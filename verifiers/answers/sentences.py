@@ -46,7 +46,8 @@ _AGAINST = lazy_compile(
 )
 _TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
 _BEFORE = lazy_compile(
-    r"(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?<!\bcomes )(?<!\bcame )\bfrom\Z"
+    r"(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?<!\bcomes )(?<!\bcame )(?<!leaves )(?<!departs )"
+    r"(?<!starts )\bfrom\Z"
     r"|\b(?:before|after|until|till|since|between|over|under|above|below|beyond|around|within|past|near|besides"
     r"|off)\Z|(?<!ed )(?<!en )(?<!nt )by\Z",
     re.IGNORECASE,
@@ -78,7 +79,8 @@ _VERB = lazy_compile(
 )
 _COMMAND = lazy_compile(
     r"(?:You (?:should|can|could|may|must) |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type"
-    r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact)(?: (?:at|to|with|on))? (?P<rest>\S.*)",
+    r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact|preheat|set)"
+    r"(?: the [a-z]+(?= (?:at|to|for|on)\b))?(?: (?:at|to|with|on|for))? (?P<rest>\S.*)",
     re.IGNORECASE,
 )
 _CLEFT = lazy_compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?P<tail>(?:who|that|which) [a-z][a-z ]{2,60})")
@@ -104,7 +106,7 @@ _COUNTED = lazy_compile(
 _DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
 _OFTEN = lazy_compile(r"\S+ times", re.IGNORECASE)
 _LEADS_TO = lazy_compile(
-    rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?"
+    rf"{_VERBS}|{_LINKS}|[a-z]+ed|to|as|leaves?|departs?|starts?|begins?|opens?|closes?|ends?|arrives?|runs?|from"
 )
 _TAIL = lazy_compile(
     r"(?: (?:to|in|on|at|for|of|with|by)|,? (?:as (?:stated|shown|written|given|listed|indicated)|according to"

@@ -16,7 +16,7 @@ from .number_words import number_at
 _QUOTES = lazy_compile('["«»„“”‟‹›「」『』《》〈〉]')
 _AND = lazy_compile(r"\s*&\s*")
 _THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BEFORE_SUFFIX = lazy_compile(r",\s*(?=(?:jr|sr|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
+_BEFORE_SUFFIX = lazy_compile(r",\s*(?=(?:jr|sr|junior|senior|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
 _INITIALS = lazy_compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
 _ABBREVIATION = lazy_compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
 _HYPHEN = lazy_compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
@@ -101,6 +101,8 @@ _SHORT = _groups("""
     ft fort
     dr doctor drive
     prof professor
+    art article
+    para paragraph
     jr junior
     sr senior
     inc incorporated
@@ -145,6 +147,20 @@ _SHORT = _groups("""
 ABBREVIATIONS = frozenset(_SHORT) | {"no", "vol", "pp"}
 """Abbreviations that stand for nothing else."""
 _TIMES = _words("jan feb mar apr jun jul aug sep oct nov dec mon tue wed thu fri sat")
+STATES = dict(
+    line.split(None, 1)
+    for line in """
+    AL Alabama;AK Alaska;AZ Arizona;AR Arkansas;CA California;CO Colorado;CT Connecticut;DE Delaware;FL Florida
+    GA Georgia;HI Hawaii;ID Idaho;IL Illinois;IN Indiana;IA Iowa;KS Kansas;KY Kentucky;LA Louisiana;ME Maine;MD Maryland
+    MA Massachusetts;MI Michigan;MN Minnesota;MS Mississippi;MO Missouri;MT Montana;NE Nebraska;NV Nevada
+    NH New Hampshire;NJ New Jersey;NM New Mexico;NY New York;NC North Carolina;ND North Dakota;OH Ohio;OK Oklahoma
+    OR Oregon;PA Pennsylvania;RI Rhode Island;SC South Carolina;SD South Dakota;TN Tennessee;TX Texas;UT Utah;VT Vermont
+    VA Virginia;WA Washington;WV West Virginia;WI Wisconsin;WY Wyoming
+    """.strip()
+    .replace("\n", ";")
+    .split(";")
+)
+"""The states of the United States by their postal codes, which are read after a comma only: ``Austin, TX``."""
 _COUNTRIES = (
     lazy_compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
     lazy_compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
@@ -246,7 +262,7 @@ def _is_short_for(short: str, word: str) -> bool:
 
 def _same_numeral(roman: str, number: str, before: str) -> bool:
     """Whether a word is the Roman numeral of a number. One letter needs a word before it."""
-    if not number[:1].isdecimal():
+    if not number[:1].isdecimal() or before.casefold() == "size":  # XL
         return False
     letter = roman.casefold()
     is_letter = (letter in ("i", "v") and before) or (letter == "x" and before.casefold() in _NUMBERED)

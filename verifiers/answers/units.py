@@ -81,8 +81,12 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if not first or not second or first == second:
         return True
     one, other = _decided(dict(first), dict(second)), _decided(dict(second), dict(first))
-    if any(one.pop(axis, 0) * other.pop(axis, 0) < 0 for axis in _AXES):
+    directions = [(one.pop(axis, 0), other.pop(axis, 0)) for axis in _AXES]
+    if any(first * second < 0 for first, second in directions):
         return False
+    for own, (unit, opposite) in enumerate(((one, other), (other, one))):  # 15% discount, 15% surcharge
+        if opposite.keys() - unit.keys() and any(pair[own] and not pair[1 - own] for pair in directions):
+            return False
     if not one or not other:
         return True
     if ("business" in one) != ("business" in other) and "day" in one and "day" in other:  # 5 business days
@@ -223,6 +227,9 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
     sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
     expected = False  # whether the next word must be a unit
     for previous, word, following in zip([None, *words], words, [*words[1:], None], strict=False):
+        if word.plain in ("each", "apiece") and following is None:
+            unit["each"] = -1
+            continue
         is_of_a = previous is not None and previous.plain == "of" and word.plain in ("a", "an")  # 3/4 of a cup
         if word.power is None and not is_of_a and _is_per(word, following, bool(unit)):
             sign, expected = -1, True

@@ -12,7 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .parsed import Words
 from .person_names import same_name
-from .spellings import greek_in_words, same_country, same_spelling, spelled
+from .spellings import STATES, greek_in_words, same_country, same_spelling, spelled
 from .unit_names import PRODUCT
 
 MAX_ITEMS = 50  # of lists whose items are compared with each other
@@ -38,6 +38,10 @@ _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of
 _LABELLED = ("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team", "part")
 _NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A deficiency
 _ARTICLE = lazy_compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
+_CAMEL = lazy_compile(r"(?<=[a-z])(?=[A-Z])")
+_STATE = lazy_compile(r"(?<=\w, )[A-Z]{2}(?=$|,| \d{5})")
+_ONLY_FIRST = lazy_compile(r"\A[Oo]nly (.*)\Z")
+_HYPHENED = lazy_compile(r"(?<![\w-])([^\W\d_]{2,20})\s?[-\u2013]\s?([^\W\d_]{2,20})(?![\w-])")
 _ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
 _ACCENT = lazy_compile("(?<=[A-Za-z])[\u0300-\u036f]+")
@@ -76,6 +80,8 @@ def same_words(
     one: Words, other: Words, ignore_case: bool, ignore_articles: bool = True
 ) -> Literal["the same words", "the same choice", "different words"]:
     """Whether two answers in words are equal. Lists of words may be in any order."""
+    if _is_range_of_list(one.text, other.text) or _is_range_of_list(other.text, one.text):
+        return "different words"
     first, second = (_cased(words, ignore_case) for words in (one, other))
     if first.text == second.text or _same_list(first.text, second.text, ignore_articles):
         return "the same words"
@@ -85,6 +91,8 @@ def same_words(
             return "the same words"
     if _closed(one.text, ignore_case) == _closed(other.text, ignore_case):
         return "the same words"
+    if _in_parts(one.text, ignore_case) == _in_parts(other.text, ignore_case):
+        return "the same words"
     if same_country(one.text, other.text) or same_name(one.text, other.text, ignore_case):
         return "the same words"
     if first.choice and second.choice:
@@ -92,6 +100,25 @@ def same_words(
     else:
         same = any(a.choice and b.text in (a.choice, a.rest) for a, b in ((first, second), (second, first)))
     return "the same choice" if same else "different words"
+
+
+def _is_range_of_list(text: str, listed: str) -> bool:
+    """Whether a text has a hyphen between two words where the other one has a comma: ``Tue-Thu``, ``Tue, Thu``."""
+    pairs = _HYPHENED.findall(text) if "-" in text or "\u2013" in text else ()
+    return any(
+        re.search(rf"\b{one}(?:\s?[,;&]|\s(?:and|or))\s{other}\b", listed, re.IGNORECASE) for one, other in pairs
+    )
+
+
+def _in_parts(text: str, ignore_case: bool) -> str:
+    """``Wi-Fi`` of ``WiFi``, ``Austin, Texas`` of ``Austin, TX``, ``II and III only`` of ``Only II and III``."""
+    text = _CAMEL.sub("-", text) if " " not in text else _STATE.sub(_state, text)
+    text = _ONLY_FIRST.sub(r"\1 only", text)
+    return text.casefold() if ignore_case else text
+
+
+def _state(match: re.Match[str]) -> str:
+    return STATES.get(match[0], match[0])
 
 
 def _closed(text: str, ignore_case: bool) -> str:
