@@ -69,6 +69,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
     "name",
     [
         "acceptance",
+        "company",
         "completions",
         "daily",
         "daily_answers",

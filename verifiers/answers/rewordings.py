@@ -64,6 +64,11 @@ _NOT_BUT = lazy_compile(r"not [^\s,][^,]{0,40},? but (?:rather )?([^,]{1,60}?)\.
 _SIZE_AND_NAME = lazy_compile(r"(S|M|L) \((?:small|medium|large)\)|(?:small|medium|large) \((S|M|L)\)", re.IGNORECASE)
 _OPTIONS = lazy_compile(r"(?:the )?(?:options|choices|answers|letters|statements) (?=\(?[A-J]\b)", re.IGNORECASE)
 _ARROW = lazy_compile(r"\s?(?:\u2192|->|\\(?:to|rightarrow)(?![a-z]))\s?")
+_COMPOUND = lazy_compile(
+    r"an? ([a-z]+|\d[\d,.]*)-((?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|gallon|pound"
+    r"|degree|page)(?: [a-z]+)?)\.?",
+    re.IGNORECASE,
+)  # a two-year warranty
 _OUT_OF = lazy_compile(r"(?<=\d) out of (?=\d)")
 _EVERY = lazy_compile(r"every (?=[a-z]*day\b)", re.IGNORECASE)
 _DAY = lazy_compile(r"(?<=day)\b(?!s)")
@@ -186,6 +191,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if kind in ("set", "words") and _ARROW.search(answer):
         parts, own = _ARROW.split(answer.strip(" $.")), re.split(r"\s?,\s(?:and )?", gold)
         yield from [gold] if [part.lower() for part in parts] == [part.lower() for part in own] else []
+    if kind in ("words", "code") and " to " in gold and _ARROW.search(answer):
+        yield _ARROW.sub(" to ", answer)
     if not_but := _NOT_BUT.fullmatch(answer):
         yield not_but[1]
     if "](" in answer and (linked := _without_links(answer)):
@@ -397,6 +404,8 @@ def _is_score(gold: str) -> bool:
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, 2.5 kg for ``2,5 kg``."""
     yield from in_full(gold, answer)
+    if compound := _COMPOUND.fullmatch(answer):
+        yield f"{compound[1]} {compound[2]}"
     if " out of " in answer and "/" in gold:
         yield _OUT_OF.sub("/", answer)
     if (numbered := _NUMBERED.fullmatch(answer)) and gold.isdecimal():

@@ -72,14 +72,15 @@ _LINKS = _words("""
     available still currently place been at on in for with
     """)
 _VERB = lazy_compile(
-    r"(?:(?<=\s)|(?=['’]s ))(?:will be|must be|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
+    r"(?:(?<=\s)|(?=['’]s ))(?:(?:should|must|can|may) be [a-z]{2,10}(?:ed|en)|[a-z]{4,12}s via|will be|must be"
+    r"|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
     rf"|works out (?:to|at)|stands for|belongs to|comes from|{_VERBS})"
     r"(?: (?:[a-z]{2,}(?:ed|en|wn|rn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
     rf"|(?<=went )to|(?<=goes )to|(?:(?<=was )|(?<=were )|(?<=is )|(?<=are ))from|{_LINKS}))*:?\s"
 )
 _COMMAND = lazy_compile(
     r"(?:You (?:should|can|could|may|must) |Please )?(?:turn|bake|cook|heat|choose|pick|select|take|use|enter|type"
-    r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact|preheat|set)"
+    r"|press|dial|call|visit|run|go(?: to)?|move|play|open|send|e-?mail|contact|preheat|set|store|keep)"
     r"(?: the [a-z]+(?= (?:at|to|for|on)\b))?(?: (?:at|to|with|on|for))? (?P<rest>\S.*)",
     re.IGNORECASE,
 )
@@ -87,7 +88,7 @@ _CLEFT = lazy_compile(r"[Ii]t (?:is|was) (?P<rest>\S.{0,60}?) (?P<tail>(?:who|th
 _INVERTED = lazy_compile(
     r"(?P<rest>\S.{0,60}?) (?P<tail>(?:is|was|are|were)"
     r" (?:(?:the|my|his|her|our|your|their|its) [A-Za-z][A-Za-z' ]{2,60}|thrown"
-    r"|raised|returned|used|shown|displayed|printed|chosen|selected|played))"
+    r"|raised|returned|used|shown|displayed|printed|chosen|selected|played|responsible|needed|required|necessary))"
 )
 _DONE = lazy_compile(
     r"(?P<rest>[A-Z].{0,60}?) (?P<tail>(?:won|wins|did|happened|wrote|invented|discovered|painted|scored|made|said)"

@@ -41,6 +41,9 @@ _ARTICLE = lazy_compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(
 _CAMEL = lazy_compile(r"(?<=[a-z])(?=[A-Z])")
 _STATE = lazy_compile(r"(?<=\w, )[A-Z]{2}(?=$|,| \d{5})")
 _ONLY_FIRST = lazy_compile(r"\A[Oo]nly (.*)\Z")
+_NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
+_IS_VERB = lazy_compile(r"(?<= )(?:is|are|was|were)(?= )")
+_IS = lazy_compile(r"(?<= )(?:is|are|was|were|[Tt]he|an?)(?= )")
 _HYPHENED = lazy_compile(r"(?<![\w-])([^\W\d_]{2,20})\s?[-\u2013]\s?([^\W\d_]{2,20})(?![\w-])")
 _ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
@@ -93,6 +96,8 @@ def same_words(
         return "the same words"
     if _in_parts(one.text, ignore_case) == _in_parts(other.text, ignore_case):
         return "the same words"
+    if _is_sentence_of(one.text, other.text, ignore_case) or _is_sentence_of(other.text, one.text, ignore_case):
+        return "the same words"
     if same_country(one.text, other.text) or same_name(one.text, other.text, ignore_case):
         return "the same words"
     if first.choice and second.choice:
@@ -114,7 +119,16 @@ def _in_parts(text: str, ignore_case: bool) -> str:
     """``Wi-Fi`` of ``WiFi``, ``Austin, Texas`` of ``Austin, TX``, ``II and III only`` of ``Only II and III``."""
     text = _CAMEL.sub("-", text) if " " not in text else _STATE.sub(_state, text)
     text = _ONLY_FIRST.sub(r"\1 only", text)
+    text = _NUMBER_SIGN.sub("", text)
     return text.casefold() if ignore_case else text
+
+
+def _is_sentence_of(sentence: str, text: str, ignore_case: bool) -> bool:
+    """Whether a text is a sentence without its verb and articles: ``disk full`` for "The disk is full."."""
+    if " " not in text or not _IS_VERB.search(sentence) or _IS_VERB.search(text):
+        return False
+    one, other = (_IS.sub(" ", f" {part} ").split() for part in (sentence, text))
+    return [*map(str.casefold, one)] == [*map(str.casefold, other)] if ignore_case else one == other
 
 
 def _state(match: re.Match[str]) -> str:
