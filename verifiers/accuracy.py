@@ -184,7 +184,7 @@ class Accuracy(Verifier):
         is_marked = final.source not in ("last_line", "last_number") or final.is_all
         if is_marked and len(final.answers) == 1 and " " in final.answers[0]:
             for gold in golds:
-                for said in stated(gold.answer.text, gold.kind, final.answers[0]):
+                for said in stated(gold.answer.text, gold.kind, in_text(final.answers[0]) or final.answers[0]):
                     if (other := self._accepted(gold, said, rules)) is not None:
                         return other
         if failure:

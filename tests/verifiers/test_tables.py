@@ -80,6 +80,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "everyday",
         "extraction",
         "forms",
+        "forms_again",
         "latex",
         "office",
         "qualifiers",
