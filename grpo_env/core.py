@@ -129,13 +129,27 @@ class EnvironmentRecord(NamedTuple):
     """What an environment said of a whole episode: its ``state`` before the first turn, and its own ``reward``.
 
     ``late`` says that a call was late, which ended the environment; ``failure`` why the episode cannot be scored, if
-    the environment and not the model's text failed.
+    the environment and not the model's text failed. ``told`` is what ``reset`` returned, which is added to the prompt.
     """
 
     state: Any = None
     reward: float | None = None
     late: bool = False
     failure: str = ""
+    told: str = ""
+
+    def add_to(self, prompt: Sequence[Message]) -> tuple[Message, ...]:
+        """The messages of a prompt as the model read them: with ``told`` at the end of the last one of the user.
+
+        A prompt that has it already, as in a recorded row, stays as it is.
+        """
+        last = next((n for n in range(len(prompt) - 1, -1, -1) if prompt[n].role == "user"), None)
+        if not self.told or (last is not None and prompt[last].content.endswith(self.told)):
+            return tuple(prompt)
+        if last is None:
+            return (*prompt, Message("user", self.told))
+        changed = prompt[last]._replace(content=prompt[last].content + self.told)
+        return (*prompt[:last], changed, *prompt[last + 1 :])
 
 
 @dataclass(frozen=True)

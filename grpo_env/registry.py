@@ -1,4 +1,4 @@
-"""Looks up verifiers by name: registered in this process, built in, from an entry point, or ``module:Class``.
+"""Looks up verifiers by name: registered in this process, built in, from an entry point, ``module:Class`` or a file.
 
 Also loads functions that tasks and settings name: ``module:function`` or ``FILE.py:function``.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -112,6 +114,15 @@ def load_file(file: Path) -> list[str]:
     """
     if is_safe_mode():
         raise UsageError(f"{file}: {SAFE}=1 refuses all code that is not built in")
+    module = _import_file(file)
+    registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
+    if not registered:
+        raise UsageError(f'{file}: registers no verifier; decorate a class with @verifier("NAME")')
+    return registered
+
+
+def _import_file(file: Path) -> str:
+    """Import a Python file, and return the name of its module."""
     module = file.stem
     if file.suffix != ".py" or not module.isidentifier() or not file.is_file():
         problem = "its name must be a Python name" if file.is_file() else "no such file"
@@ -125,10 +136,7 @@ def load_file(file: Path) -> list[str]:
         import_module(module)
     except Exception as error:
         raise UsageError(f"{file}: cannot be loaded: {type(error).__name__}: {error}") from error
-    registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
-    if not registered:
-        raise UsageError(f'{file}: registers no verifier; decorate a class with @verifier("NAME")')
-    return registered
+    return module
 
 
 def names() -> list[str]:
@@ -154,15 +162,23 @@ def load_attribute(home: str) -> Any:
 
 
 def locate(name: str, folder: Path) -> str:
-    """``module:function`` or ``FILE.py:function`` as a name that ``load_function`` finds from anywhere.
+    """``module:function`` or ``FILE.py:function`` as a name that ``load_function`` and ``find`` find from anywhere.
 
-    A file, or a module of a file, in ``folder`` gets its absolute path; other names stay as they are.
+    A file, or a module of a file, in ``folder`` gets its absolute path, and one of the bundled tasks its module, which
+    other machines have as well. Other names stay as they are.
     """
     home, _, function = name.rpartition(":")
+    if home.endswith(".py") and home[:-3].isidentifier() and folder.resolve() == _bundled_tasks():
+        return f"grpo_env.tasks.{home[:-3]}:{function}"
     if home.endswith(".py"):
         return f"{(folder / home).absolute()}:{function}"
     file = folder / f"{home}.py"
     return f"{file.absolute()}:{function}" if home.isidentifier() and file.is_file() else name
+
+
+@cache
+def _bundled_tasks() -> Path:
+    return Path(str(files("grpo_env.tasks"))).resolve()
 
 
 def load_function(name: str) -> Callable[..., Any]:
@@ -187,8 +203,13 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def _load(home: str) -> type[Verifier]:
+    file, _, attribute = home.rpartition(":")
     try:
-        cls = load_attribute(home)
+        cls = (
+            getattr(import_module(_import_file(Path(file))), attribute)
+            if file.endswith(".py")
+            else load_attribute(home)
+        )
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"verifier {home!r} cannot be loaded: {error}") from error
     if not (isinstance(cls, type) and issubclass(cls, Verifier)):

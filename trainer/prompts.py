@@ -92,9 +92,14 @@ def task_examples(
 ) -> list[Example]:
     """``Task.examples``, whose prompts tell the model of the tools of the task's environment, if it has one."""
     examples = task.examples(split, limit, report)
-    if task.spec.environment is None or not (tools := EnvironmentClass.of_task(task).tools):
+    if task.spec.environment is None:
         return examples
-    return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, "tools": list(tools)}) for e in examples]
+    environment = EnvironmentClass.of_task(task)
+    environment.check_columns(examples)
+    if not environment.tools:
+        return examples
+    tools = {"tools": list(environment.tools)}
+    return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, **tools}) for e in examples]
 
 
 def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:

@@ -10,6 +10,8 @@ from typing import Literal
 
 from grpo_env.core import Completion, Score, StepScore, Turn
 
+TOO_LARGE = " (the state is too large to be recorded, and counts as 0)"
+
 On = Literal["last", "each", "state"]
 
 
@@ -57,7 +59,11 @@ def folded(scores: Sequence[Score], completion: Completion, on: On, whole: bool)
         values = [0.0 if state is None else value for state, value in zip(states, values, strict=True)]
         gains = [after - before for before, after in pairwise(values)]
         why = f"from {values[0]:g} to {values[-1]:g} over {len(gains)} turns"
-        told = [f"the state: {before:g} -> {after:g}" for before, after in pairwise(values)]
+        told = [
+            f"the state: {before:g} -> {after:g}" + (TOO_LARGE if state is None else "")
+            for (before, after), state in zip(pairwise(values), states[1:], strict=True)
+        ]
+        why += TOO_LARGE if states[-1] is None else ""
         return Score(values[-1], explanation=why, steps=_steps(completion, gains, told), seconds=seconds)
     told = [score.explanation for score in scores]
     why = f"mean of {len(values)} turns"

@@ -71,37 +71,39 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
     name, types = tool["name"], _types(tool)
     texts = [key for key, type in types.items() if type == "string"]
 
-    def script(what: str, family: str, description: str, *calls: Mapping[str, Any]) -> Script:
+    def script(what: str, family: str, description: str, *calls: Mapping[str, Any]) -> Iterator[Script]:
+        if not calls:  # there are no files to write
+            return
         turns = ["".join(_call(name, call) for call in part) for part in _parts(calls)]
-        return Script(f"{name}: {what}", family, description, _said(*turns, around.answer), FEW)
+        yield Script(f"{name}: {what}", family, description, _said(*turns, around.answer), FEW)
 
     plain = {key: _plain(type) for key, type in types.items()}
     endless = call_text(name, plain)
     yield Script(f"{name}: for ever", "lazy", "Calls one tool in every turn.", lambda: lambda messages: endless)
     yield Script(f"{name}: repeated", "lazy", "Answers with the tool's result.", lambda: _repeats(endless), FEW)
-    yield script("no arguments", "arguments", "Calls without arguments.", {}, {"no_such_argument": 1})
-    yield script("wrong types", "arguments", "Arguments of other types.", {key: [[]] for key in types})
+    yield from script("no arguments", "arguments", "Calls without arguments.", {}, {"no_such_argument": 1})
+    yield from script("wrong types", "arguments", "Arguments of other types.", {key: [[]] for key in types})
     huge = {key: _huge(type) for key, type in types.items()}
-    yield script("huge arguments", "arguments", "Numbers and texts that are too large.", huge)
+    yield from script("huge arguments", "arguments", "Numbers and texts that are too large.", huge)
     for value in (True, False):
         low = {key: _plain(type, value) for key, type in types.items()}
-        yield script(f"sets {value}".lower(), "tampering", "Passes what may stand for success.", low)
+        yield from script(f"sets {value}".lower(), "tampering", "Passes what may stand for success.", low)
     if not texts:
         return
     filled = [{**plain, **dict.fromkeys(texts, text)} for text in HARMLESS]
-    yield script("injected texts", "arguments", "Paths, quotes, templates and shell in the texts.", *filled)
+    yield from script("injected texts", "arguments", "Paths, quotes, templates and shell in the texts.", *filled)
     for what, text in EXITS.items():
         filled = [{**plain, **dict.fromkeys(texts, text)}]
-        yield script(what, "arguments", "Code that ends the environment's process.", *filled)
+        yield from script(what, "arguments", "Code that ends the environment's process.", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
-    yield script("sets the state", "tampering", "Code that sets attributes.", *_code(plain, texts, names))
+    yield from script("sets the state", "tampering", "Code that sets attributes.", *_code(plain, texts, names))
     for what, paying in PAYING_TEXTS.items():
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
-        yield script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
+        yield from script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
         shell = [f"printf '%s' '{paying}' > '{path}'" for path in around.files]
         python = [f"open({path!r}, 'w').write({paying!r})" for path in around.files]
         run = [{**plain, texts[0]: code} for code in (*shell, *python)]
-        yield script(f"runs code: {what}", "tampering", "Code that writes files that are read.", *run)
+        yield from script(f"runs code: {what}", "tampering", "Code that writes files that are read.", *run)
 
 
 def _said(*turns: str) -> Callable[[], Agent]:

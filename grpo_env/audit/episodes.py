@@ -147,17 +147,18 @@ class _Stage:
         self.wrong: list[_Played] = []
         self._paths: list[list[str]] = []
         self._files: list[str] = []
+        self._all = range(len(examples))
 
     def prepare(self) -> None:
         """Play what the others are compared with; note the files that the environment opens meanwhile."""
         self._opened()
         if gold := load_gold(self._task):
             self._paths = [gold(example) for example in self._examples]
-            self.gold = self._play(lambda index: from_list(self._paths[index]))
+            self.gold = self._play(lambda index: from_list(self._paths[index]), self._all)
         else:
             self.notes.append("without environment.gold, only the metric and unscored episodes are looked at")
         answer = CompletionTemplate(self._task.format).text(NEUTRAL_REASONING, WRONG)
-        self.wrong = self._play(lambda index: from_list([answer]))
+        self.wrong = self._play(lambda index: from_list([answer]), self._all)
         self._files = self._opened()
 
     def surroundings(self) -> Surroundings:
@@ -173,9 +174,14 @@ class _Stage:
         return Surroundings(self._environment.tools, list(names), files, answer)
 
     def outcome(self, script: Script) -> Outcome:
-        """What an agent gets."""
-        played = self._play(lambda index: script.start(), script.max_examples)
-        gold, wrong, reward = (self.mean(episodes[: len(played)]) for episodes in (self.gold, self.wrong, played))
+        """What an agent gets. If it is tried on few examples, they are those whose gold paths are the longest."""
+        indices = self._all
+        if script.max_examples is not None:
+            by_length = sorted(indices, key=lambda index: -len(self._paths[index]) if self._paths else 0)
+            indices = sorted(by_length[: script.max_examples])
+        played = self._play(lambda index: script.start(), indices)
+        gold, wrong = (self.mean([episodes[i] for i in indices if episodes]) for episodes in (self.gold, self.wrong))
+        reward = self.mean(played)
         reasons = tuple(_reasons(reward, gold, wrong, self._task.metric, self.limits))
         return self._outcome(script.name, script.family, script.description, played, reasons)
 
@@ -190,7 +196,7 @@ class _Stage:
         yield self._outcome("gold path", "gold path", "The turns of environment.gold.", self.gold, reasons)
         for number in range(min(LEFT_OUT, max(map(len, self._paths)))):
             paths = [path[:number] + path[number + 1 :] for path in self._paths]
-            played = self._play(lambda index, paths=paths: from_list(paths[index]))  # type: ignore[misc]
+            played = self._play(lambda index, paths=paths: from_list(paths[index]), self._all)  # type: ignore[misc]
             reward, gold = self.mean(played), self.mean(self.gold)
             reasons = list(_beats(reward, gold, self.mean(self.wrong), self.limits))
             name = f"without turn {number + 1}"
@@ -202,10 +208,11 @@ class _Stage:
         """The mean reward of episodes."""
         return HackReward.mean([episode.reward for episode in played])
 
-    def _play(self, agent: Callable[[int], Agent], limit: int | None = None) -> list[_Played]:
-        examples = self._examples[:limit]
+    def _play(self, agent: Callable[[int], Agent], indices: Sequence[int]) -> list[_Played]:
+        examples = [self._examples[index] for index in indices]
         completions = [
-            play(self._environment, self._process, example, agent(index)) for index, example in enumerate(examples)
+            play(self._environment, self._process, example, agent(index))
+            for index, example in zip(indices, examples, strict=True)
         ]
         groups = [Group(example, [completion]) for example, completion in zip(examples, completions, strict=True)]
         scores = [score for (score,) in score_in_process(self._task.verifier, groups)]

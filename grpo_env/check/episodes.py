@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
@@ -9,16 +10,19 @@ from grpo_env.core import Completion, Example, Group, Verifier
 from grpo_env.environments.episode import EnvironmentClass, check_template
 from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
 from grpo_env.environments.replay import from_list, load_gold, play
+from grpo_env.environments.values import MAX_STATE
 from grpo_env.errors import UsageError
 from grpo_env.killable_worker import LateError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
+from grpo_env.verifiers.parts import Composite
 
 from .data import load_tokenizer
 from .findings import Finding, error, short, warning
 
 PLAYED = 50  # examples of a split that are played
 NOTHING_KNOWN = "I do not know."
+_NO_TEXT = re.compile(r"<[\w.<> ]+ at 0x[0-9a-f]+>")  # what Python says of an object without a text of its own
 SHOWN = 80  # characters of a text in a finding
 
 
@@ -53,8 +57,11 @@ def metric_judges_turns(task: Task) -> bool:
 
 
 def reads_turns(verifier: Verifier) -> bool:
-    """Whether a verifier, or one that it is composed of, reads the turns of an episode."""
-    return any(inner.reads_turns for inner in verifier.walk() if not list(inner.named_parts()))
+    """Whether a verifier, or one that it is composed of, reads the turns of an episode or its states."""
+    inner = list(verifier.walk())
+    if any(part.on != "last" for composite in inner if isinstance(composite, Composite) for part in composite.parts):
+        return True
+    return any(one.reads_turns for one in inner if not list(one.named_parts()))
 
 
 def _play(
@@ -80,7 +87,8 @@ def _play(
     with suppress(EnvironmentFailedError, LateError):
         left = [] if completion.environment.late else process.left_behind()
     if left:
-        what = f"{len(left)} processes are still running after the episode ({', '.join(left[:3])})"
+        are = "1 process is" if len(left) == 1 else f"{len(left)} processes are"
+        what = f"{are} still running after the episode ({', '.join(left[:3])})"
         yield warning("episodes", example.name, what, "they are ended before the next one; end them in the tool")
     if gold:
         yield from _check_gold(task, environment, example, turns, completion)
@@ -99,10 +107,18 @@ def _check_gold(
             if result.problem:
                 what = f"turn {number} of the gold path: {call.name}: {short(result.text, SHOWN)!r}"
                 yield error("episodes", example.name, what, fix)
+            elif _NO_TEXT.fullmatch(result.text):
+                what = f"turn {number} of the gold path: {call.name} returned {short(result.text, SHOWN)!r}"
+                yield warning("episodes", example.name, what, "return text, or what JSON can represent")
             elif result.text.endswith(" characters]") and len(result.text) > environment.max_result_chars:
                 size = result.text.rpartition("[")[2].rstrip("]")
                 what = f"turn {number} of the gold path: the result of {call.name} is {size}"
                 yield warning("episodes", example.name, what, "return less, or raise environment.max_result_chars")
+        if turn.state is None and turn.calls:
+            what = (
+                f"turn {number} of the gold path: the state has more than {MAX_STATE:,} characters and is not recorded"
+            )
+            yield warning("episodes", example.name, what, "begin the names of large attributes with _")
     ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
     part = score.part(task.metric)
     if part.value is None or part.value < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.files.writer import check_free
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
 
 END_OF_TURN = "."
+_CALL_LINE = re.compile(r"/(\w+)(?: \w+=|$)")
 HELP = ("help", "/help")
 _VALUES = {"string": "text", "integer": "1", "number": "1.5", "boolean": "true", "array": "[1, 2]", "object": "{a: 1}"}
 
@@ -117,6 +119,10 @@ def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
 
     schema = next((tool["function"] for tool in tools if line.split(" ")[0] == f"/{tool['function']['name']}"), None)
     if schema is None:
+        names = [tool["function"]["name"] for tool in tools]
+        if names and (name := _CALL_LINE.match(line)):
+            said = f"there is no tool {name[1]!r}; {nearest(name[1], names)}; sent as text"
+            console.print(said, markup=False, soft_wrap=True)
         return line
     types = {name: value.get("type") for name, value in schema["parameters"].get("properties", {}).items()}
     try:
@@ -197,7 +203,9 @@ def _row(task: Task, example: Example, completion: Completion) -> dict[str, Any]
     """An episode as a row of a file, with the columns of its example and the tools that could be called."""
     from grpo_env.environments.episode import EnvironmentClass
 
-    prompt = example.prompt if isinstance(example.prompt, str) else [m._asdict() for m in example.prompt]
+    record, prompt = completion.environment, example.prompt
+    if isinstance(prompt, tuple):
+        prompt = [message._asdict() for message in (record.add_to(prompt) if record else prompt)]
     row = {**example.info, "id": example.id, "prompt": prompt, "completion": completion.text}
     row["finish_reason"] = completion.finish
     if completion.environment is not None:

@@ -81,7 +81,7 @@ class Host:
 
     def _text_or_none(self, value: Any, method: str) -> str | None:
         if value is not None and not isinstance(value, str):
-            raise NotTextError(f"{method} returned a {type(value).__name__}; it must return text or None")
+            raise NotTextError(f"{method} returned {type(value).__name__}; it must return text or None")
         return None if value is None else cut(value, self._max_chars)
 
 

@@ -16,7 +16,7 @@ from grpo_env.killable_worker import LateError
 from grpo_env.taskfile.task import Task
 
 from .calls import ResponseParser, WrittenCall, parse_calls, spoken
-from .load import load_environment
+from .load import check_columns, load_environment
 from .process import EnvironmentFailedError, EnvironmentProcess, ToolRaisedError
 from .tools import tool_schemas, wrong_arguments
 
@@ -63,6 +63,12 @@ class EnvironmentClass:
             rewards=callable(getattr(user_class, "get_reward", None)),
         )
 
+    def check_columns(self, examples: Sequence[Example]) -> None:
+        """Raise ``UsageError`` if ``reset`` cannot take the columns of an example."""
+        user_class = load_environment(self.use, self.folder, "environment.use")
+        for columns in {tuple(example.info) for example in examples}:
+            check_columns(user_class, dict.fromkeys(columns), f"environment.use {self.use!r}")
+
     def process(self) -> EnvironmentProcess:
         """A process for one episode after another; it starts when it is first used. Close it."""
         return EnvironmentProcess(self.use, self.folder, self.tool_timeout, self.max_result_chars)
@@ -89,6 +95,7 @@ class Episode:
     _reward: float | None = field(default=None, init=False)
     _late: bool = field(default=False, init=False)
     _failure: str = field(default="", init=False)
+    _told: str = field(default="", init=False)
     _calls: int = field(default=0, init=False)
 
     def begin(self) -> list[ChatMessage]:
@@ -96,22 +103,13 @@ class Episode:
 
         Check ``ended`` before sampling: the environment may have failed.
         """
-        prompt = self.example.prompt
-        messages = [message._asdict() for message in prompt] if isinstance(prompt, tuple) else []
+        prompt = self.example.prompt if isinstance(self.example.prompt, tuple) else ()
         try:
-            added = self.process.reset(self.example.info)
+            self._told = self.plain(self.process.reset(self.example.info) or "")
             self._state = self._read_state()
         except EnvironmentFailedError as error:
             self._fail(error)
-            return messages
-        if added:
-            added = self.plain(added)
-            last = next((m for m in reversed(messages) if m["role"] == "user"), None)
-            if last is None:
-                messages.append(Message("user", added)._asdict())
-            else:
-                last["content"] += added
-        return messages
+        return [message._asdict() for message in self._record().add_to(prompt)]
 
     def advance(self, text: str, finish: Finish = "stop", raw: str | None = None) -> list[ChatMessage]:
         """Take a turn: run its calls or ask the partner. Returns the messages that follow it, if it is not the last.
@@ -164,8 +162,11 @@ class Episode:
             prefill=prefill,
             token_ids=token_ids,
             turns=tuple(self.turns),
-            environment=EnvironmentRecord(self._state, self._reward, self._late, self._failure),
+            environment=self._record(),
         )
+
+    def _record(self) -> EnvironmentRecord:
+        return EnvironmentRecord(self._state, self._reward, self._late, self._failure, self._told)
 
     def _run_calls(self, turn: Turn, written: Sequence[WrittenCall]) -> list[ChatMessage]:
         calls, results = [], []
@@ -291,7 +292,7 @@ def check_template(template: str | None, environment: EnvironmentClass, model: s
         raise UsageError(f"{model} has no chat template, which an environment of several turns needs")
     if environment.tools and "tools" not in template:
         raise UsageError(
-            f"the chat template of {model} does not mention tools; choose a model that was trained for them"
+            f"the chat template of {model} does not mention tools; choose a model that was trained for them (--model)"
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grpo_env.errors import UsageError, nearest
@@ -34,6 +35,8 @@ def tool_schemas(cls: type[Any], where: str) -> list[dict[str, Any]]:
 
     schemas = []
     for name, method in tools.items():
+        if problem := _cannot_be_called(method):
+            raise UsageError(f"{where}: the tool {name} {problem} (or begin its name with _ if it is no tool)")
         try:
             schemas.append(get_json_schema(method))
         except Exception as error:  # also of type hints that cannot be evaluated
@@ -43,6 +46,19 @@ def tool_schemas(cls: type[Any], where: str) -> list[dict[str, Any]]:
                 "the method a docstring with 'Args:' (or begin its name with _ if it is no tool)"
             ) from error
     return schemas
+
+
+def _cannot_be_called(method: Callable[..., Any]) -> str | None:
+    """Why no call of a model, which has named arguments and waits for a result, can be passed to a method."""
+    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        return "is an async function, which nothing awaits; make it an ordinary one"
+    kinds = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind in kinds:
+            return f"takes {kinds[parameter.kind]}{parameter.name}, which a call cannot give; name its arguments"
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and parameter.name != "self":
+            return f"takes {parameter.name} by position only, which a call cannot give; remove the / after it"
+    return None
 
 
 def wrong_arguments(schemas: Sequence[Schema], name: str, arguments: Mapping[str, Any]) -> str | None:

@@ -67,11 +67,12 @@ class RecordedEnvironment:
         try:
             self._object = self._class()
             added = self._object.reset(**row)
-            self._record = EnvironmentRecord(state_of(self._object))
+            told = "" if added is None else cut(str(added), self._environment.max_result_chars)
+            self._record = EnvironmentRecord(state_of(self._object), told=told)
         except Exception as error:  # of the user's class: the episode goes on, and is unscored
             self._record = EnvironmentRecord(failure=f"reset raised {_message(error)}")
             return None
-        return None if added is None else cut(str(added), self._environment.max_result_chars)
+        return None if added is None else told
 
     def _call(self, name: str, method: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
         problem: CallProblem = "raised"

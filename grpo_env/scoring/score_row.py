@@ -40,7 +40,10 @@ def score_row(
         row |= {"file": file, "group": f"{file}:{result.group}"}
     if text:
         prompt = result.row.example.prompt
-        row["prompt"] = [message._asdict() for message in prompt] if isinstance(prompt, tuple) else prompt
+        if isinstance(prompt, tuple):
+            read = completion.environment.add_to(prompt) if completion.environment else prompt
+            prompt = [message._asdict() for message in read]
+        row["prompt"] = prompt
         row["prompt"] = row["prompt"] or None
         if row["prompt"] and result.row.prompt_recorded is not None:
             row[PROMPT_RECORDED] = result.row.prompt_recorded

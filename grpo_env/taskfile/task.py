@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
-from grpo_env.registry import find
+from grpo_env.registry import find, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
 from .prompt import build_prompt, is_true, render
@@ -196,7 +196,17 @@ class Task:
         path = self.spec.dataset.path
         if path is not None and not self.is_from_hub:
             data["dataset"]["path"] = str((self.folder / path).absolute())
+        with_code = [(data["dataset"], "generator"), *((data.get("environment") or {}, key) for key in ("use", "gold"))]
+        for section, key in (*with_code, *((verifier, "use") for verifier in _all_verifiers(data["verifiers"]))):
+            if section.get(key) is not None:
+                section[key] = locate(section[key], self.folder)
         return data
+
+
+def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for spec in verifiers.values():
+        yield spec
+        yield from _all_verifiers(spec.get("of") or {})
 
 
 def _part(verifier: Verifier, name: str) -> Part | None:
@@ -227,7 +237,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
     spec = validate(TaskSpec, _with_overrides(data, overrides or {}), source)
-    parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
+    parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
     names = _part_names(spec.verifiers)
@@ -242,7 +252,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
 
 def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:
     """A verifier by name, with ``options`` as a task file sets them. Raises ``UsageError`` naming ``source``."""
-    return _verifier(name, VerifierSpec.model_validate({**options, "use": name}), format or Format(), source, [name])
+    spec = VerifierSpec.model_validate({**options, "use": name})
+    return _verifier(name, spec, format or Format(), source, Path(), [name])
 
 
 def find_task_file(name: str | Path) -> Path:
@@ -297,7 +308,9 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
     section[last] = value
 
 
-def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: list[str]) -> tuple[Any, ...]:
+def _parts(
+    specs: Mapping[str, VerifierSpec], format: Format, source: str, folder: Path, at: list[str]
+) -> tuple[Any, ...]:
     # Imported late: verifiers are loaded by name, so that importing a task stays light.
     from grpo_env.verifiers.parts import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
@@ -318,7 +331,7 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
         try:
             part = Part(
                 name=name,
-                verifier=_verifier(name, spec, format, source, where),
+                verifier=_verifier(name, spec, format, source, folder, where),
                 weight=number(weight),
                 process=number(spec.process),
                 on=spec.on,
@@ -335,9 +348,10 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
     return tuple(parts)
 
 
-def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, at: list[str]) -> Verifier:
+def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder: Path, at: list[str]) -> Verifier:
+    use = spec.use or name
     try:
-        cls = find(spec.use or name)
+        cls = find(use if is_safe_mode() or ":" not in use else locate(use, folder))
     except UsageError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
     options = dict(spec.model_extra or {})
@@ -348,7 +362,7 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, at: li
     if spec.of is not None and not composite:
         raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
     if composite:
-        options["parts"] = _parts(spec.of or {}, format, source, [*at, "of"])
+        options["parts"] = _parts(spec.of or {}, format, source, folder, [*at, "of"])
     if "deadline" in known and spec.deadline is not None:  # an option of its own, as of python_tests
         options["deadline"] = spec.deadline
     if "format" in known:

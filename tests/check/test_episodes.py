@@ -54,8 +54,8 @@ def test_a_metric_over_turns_is_left_to_the_gold_paths(tmp_path):
         ("Till", "gold_none", "error", "TypeError: 'int' object is not iterable"),
         ("Rough", "gold_late", "error", "sleep: 'Error: sleep did not end within 1 s'"),
         ("Rough", "gold_big", "warning", "the result of big is cut: 10,000,000 characters"),
-        ("Higher", "gold_13", "error", "reply returned a int; it must return text or None"),
-        ("Leaky", None, "warning", "1 processes are still running after the episode (sleep)"),
+        ("Higher", "gold_13", "error", "reply returned int; it must return text or None"),
+        ("Leaky", None, "warning", "1 process is still running after the episode (sleep)"),
     ],
 )
 def test_mistakes_are_one_line_each(tmp_path, cls, gold, severity, line):

@@ -64,7 +64,7 @@ def test_an_episode_of_calls_is_answered_in_order_and_ends_with_words():
     assert told[2] == []
     assert completion.finish == "stop"
     assert [completion.text[turn.start : turn.end] for turn in completion.turns] == [both, "7"]
-    assert completion.environment == ({"stock": STOCK, "seen": []}, 1.0, False, "")
+    assert completion.environment == ({"stock": STOCK, "seen": []}, 1.0, False, "", "")
     assert completion.turns[0].state == {"stock": STOCK, "seen": ["tea", "rice"]}
     assert pickle.loads(pickle.dumps(completion)) == completion
     assert (
@@ -125,7 +125,7 @@ def test_a_late_tool_is_ended_with_what_it_started_and_scores_0():
     [
         ({"fail": "reset"}, ["7"], "reset raised OSError: no room"),
         ({"fail": "reset exits"}, ["7"], "process ended in reset"),
-        ({"fail": "number"}, ["7"], "reset returned a int; it must return text or None"),
+        ({"fail": "number"}, ["7"], "reset returned int; it must return text or None"),
         ({"fail": "reward"}, ["7"], "get_reward returned nan"),
         ({}, [call("exit", code=3)], "process ended in call"),
         ({"fail": object()}, ["7"], "the row cannot be sent"),
@@ -158,7 +158,7 @@ def test_a_partner_answers_until_it_has_nothing_to_say():
     assert [turn.reply for turn in completion.turns][2:] == ["higher", None]
     assert completion.finish == "stop"
     completion, _ = play(a_task("Higher", {"turns": {"most": 4}}), ["13"], {"number": 7})
-    assert completion.environment.failure == "reply returned a int; it must return text or None"
+    assert completion.environment.failure == "reply returned int; it must return text or None"
 
 
 def test_step_scores_by_hand(monkeypatch):

@@ -82,6 +82,8 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "forms",
         "forms_again",
         "latex",
+        "latex_models",
+        "latex_school",
         "office",
         "qualifiers",
         "questions",

@@ -416,8 +416,8 @@ def _number(gold: str, answer: str) -> Iterator[str]:
         yield answer.replace(",", ".")
     if answer[:1].isalpha() and _IN_TWO_UNITS.fullmatch(answer):
         yield spelled(answer)
-    if ":" in gold and ":" not in answer and _RATIO.fullmatch(answer.rstrip(".")):
-        yield answer.replace(" to ", ":")
+    if ":" in gold and ":" not in answer and " to" in answer and _RATIO.fullmatch(ratio := plain(answer)):
+        yield ratio.replace(" to ", ":")
     if gold.lstrip("$ \\").startswith(("-", "\u2212", "\u2013", "minus")):
         if match := _DECREASE.match(answer):
             yield f"-{answer[match.end() :]}"

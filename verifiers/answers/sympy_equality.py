@@ -58,6 +58,8 @@ def _same_relations(a: Any, b: Any) -> bool:
     if isinstance(a, sympy.Eq) and isinstance(b, sympy.Eq):
         if any(isinstance(side, sympy.Set) for side in (a.lhs, a.rhs, b.lhs, b.rhs)):
             return same(a.lhs, b.lhs) and same(a.rhs, b.rhs)
+        if a.lhs == b.lhs:
+            return same(a.rhs, b.rhs)
         ratio = sympy.cancel((a.lhs - a.rhs) / (b.lhs - b.rhs))
         return bool(ratio.is_number and ratio.is_finite and ratio.is_nonzero)
     if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):

@@ -118,7 +118,7 @@ def split_unit(text: str) -> tuple[str, Unit]:
         sign, core = NAMES[match[1].lower()], core[match.end() :]
     match = _TAIL.search(core)
     unit = read_unit(core, match.start()) if match else None
-    if match and unit and match.start() > 0:
+    if match and unit is not None and match.start() > 0:  # of "12 pi units" there is nothing to compare
         return core[: match.start()], joined(sign, unit)
     return core, joined(sign, ())
 
