@@ -130,8 +130,8 @@ def _import_file(file: Path) -> str:
     spec = find_spec(module)
     if spec is not None and (spec.origin is None or Path(spec.origin).resolve() != file.resolve()):
         raise UsageError(f"{file}: there is another module {module!r}; rename the file")
-    if spec is None:
-        sys.path.append(str(file.resolve().parent))
+    if (folder := str(file.resolve().parent)) not in sys.path:
+        sys.path.append(folder)
     try:
         import_module(module)
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +15,8 @@ from grpo_env.killable_worker import ReplaceableWorker, WorkerDiedError, from_by
 
 
 class _Piece(NamedTuple):
+    path: list[str]
+    """Where the caller's modules are, of which some may have been added since the process started."""
     verifier: bytes
     groups: list[Group]
 
@@ -25,7 +28,7 @@ def score_in_process(verifier: Verifier, groups: Sequence[Group]) -> list[list[S
     be sent there or no process starts.
     """
     try:
-        piece = _Piece(to_bytes(verifier), list(groups))
+        piece = _Piece(list(sys.path), to_bytes(verifier), list(groups))
     except Exception as error:
         raise RunError(f"the task's verifiers cannot be sent to the process that scores ({error})") from error
     try:
@@ -53,6 +56,7 @@ def kill() -> None:
 
 
 def _score(piece: _Piece) -> list[list[Score]]:
+    sys.path[:] = piece.path
     return score_groups(_verifier(piece.verifier), piece.groups)
 
 

@@ -15,7 +15,6 @@ from grpo_env.errors import UsageError
 from grpo_env.killable_worker import LateError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
-from grpo_env.verifiers.parts import Composite
 
 from .data import load_tokenizer
 from .findings import Finding, error, short, warning
@@ -58,6 +57,8 @@ def metric_judges_turns(task: Task) -> bool:
 
 def reads_turns(verifier: Verifier) -> bool:
     """Whether a verifier, or one that it is composed of, reads the turns of an episode or its states."""
+    from grpo_env.verifiers.parts import Composite
+
     inner = list(verifier.walk())
     if any(part.on != "last" for composite in inner if isinstance(composite, Composite) for part in composite.parts):
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -354,6 +354,10 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder
         cls = find(use if is_safe_mode() or ":" not in use else locate(use, folder))
     except UsageError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
+    if not is_dataclass(cls):
+        raise UsageError(
+            f"{source}: {'.'.join(at)}: {cls.__name__} is no dataclass; put @dataclass(frozen=True) before it"
+        )
     options = dict(spec.model_extra or {})
     known = {field.name for field in fields(cast(Any, cls))}
     composite = "parts" in known

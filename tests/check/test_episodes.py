@@ -44,6 +44,14 @@ def test_a_metric_over_turns_is_left_to_the_gold_paths(tmp_path):
     assert "gold" in result.not_run
 
 
+def test_so_is_one_that_is_composed_of_a_state(tmp_path):
+    stocked = {"use": "till.py:Stocked", "on": "state"}
+    task = a_task(tmp_path, verifiers={"accuracy": {"use": "all_of", "of": {"stocked": stocked}}}, gold="till.py:gold")
+    result = check(task)
+    assert result.findings == []
+    assert "gold" in result.not_run
+
+
 @pytest.mark.parametrize(
     ("cls", "gold", "severity", "line"),
     [
@@ -53,6 +61,8 @@ def test_a_metric_over_turns_is_left_to_the_gold_paths(tmp_path):
         ("Till", "gold_long", "error", "the gold path has 20 turns; environment.max_turns is 8"),
         ("Till", "gold_none", "error", "TypeError: 'int' object is not iterable"),
         ("Rough", "gold_late", "error", "sleep: 'Error: sleep did not end within 1 s'"),
+        ("Rough", "gold_fill", "warning", "turn 1 of the gold path: the state has more than 100,000 characters"),
+        ("Needs", "gold_nothing", "error", "reset raised TypeError: Needs.reset() missing 1 required positional"),
         ("Rough", "gold_big", "warning", "the result of big is cut: 10,000,000 characters"),
         ("Higher", "gold_13", "error", "reply returned int; it must return text or None"),
         ("Leaky", None, "warning", "1 process is still running after the episode (sleep)"),

@@ -213,6 +213,8 @@ def test_a_recorded_episode_scores_again_without_its_environment(tmp_path):
         ("NoTypes", "the tool price cannot be described"),
         ("NoDocstring", "the tool price cannot be described"),
         ("NoTools", "has neither a tool"),
+        ("Star", r"the tool price takes \*items"),
+        ("Async", "the tool price is an async function"),
         ("Arguments", "must be made without arguments"),
         ("Nothing", "cannot be loaded"),
         ("json", "is not a class|not a function"),
@@ -223,6 +225,32 @@ def test_a_class_that_cannot_work_is_one_clear_line(cls, message):
         EnvironmentClass.of_task(a_task(cls))
     assert "\n" not in str(error.value)
     assert str(error.value).startswith("till.yaml: environment.use")
+
+
+def test_columns_that_reset_cannot_take_are_known_before_an_episode():
+    environment = EnvironmentClass.of_task(a_task("Needs"))
+    environment.check_columns([Example("0", info={"shelf": "A", "more": 1})])
+    with pytest.raises(UsageError, match=r"reset of Needs cannot take a row \(missing a required argument: 'shelf'\)"):
+        environment.check_columns([Example("0", info={"shelf": "A"}), Example("1", info={"more": 1})])
+
+
+def test_what_reset_adds_is_recorded_and_stands_once_in_the_prompt():
+    completion, _ = play(a_task("Higher", {"turns": {"most": 4}}), ["7"], {"number": 7})
+    assert completion.environment.told == " It is from 1 to 9."
+    prompt = (Message("system", "s"), Message("user", "What?"))
+    read = completion.environment.add_to(prompt)
+    assert read == (Message("system", "s"), Message("user", "What? It is from 1 to 9."))
+    assert completion.environment.add_to(read) == read
+    assert completion.environment.add_to(prompt[:1]) == (*prompt[:1], Message("user", " It is from 1 to 9."))
+
+
+def test_a_state_that_is_too_large_counts_as_nothing_and_says_so():
+    verifiers = {"filled": {"use": "till.py:Filled", "on": "state", "process": 1.0, "weight": 1.0}}
+    completion, _ = play(a_task("Rough", verifiers), [call("fill", size=5), call("fill", size=200_000), "7"])
+    score = score_one(a_task("Rough", verifiers).verifier, Example("0", answer="7"), completion).part("filled")
+    assert [step.value for step in score.steps] == [1.0, -1.0, 0.0]
+    assert "too large" in score.steps[1].explanation
+    assert score.value == 0
 
 
 def test_other_bad_input(monkeypatch):

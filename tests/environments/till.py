@@ -136,6 +136,14 @@ class Stocked(Verifier):
         return Score(len(set(state["seen"]) & set(state["stock"])) / len(state["stock"]))
 
 
+@dataclass(frozen=True)
+class Filled(Verifier):
+    """Whether the state has something to fill."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float("filled" in completion.text))
+
+
 class Leaky:
     """Leaves a process behind in each episode, in a session of its own."""
 
@@ -172,3 +180,41 @@ def gold_13(row):
 
 def gold_none(row):
     return 7
+
+
+class Star:
+    def reset(self, **row): ...
+
+    def price(self, *items: str) -> float:
+        """Price.
+
+        Args:
+            items: their names.
+        """
+
+
+class Async:
+    def reset(self, **row): ...
+
+    async def price(self, item: str) -> float:
+        """Price.
+
+        Args:
+            item: its name.
+        """
+
+
+class Needs:
+    def reset(self, shelf: str, **row): ...
+
+    def nothing(self) -> object:
+        """Nothing."""
+        return object()
+
+
+def gold_nothing(row):
+    return [[{"name": "nothing", "arguments": {}}], "7"]
+
+
+def gold_fill(row):
+    return [[{"name": "fill", "arguments": {"size": 200_000}}], "7"]

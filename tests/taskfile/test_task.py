@@ -572,3 +572,47 @@ def test_variables_that_a_chat_template_does_not_mention():
 def test_a_template_without_quotes_is_said_to_need_them() -> None:
     with pytest.raises(UsageError, match=r"task.yaml, line 2: .*put a template .* in quotes"):
         parse_yaml("data:\n  answer: {{ expected }}\n", "task.yaml")
+
+
+def test_own_code_by_file_is_found_again_from_another_folder(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from grpo_env import Score, Verifier\n"
+        "def rows(split, size, seed): yield {'question': '?', 'total': 1}\n"
+        "def gold(row): return []\n"
+        "class Shop:\n"
+        "    def reset(self, **row): ...\n"
+        "    def reply(self, text: str): ...\n"
+        "@dataclass(frozen=True)\n"
+        "class Paid(Verifier):\n"
+        "    def __call__(self, example, completion): return Score(0.25)\n"
+        "class Plain(Verifier):\n"
+        "    def __call__(self, example, completion): return Score(0.25)\n"
+    )
+    data = {
+        "version": 1,
+        "task": "shop",
+        "dataset": {"generator": "shop.py:rows", "limit": {"train": 1}, "answer": "{{ total }}"},
+        "prompt": {"user": "{{ question }}"},
+        "environment": {"use": "shop.py:Shop", "gold": "shop.py:gold"},
+        "verifiers": {"paid": {"use": "shop.py:Paid"}, "both": {"use": "all_of", "of": {"p": {"use": "shop.py:Paid"}}}},
+        "metric": "paid",
+    }
+    elsewhere = tmp_path / "runs"
+    again = make_task(make_task(data, "shop.yaml", tmp_path).resolved(), "task.yaml", elsewhere)
+    file = tmp_path / "shop.py"
+    assert again.spec.environment.use == f"{file}:Shop"
+    assert again.spec.environment.gold == f"{file}:gold"
+    assert len(again.examples("train")) == 1
+    assert again.score("x", answer="1").value == 0.5
+    with pytest.raises(UsageError, match=r"verifiers.paid: .*other.py: no such file"):
+        make_task({**data, "verifiers": {"paid": {"use": "other.py:Paid"}}}, "shop.yaml", tmp_path)
+    with pytest.raises(UsageError, match=r"verifiers.paid: Plain is no dataclass"):
+        make_task({**data, "verifiers": {"paid": {"use": "shop.py:Plain"}}}, "shop.yaml", tmp_path)
+
+
+def test_code_of_bundled_tasks_is_named_by_its_module():
+    resolved = load_task("till").resolved()
+    assert resolved["environment"]["use"] == "grpo_env.tasks.till:Till"
+    assert resolved["dataset"]["generator"] == "grpo_env.tasks.till:problems"
+    assert resolved["verifiers"]["looked_up"]["use"] == "grpo_env.tasks.till:LookedUp"
