@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -37,6 +38,10 @@ def blocks(page, language):
     return re.findall(rf"^```{language}(?: title=[^\n]*)?\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
+def titled(page, language):
+    return re.findall(rf'^```{language} title="([^"]*)"\n(.*?)^```', page.read_text(), re.MULTILINE | re.DOTALL)
+
+
 def yaml_blocks():
     return [
         pytest.param(block, id=f"{page.name}-{n}") for page in PAGES for n, block in enumerate(blocks(page, "yaml"))
@@ -57,15 +62,17 @@ def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path):
     if "mixture" in data:
         validate(MixtureSpec, data, "page.yaml")
         return
+    for title, source in titled(ROOT / "docs/environments.md", "python"):
+        (tmp_path / title).write_text(source)
     if not data.keys() & BASE.keys():
         data = {"verifiers": {**BASE["verifiers"], **data}}
     make_task({**BASE, **data}, "page.yaml", tmp_path)
 
 
-@pytest.mark.parametrize("use", ["no_shouting", "no_shouting:NoShouting"])
+@pytest.mark.parametrize("use", ["no_shouting", "no_shouting:NoShouting", "no_shouting.py:NoShouting"])
 def test_the_verifier_of_fifteen_lines_works(tmp_path, use):
     data = {**BASE, "verifiers": {"calm": {"use": use, "limit": 0.3}}, "metric": "calm"}
-    task = make_task(data, "page.yaml", tmp_path)
+    task = make_task(data, "page.yaml", Path(sys.modules["no_shouting"].__file__).parent)
     assert [task.score(text, answer="1").value for text in ("quiet", "Quiet", "QUIET", "")] == [1, 1, 0, 1]
     assert list(failed_cases("no_shouting")) == []
 
