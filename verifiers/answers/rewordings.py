@@ -186,14 +186,14 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield ("; " if ";" in gold else ", ").join(items)
     if kind not in _MATHEMATICS and answer.count("*") == 2 and (upright := _ITALIC.sub(r"\1", answer)) != answer:
         yield upright
-    if listed := numbered_items(answer):
+    if answer.lstrip(" (").startswith("1") and (listed := numbered_items(answer)):
         yield ("; " if ";" in gold else ", ").join(listed)
     if kind in ("set", "words") and _ARROW.search(answer):
         parts, own = _ARROW.split(answer.strip(" $.")), re.split(r"\s?,\s(?:and )?", gold)
         yield from [gold] if [part.lower() for part in parts] == [part.lower() for part in own] else []
     if kind in ("words", "code") and " to " in gold and _ARROW.search(answer):
         yield _ARROW.sub(" to ", answer)
-    if not_but := _NOT_BUT.fullmatch(answer):
+    if " but " in answer and (not_but := _NOT_BUT.fullmatch(answer)):
         yield not_but[1]
     if "](" in answer and (linked := _without_links(answer)):
         yield linked
@@ -404,7 +404,7 @@ def _is_score(gold: str) -> bool:
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, 2.5 kg for ``2,5 kg``."""
     yield from in_full(gold, answer)
-    if compound := _COMPOUND.fullmatch(answer):
+    if answer[:1] in "aA" and (compound := _COMPOUND.fullmatch(answer)):
         yield f"{compound[1]} {compound[2]}"
     if " out of " in answer and "/" in gold:
         yield _OUT_OF.sub("/", answer)
