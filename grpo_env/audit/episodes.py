@@ -147,7 +147,7 @@ class _Stage:
         self.wrong: list[_Played] = []
         self._paths: list[list[str]] = []
         self._files: list[str] = []
-        self._all = range(len(examples))
+        self._all: Sequence[int] = range(len(examples))
 
     def prepare(self) -> None:
         """Play what the others are compared with; note the files that the environment opens meanwhile."""
@@ -175,7 +175,7 @@ class _Stage:
 
     def outcome(self, script: Script) -> Outcome:
         """What an agent gets. If it is tried on few examples, they are those whose gold paths are the longest."""
-        indices = self._all
+        indices: Sequence[int] = self._all
         if script.max_examples is not None:
             by_length = sorted(indices, key=lambda index: -len(self._paths[index]) if self._paths else 0)
             indices = sorted(by_length[: script.max_examples])

@@ -202,11 +202,9 @@ def _show_turn_scores(score: Score, end: int) -> None:
 def _row(task: Task, example: Example, completion: Completion) -> dict[str, Any]:
     """An episode as a row of a file, with the columns of its example and the tools that could be called."""
     from grpo_env.environments.episode import EnvironmentClass
+    from grpo_env.scoring.score_row import prompt_read
 
-    record, prompt = completion.environment, example.prompt
-    if isinstance(prompt, tuple):
-        prompt = [message._asdict() for message in (record.add_to(prompt) if record else prompt)]
-    row = {**example.info, "id": example.id, "prompt": prompt, "completion": completion.text}
+    row = {**example.info, "id": example.id, "prompt": prompt_read(example, completion), "completion": completion.text}
     row["finish_reason"] = completion.finish
     if completion.environment is not None:
         row["turns"] = [turn.to_dict() for turn in completion.turns]

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grpo_env.core import Score
+from grpo_env.core import Completion, Example, Score
 from grpo_env.formats.file_format import PROMPT_RECORDED
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
 from .advantages import Advantage
 from .scorer import RowResult
+
+
+def prompt_read(example: Example, completion: Completion) -> str | list[dict[str, Any]]:
+    """A prompt as the model read it, a chat as JSON can represent it."""
+    if isinstance(example.prompt, str):
+        return example.prompt
+    record = completion.environment
+    return [message._asdict() for message in (record.add_to(example.prompt) if record else example.prompt)]
 
 
 def score_row(
@@ -39,12 +47,7 @@ def score_row(
     if file is not None:
         row |= {"file": file, "group": f"{file}:{result.group}"}
     if text:
-        prompt = result.row.example.prompt
-        if isinstance(prompt, tuple):
-            read = completion.environment.add_to(prompt) if completion.environment else prompt
-            prompt = [message._asdict() for message in read]
-        row["prompt"] = prompt
-        row["prompt"] = row["prompt"] or None
+        row["prompt"] = prompt_read(result.row.example, completion) or None
         if row["prompt"] and result.row.prompt_recorded is not None:
             row[PROMPT_RECORDED] = result.row.prompt_recorded
         row["text"] = completion.text

@@ -345,7 +345,7 @@ def test_what_a_tool_or_a_partner_must_not_do_in_training(policy: Policy) -> Non
     assert (big.score.value, late.score.value, len(late.rollout.spans)) == (1.0, 0.0, 1)
     prompts = make_prompts(a_task("Echo", {"exact_text": {}}), examples(1))
     wrong, right = roll_out(scripted(policy, ["a number", "7"], ["6", "7"]), prompts, 2, **options)
-    assert wrong.rollout.episode.environment.failure == "reply returned a int; it must return text or None"
+    assert wrong.rollout.episode.environment.failure == "reply returned int; it must return text or None"
     assert (wrong.score.value, right.score.value) == (None, 1.0)
 
 

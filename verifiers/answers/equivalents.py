@@ -235,8 +235,9 @@ def _edge(text: str) -> str | None:
 def _moment(text: str) -> str | None:
     """``30 September 2025, 23:59`` and September 30, 2025 at 11:59 PM: a day, no order of numbers, and a sure time."""
     match = _MOMENT.fullmatch(text)
-    date = read_date(match["date"]) if match else None
-    clock = read_time(match["time"]) if match else None
+    if match is None:
+        return None
+    date, clock = read_date(match["date"]), read_time(match["time"])
     if not (date and clock and date.day) or date.numbers or date.order in ("day", "month") or date.weekday is not None:
         return None
     sure = clock.sure or clock.padded

@@ -66,7 +66,7 @@ def _value(match: re.Match[str]) -> str | None:
     """A time in seconds, or an amount with its unit; ``None`` if there is none."""
     if match["time"]:
         clock = read_time(match["time"])
-        return clock and f"{clock.seconds} {clock.sure or clock.padded or clock.half}"
+        return f"{clock.seconds} {clock.sure or clock.padded or clock.half}" if clock else None
     unit = (match["unit"] or "").strip()
     if money := _amount(match["amount"]):
         return money
