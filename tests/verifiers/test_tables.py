@@ -69,6 +69,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
     "name",
     [
         "acceptance",
+        "assistants",
         "company",
         "completions",
         "daily",
@@ -85,6 +86,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "latex_models",
         "latex_school",
         "office",
+        "private_forms",
         "qualifiers",
         "questions",
         "sceptic",

@@ -112,6 +112,9 @@ _HYPHEN = lazy_compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
 _PLATE_HYPHEN = lazy_compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
 _RAISED_ENDING = lazy_compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
 _THOUSANDS = lazy_compile(r"(?<=:\d),(?=\d{3})|(?<=:\d\d),(?=\d{3})|(?<=:\d{3}),(?=\d{3})|(?<=\d{3}),(?=\d{3}\b)")
+_BETWEEN_COORDINATES = lazy_compile(r"(?<=[NS]),? ?(?=\d)")
+_OF = lazy_compile(r"\s?(?:/| over | out of )\s?")
+_FRACTION_OF = lazy_compile(r"\d+(?:\.\d+)? ?(?:/|over|out of) ?\d+(?: \w+)?")
 _HALF = lazy_compile(r"(?<=\d)[ -]1/2(?!\d)")
 _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2}) ?# ?(?=\d)")
 _DECADE = lazy_compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
@@ -134,7 +137,7 @@ _SUBSCRIPTED = lazy_compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = lazy_compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
 COORDINATES = lazy_compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
-_NOUNS = "floor|day|chapter|section|lane|row|level|volume"
+_NOUNS = "floor|day|chapter|section|lane|row|level|volume|minute|round|week|lap"
 _NUMBERED = lazy_compile(rf"({_NOUNS}) (\d{{1,3}})|(\d{{1,3}})(?:st|nd|rd|th) ({_NOUNS})", re.IGNORECASE)
 _INITIALLED = lazy_compile(r"(?:(T)(?:erminal )?|(Q)(?:uestion )?)(\d{1,3}[A-Z]?)", re.IGNORECASE)
 _PERIODS = lazy_compile(r"\b(?:[A-Z]\.){2,}(?![A-Za-z])")
@@ -466,8 +469,8 @@ def _without_periods(text: str) -> str | None:
 
 
 def _over(text: str) -> str | None:
-    """``120/80`` and ``120 over 80``."""
-    return re.sub(r"\s?(?:/| over )\s?", "/", text) if re.fullmatch(r"\d+ ?(?:/|over) ?\d+(?: \w+)?", text) else None
+    """``120/80`` and ``120 over 80``, ``4.5/5 stars`` and ``4.5 out of 5 stars``."""
+    return _OF.sub("/", text) if _FRACTION_OF.fullmatch(text) else None
 
 
 def _without_hash(text: str) -> str | None:
@@ -491,6 +494,11 @@ def _initialled(text: str) -> str | None:
 def _without_thousands(text: str) -> str | None:
     """``chr7:140,453,136`` and ``chr7:140453136``."""
     return _THOUSANDS.sub("", text) if "," in text or ":" in text else None
+
+
+def _position(text: str) -> str | None:
+    """``48°51'N 2°21'E`` and ``48°51'N, 2°21'E``."""
+    return _BETWEEN_COORDINATES.sub(" ", text) if "\u00b0" in text else None
 
 
 def _with_half(text: str) -> str | None:
@@ -527,6 +535,7 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_hash,
     _without_thousands,
     _with_half,
+    _position,
     _initialled,
 )
 """Two codes are the same if what one of these makes of them is equal."""

@@ -58,6 +58,7 @@ _CHOICE = lazy_compile(r"\(?[A-H][).:] ")
 _STARTS_WITH_NUMBER = lazy_compile(r"[-+]?\$?\d")
 _YEAR = lazy_compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
 _MONEY = lazy_compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
+_IN_ORDER = lazy_compile(r"([^()]*\d, ?[^()]*\d) \(?in (?:this|that|the given|the following) order\)?")
 _DOTTED = lazy_compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
 _LETTER = lazy_compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
@@ -114,6 +115,8 @@ def kind_of_answer(text: str) -> Kind:
 
 def read_gold(text: str, kind: Kind | None) -> tuple[ParsedAnswer, Kind]:
     """A gold answer as what it is, or as the given kind. Raises ``ValueError`` if it is no answer of that kind."""
+    if kind is None and (ordered := _IN_ORDER.fullmatch(text)):
+        text = f"({ordered[1]})"
     chosen = kind or kind_of_answer(text)
     if chosen in ("date", "time") and not isinstance(read_as(chosen, text, True).content, Date | Clock):
         text = without_gloss(plain(text), chosen) or text

@@ -47,7 +47,7 @@ _SIZE = lazy_compile(
 _NUMBERED = lazy_compile(
     r"(?:version|gate|room|bus|flight|port|zip code|route|platform|chapter|section|page|seat|apartment|suite|highway"
     r"|track|channel|locker|aisle|lane|exit|error|status code|area code|terminal|figure|table|volume|question"
-    r"|floor|building|level) #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
+    r"|floor|building|level)(?: no\.?| number)? #?[A-Z]{0,3}-?\d{1,6}[A-Z]?"
     r"|(?:rm|ch|sec|apt|ste|fig|vol|bldg)\.? \d{1,6}[A-Z]?|(?:chapter|section|figure|table) \d{1,3}(?:\.\d{1,3}){1,3}"
     r"|flight [A-Z][A-Z0-9] ?\d{1,4}|(?:ticket|post ?code) #?(?:[A-Z]{1,5}-)?\d{3,12}"
     r"|(?:SKU|case no\.?|docket no\.?):? ?(?=\S*\d)[\w-]+"

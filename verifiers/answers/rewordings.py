@@ -33,7 +33,9 @@ _LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
 _LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
-_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
+_LABELLED_RATIO = lazy_compile(
+    r"(?P<label>ratio|odds|pH)(?: of)? (?P<value>(?<=pH )\d{1,2}(?:\.\d+)?|\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})"
+)
 _QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
 _WORDS = lazy_compile("[A-Za-z]+")
 _ADDRESS_NAMED = lazy_compile(

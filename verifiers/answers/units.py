@@ -72,6 +72,7 @@ _PER = frozenset(("per", "/", "a", "an", "each", "every"))
 _FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
+_CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
 _ACRONYM = lazy_compile(r"[A-Z]{2,}s")  # 12 CDs
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
@@ -98,6 +99,8 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if (only_one and only_other) or not common:
         return False
     shared = {word for word, _ in common}
+    if any(word in _CONTAINERS for word, _ in only_one | only_other):  # 5 boxes of pens are not 5 pens
+        return False
     # Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day).
     return not any(word in MEASURES and (power > 0 or shared & MEASURES) for word, power in only_one | only_other)
 
@@ -167,6 +170,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if " " in text.strip():
         text = with_codes(text)
         text = _JOINED.sub(r"\1-", text)
+    if "-old" in text:  # 3-year-old
+        text = text.replace("-old", " old")
     if " one " in text:
         text = _IN_ONE.sub(r"\1a", text)
     if "(" in text or "[" in text:

@@ -42,6 +42,7 @@ _CAMEL = lazy_compile(r"(?<=[a-z])(?=[A-Z])")
 _STATE = lazy_compile(r"(?<=\w, )[A-Z]{2}(?=$|,| \d{5})")
 _ONLY_FIRST = lazy_compile(r"\A[Oo]nly (.*)\Z")
 _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
+_ARROW = lazy_compile(r"\s?(?:\u2192|->|>|\\to(?![a-z])|\\rightarrow(?![a-z]))\s?")
 _IS_VERB = lazy_compile(r"(?<= )(?:is|are|was|were)(?= )")
 _IS = lazy_compile(r"(?<= )(?:is|are|was|were|[Tt]he|an?)(?= )")
 _HYPHENED = lazy_compile(r"(?<![\w-])([^\W\d_]{2,20})\s?[-\u2013]\s?([^\W\d_]{2,20})(?![\w-])")
@@ -119,7 +120,7 @@ def _in_parts(text: str, ignore_case: bool) -> str:
     """``Wi-Fi`` of ``WiFi``, ``Austin, Texas`` of ``Austin, TX``, ``II and III only`` of ``Only II and III``."""
     text = _CAMEL.sub("-", text) if " " not in text else _STATE.sub(_state, text)
     text = _ONLY_FIRST.sub(r"\1 only", text)
-    text = _NUMBER_SIGN.sub("", text)
+    text = _ARROW.sub(" > ", _NUMBER_SIGN.sub("", text))
     return text.casefold() if ignore_case else text
 
 
