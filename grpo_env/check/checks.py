@@ -83,6 +83,12 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
     """
     start = time.perf_counter()
     result = CheckResult(task.name, task.source)
+    for key, why in task.unusable():
+        what, fix = why.rsplit("; ", 1) if "; " in why else (why, "choose another verifier")
+        result.findings.append(error("verifiers", key, what, fix))
+    if result.findings:
+        result.not_run["cases, data"] = "a verifier cannot be used"
+        return result
     result.findings += [
         error("cases", line.partition(": ")[0], line.partition(": ")[2], "fix the case or the verifier")
         for line in failed_cases(task)

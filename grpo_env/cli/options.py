@@ -81,7 +81,7 @@ def loaded_task(name: str, overrides: list[str] | None) -> Task:
     from grpo_env.taskfile.task import load_task
 
     task = load_task(name, task_keys(overrides))
-    if task.is_from_hub:
+    if task.is_from_hub or any(cls.path_options for cls in task.verifier_classes):
         set_if_unreachable()
     return task
 

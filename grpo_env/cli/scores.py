@@ -93,7 +93,7 @@ def score(
             overwrite=overwrite,
             console=console,
         )
-    if summary.bad_rows:
+    if summary.bad_rows or summary.nothing_scored:
         raise typer.Exit(1)
 
 

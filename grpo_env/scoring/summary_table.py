@@ -59,6 +59,11 @@ def print_summary(
         label = f"{name} (metric)" if name == task.metric else name
         table.add_row(label, "-" if mean is None else f"{mean:.4f}", f"{summary.scored[name]:,}", others)
     console.print(table)
+    for name, why in summary.first_errors.items():
+        if set(summary.statuses[name]) == {"error"}:
+            console.print(f"{name}: has only errors; the first: {why}", markup=False, style="yellow", soft_wrap=True)
+    if summary.nothing_scored:
+        console.print("no completion has a total", style="yellow")
     completions = summary.completions - completions_before
     rate = completions / seconds if seconds else 0.0
     now = f", {completions:,} of them now" if completions_before else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
@@ -61,6 +62,15 @@ class Task:
     def scores_groups(self) -> bool:
         """Whether a verifier compares the completions of a group with each other."""
         return any(verifier.compares_completions for verifier in self.verifier.walk())
+
+    def unusable(self) -> list[tuple[str, str]]:
+        """The keys of verifiers that can score nothing here, with the reason: a model that is missing, say."""
+        return list(_unusable(self.verifier, "verifiers"))
+
+    def check_usable(self) -> None:
+        """Raises ``UsageError``, with the key, if a verifier can score nothing here."""
+        for key, why in self.unusable():
+            raise UsageError(f"{self.source}: {key}: {why}")
 
     @property
     def needs_prompt(self) -> bool:
@@ -199,6 +209,13 @@ class Task:
         return data
 
 
+def _unusable(verifier: Verifier, key: str) -> Iterator[tuple[str, str]]:
+    for part in getattr(verifier, "parts", ()):
+        if why := part.verifier.unusable():
+            yield f"{key}.{part.name}", why
+        yield from _unusable(part.verifier, f"{key}.{part.name}.of")
+
+
 def _part(verifier: Verifier, name: str) -> Part | None:
     """The part called ``name``, at any depth."""
     for part in getattr(verifier, "parts", ()):
@@ -212,8 +229,8 @@ def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> T
     """A task by name (bundled, or in a folder of ``GRPO_ENV_TASKS``) or by path.
 
     ``overrides`` maps dotted keys to values: ``{"dataset.path": "train.jsonl", "verifiers.accuracy.weight": 2}``.
-    Relative paths in the file start from its folder, those in ``overrides`` from the current one. Raises
-    ``UsageError``.
+    Relative paths in the file start from its folder, those in ``overrides`` from the current one; models of verifiers
+    in the file may also be in the current folder. Raises ``UsageError``.
     """
     path = find_task_file(name)
     return make_task(read_yaml(path), str(path), path.parent, overrides)
@@ -226,7 +243,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     """
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
-    spec = validate(TaskSpec, _with_overrides(data, overrides or {}), source)
+    spec = validate(TaskSpec, _with_overrides(data, overrides or {}, folder), source)
     parts = _parts(spec.verifiers, spec.format, source, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
@@ -272,13 +289,33 @@ def task_files() -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
 
 
-def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The mapping of a task file with ``overrides``, and absolute paths for what its verifiers name.
+
+    A path is looked for in the folder of the task file, if it stands there, and then in the current folder. What is in
+    neither stays as it is, such as a hub id.
+    """
     changed = deepcopy(dict(data))
+    _locate(changed.get("verifiers"), folder)
     for key, value in overrides.items():
         if key == "dataset.path" and is_local(str(value), Path.cwd()):
             value = str(Path.cwd() / str(value))
         _set(changed, key, value)
+    _locate(changed.get("verifiers"), Path.cwd())
     return changed
+
+
+def _locate(verifiers: Any, folder: Path) -> None:
+    """Make the paths in a mapping of verifiers absolute that exist in ``folder``. The mapping may not be valid yet."""
+    for name, spec in verifiers.items() if isinstance(verifiers, Mapping) else ():
+        if not isinstance(spec, dict):
+            continue
+        _locate(spec.get("of"), folder)
+        with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
+            for option in find(str(spec.get("use") or name)).path_options:
+                value = spec.get(option)
+                if isinstance(value, str) and value and (folder / value).exists():
+                    spec[option] = str((folder / value).absolute())
 
 
 def _set(data: dict[str, Any], key: str, value: Any) -> None:

@@ -105,6 +105,19 @@ def test_rows_that_the_task_skips_are_no_errors(file, tmp_path):
     assert "could not be scored" not in skipping.stderr
 
 
+def test_a_part_that_is_an_error_everywhere_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
+    broken = "verifiers.rm={use: reward_model, model: %s, without_prompt: true, weight: %s}"
+    model = BUNDLED.relative_to(Path.cwd())
+    reason = f"rm: has only errors; the first: UsageError: {BUNDLED} is a language model (LlamaForCausalLM); give"
+    out = ["--workers", "1", "--overwrite", "--out", tmp_path / "scores.jsonl"]
+    counted = grpo_env("score", "arithmetic", file, broken % (model, 1), *out)
+    watched = grpo_env("score", "arithmetic", file, broken % (model, 0), *out)
+    assert [reason in done.stderr for done in (counted, watched)] == [True, True]
+    assert (counted.returncode, "no completion has a total" in counted.stderr) == (1, True)
+    assert (watched.returncode, "no completion has a total" in watched.stderr) == (0, False)
+    assert "has only errors" not in grpo_env("score", "arithmetic", file, *out).stderr
+
+
 @pytest.mark.parametrize(
     ("command", "name", "advice"),
     [

@@ -572,3 +572,38 @@ def test_variables_that_a_chat_template_does_not_mention():
 def test_a_template_without_quotes_is_said_to_need_them() -> None:
     with pytest.raises(UsageError, match=r"task.yaml, line 2: .*put a template .* in quotes"):
         parse_yaml("data:\n  answer: {{ expected }}\n", "task.yaml")
+
+
+def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_current_folder(tmp_path, monkeypatch):
+    beside, here = tmp_path / "tasks", tmp_path / "here"
+    for folder in (beside / "runs/both", here / "runs/both", here / "runs/only_here"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    options = {"use": "reward_model", "activation": "sigmoid"}
+    inner = {"use": "weighted_sum", "of": {"prm": {**options, "model": "runs/both"}}}
+    data = {
+        "version": 1,
+        "task": "t",
+        "dataset": {"path": "rows.jsonl"},
+        "prompt": {"text": "{{ q }}"},
+        "verifiers": {
+            "both": {**options, "model": "runs/both"},
+            "here": {**options, "model": "runs/only_here"},
+            "hub": {**options, "model": "org/name"},
+            "inner": inner,
+            "accuracy": {},
+        },
+        "metric": "accuracy",
+    }
+    (beside / "t.yaml").write_text(json.dumps(data))
+
+    def models(task):
+        return [verifier.model for verifier in task.verifier.walk() if hasattr(verifier, "model")]
+
+    task = load_task(beside / "t.yaml")
+    found = [str(beside / "runs/both"), str(here / "runs/only_here"), "org/name", str(beside / "runs/both")]
+    assert models(task) == found
+    # From the command line, paths start from the current folder; the resolved task is the same from any folder.
+    assert models(load_task(beside / "t.yaml", {"verifiers.hub.model": "runs/both"}))[2] == str(here / "runs/both")
+    monkeypatch.chdir(tmp_path)
+    assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found

@@ -167,6 +167,15 @@ def test_what_cannot_be_compared_is_refused(make_task, verifiers, settings, mess
     assert learned_part(task, RewardModelConfig()) is None
 
 
+def test_a_model_of_another_kind_stops_the_run_before_it_has_a_folder(make_task, outcome_model, tmp_path):
+    learned = {"use": "process_reward_model", "model": str(outcome_model), "process": 1.0}
+    task = make_task({**RULE, "learned": learned}, supervision="process")
+    message = "vowels.yaml: verifiers.learned: model: .* is a reward model of whole completions"
+    with pytest.raises(UsageError, match=message):
+        train(task, run_dir=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_settings_that_do_not_fit_are_refused():
     ahead = {"sampling.off_policy_steps": 1, "sampling.engine": "vllm", "sampling.url": "http://localhost:1"}
     with pytest.raises(UsageError, match=r"reward_model.every needs sampling.off_policy_steps=0"):
