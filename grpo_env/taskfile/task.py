@@ -351,12 +351,11 @@ def _parts(specs: Mapping[str, VerifierSpec], format: Format, source: str, at: l
     parts = []
     for name, spec in specs.items():
         where = [*at, name]
-        weight = spec.weight if spec.weight is not None else (0.0 if spec.process else 1.0)
         try:
             part = Part(
                 name=name,
                 verifier=_verifier(name, spec, format, source, where),
-                weight=number(weight),
+                weight=number(spec.weight_or_default),
                 process=number(spec.process),
                 on=spec.on,
                 when=None if is_template(spec.when) else spec.when,

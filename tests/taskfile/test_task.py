@@ -607,3 +607,15 @@ def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_curre
     assert models(load_task(beside / "t.yaml", {"verifiers.hub.model": "runs/both"}))[2] == str(here / "runs/both")
     monkeypatch.chdir(tmp_path)
     assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found
+
+
+def test_a_process_weight_that_is_set_to_0_leaves_the_outcome_weight_at_0():
+    """The documented command of a run that watches a rule without rewarding it."""
+    key = "verifiers.equations.process"
+    weights = {part.name: (part.weight, part.process) for part in load_task("arithmetic", {key: 0}).verifier.parts}
+    assert weights["equations"] == (0.0, 0.0)
+    assert weights["accuracy"] == (1.0, 1.0)
+    shown = describe(load_task("arithmetic", {key: 0, "verifiers.soft_format": {}}), "eval")
+    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: equations}" in shown
+    assert "  soft_format: {weight: 1.0}" in shown
+    assert "  tag_count: {weight: 0.0}" in shown
