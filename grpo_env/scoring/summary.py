@@ -36,8 +36,8 @@ class ScoreSummary:
     """How many rows have a gold answer of each kind, for a metric that compares by kind."""
     first_of_kind: dict[str, str] = field(default_factory=dict)
     """The first gold answer of each kind, with its line."""
-    first_errors: dict[str, str] = field(default_factory=dict)
-    """Why each part without parts of its own first had the status ``error``."""
+    first_reasons: dict[str, str] = field(default_factory=dict)
+    """Why each part without parts of its own first had no value: its status and explanation."""
     scoring_seconds: float = 0.0
     """Processor time of the verifiers."""
     seconds: float = 0.0
@@ -54,8 +54,8 @@ class ScoreSummary:
             self.completions += 1
             for part in score.walk():
                 self.statuses.setdefault(part.name, Counter())[part.status] += 1
-                if part.status == "error" and not part.parts:
-                    self.first_errors.setdefault(part.name, part.explanation)
+                if part.value is None and not part.parts:
+                    self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
@@ -71,7 +71,7 @@ class ScoreSummary:
             if name == "statuses":
                 for part, counts in value.items():
                     self.statuses.setdefault(part, Counter()).update(counts)
-            elif name in ("first_of_kind", "first_errors"):
+            elif name in ("first_of_kind", "first_reasons"):
                 setattr(self, name, value | getattr(self, name))
             elif isinstance(value, Counter):
                 getattr(self, name).update(value)

@@ -65,6 +65,7 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"loss.dual_clip": 0.9}, "loss.dual_clip is 0.9; it must be a number above 1 or null"),
         ({"reward_model.replay": 2}, "reward_model.replay is 2; it must be a number of at least 0 and below 1"),
         ({"reward_model.replay": -1}, "reward_model.replay is -1; it must be a number of at least 0 and below 1"),
+        ({"step_values.use": "rewards"}, "step_values.use=rewards needs step_values.rollouts, which is 0"),
         ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
         ({"preset": "drgrpo"}, "preset is 'drgrpo'; did you mean 'dr_grpo'?"),
         ({"preset": ["grpo"]}, "preset is ['grpo']; did you mean 'grpo'?"),

@@ -151,7 +151,11 @@ def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
         ({"test_vowels": {}, "a": "outcome", "b": "outcome"}, {"every": 1}, "has 2 learned parts (a, b); name one"),
         ({"test_vowels": {}, "a": "outcome"}, {"part": "b", "every": 1}, "reward_model.part=b: no such part of the"),
         ({"test_vowels": {}, "a": "outcome"}, {"rule": "vowels"}, "reward_model.rule=vowels: no such part of the"),
-        ({"test_vowels": {}, "a": "outcome"}, {"rule": "a"}, "reward_model.rule=a: no such part of the reward"),
+        (
+            {"test_vowels": {}, "a": "outcome"},
+            {"rule": "a"},
+            "part itself; name another part, to compare it with: test_v",
+        ),
         ({"test_has_letter": {}, "a": "process"}, {"every": 1}, "a scores steps, and test_has_letter has no step"),
     ],
 )
