@@ -19,7 +19,12 @@ WORDS = {
 
 def bounds(metadata: Iterable[Any]) -> str:
     """The bounds among a field's metadata: `` of at least 0 and below 1``; empty without bounds."""
-    limits = [limit for each in metadata if is_dataclass(each) for limit in asdict(each).items()]  # type: ignore[call-overload]
+    limits = [
+        limit
+        for each in metadata
+        if is_dataclass(each) and not isinstance(each, type)
+        for limit in asdict(each).items()
+    ]
     phrases = [WORDS[key].format(_number(value)) for key, value in limits if key in WORDS]
     if len(phrases) > 1:  # of at least 0 and at most 1
         phrases[1:] = [phrase.removeprefix("of ") for phrase in phrases[1:]]
