@@ -323,6 +323,8 @@ class Verifier(ABC):
     gives_steps: ClassVar[bool] = False
     reads_turns: ClassVar[bool] = False
     """Whether it reads ``Completion.turns`` itself; others see the last turn of an episode as the whole text."""
+    path_options: ClassVar[tuple[str, ...]] = ()
+    """Options that may name a file or folder, which the task then gives relative to its own file."""
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:
@@ -363,6 +365,13 @@ class Verifier(ABC):
         """Why no completion of this example can be scored (an unreadable gold answer, say), or ``None``.
 
         Raises ``UsageError`` if the task file is wrong about this row: such rows are never skipped.
+        """
+        return None
+
+    def unusable(self) -> str | None:
+        """Why it can score nothing here at all, such as a model that is missing; ``None`` if nothing is known of that.
+
+        ``check`` and ``train`` ask before they score. It loads no model.
         """
         return None
 

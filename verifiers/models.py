@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .blocks import Where, is_blank, passage, whole_turn
-from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train, release
+from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train, release, why_unusable
 from .segments import Segmenter, check_segments, spans
 from .steps import MAX_STEPS, reasoning
 
@@ -43,8 +43,11 @@ class ModelVerifier(BatchVerifier):
     ``head`` is the kind of model. ``read`` gives what it reads of a completion, which is also what to train it on.
     """
 
+    path_options: ClassVar[tuple[str, ...]] = ("model",)
+
     model: str
-    """A folder or a hub id. Code in a model's repository is never run."""
+    """A folder, in that of the task file or else in the current one; or a hub id. Code in a model's repository is never
+    run."""
     revision: str | None = None
     """Branch, tag or commit of a hub model."""
     device: str = "auto"
@@ -60,7 +63,9 @@ class ModelVerifier(BatchVerifier):
     format: Format = field(default_factory=Format)
 
     def __post_init__(self) -> None:
-        if self.model.startswith(("/", "./", "../", "~")) and not Path(self.model).expanduser().is_dir():
+        path, (first, slash, _) = Path(self.model).expanduser(), self.model.partition("/")
+        is_path = path.exists() or (slash and (first in ("", "~") or Path(first).is_dir()))
+        if is_path and not path.is_dir():
             raise UsageError(f"model: {self.model} is not a folder; give the folder of a model, or a hub id")
         for name in ("batch_tokens", "max_tokens"):
             if (value := getattr(self, name)) is not None and value < 1:
@@ -73,6 +78,9 @@ class ModelVerifier(BatchVerifier):
     @property
     def default_deadline(self) -> float:
         return 3600.0  # the first call may download the model
+
+    def unusable(self) -> str | None:
+        return why_unusable(self._source, self.head, self.revision)
 
     @property
     @abstractmethod

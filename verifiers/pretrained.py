@@ -5,9 +5,11 @@ torch and transformers are imported when the first model is loaded.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -27,6 +29,13 @@ _CLASSES = {
     "causal": "AutoModelForCausalLM",
 }
 _KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "causal": "ForCausalLM"}
+_NOUNS = {
+    "sequence": "a reward model of whole completions",
+    "token": "a process reward model",
+    "causal": "a language model",
+}
+_WRITERS = {"sequence": "grpo_env reward-model train", "token": "grpo_env reward-model train --process"}
+_READERS = {"sequence": "the verifier reward_model", "token": "the verifier process_reward_model"}
 _ENDLESS = 10**9  # tokenizers without a known limit report a far larger one
 
 
@@ -151,10 +160,50 @@ def load(name: str, head: Head, revision: str | None = None, device: str = "auto
 @lru_cache(maxsize=8)
 def _load(name: str, head: Head, revision: str | None, device: str, dtype: Dtype) -> Pretrained:
     loaded, missing = _read(name, head, revision, _device(device), dtype)
+    if why := _another_kind(name, head, loaded.model.config.architectures):
+        raise UsageError(why)
     if missing:  # transformers initialized them at random
         raise UsageError(f"model {name!r} has no weights for {missing[0]}: it is not a checkpoint for {_CLASSES[head]}")
     loaded.model.eval()
     return loaded
+
+
+def why_unusable(name: str, head: Head, revision: str | None = None) -> str | None:
+    """Why there is no model of this name with this head, by its configuration alone; ``None`` if it may have one."""
+    folder = Path(name)
+    if folder.is_dir():
+        file = folder / "config.json"
+        if not file.is_file():
+            is_adapter = (folder / "adapter_config.json").is_file()
+            return None if is_adapter else f"model: {name} has no config.json; give the folder of a model, or a hub id"
+    else:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import RemoteEntryNotFoundError
+
+        try:
+            file = Path(hf_hub_download(name, "config.json", revision=revision))
+        except RemoteEntryNotFoundError:  # of an adapter, whose base model has it
+            return None
+        except (OSError, ValueError) as error:
+            why = str(error).strip().split("\n")[0]
+            return f"model: {name} is not a folder, and cannot be fetched from the hub ({why}); give either"
+    try:
+        architectures = json.loads(file.read_text(encoding="utf-8")).get("architectures")
+    except (OSError, ValueError, AttributeError) as error:
+        return f"model: {file} cannot be read ({error}); give the folder of a model, or a hub id"
+    why = _another_kind(name, head, architectures)
+    return f"model: {why}" if why else None
+
+
+def _another_kind(name: str, head: Head, architectures: Sequence[str] | None) -> str:
+    """What to say of a model whose architecture names another head and not this one; empty if it does not."""
+    found = next(((kind, each) for each in architectures or () for kind in _KINDS if each.endswith(_KINDS[kind])), None)
+    if found is None or any(_KINDS[head] in each for each in architectures or ()):
+        return ""
+    kind, architecture = found
+    reader = f", for {_READERS[kind]}" if kind in _READERS else ""
+    writer = f", such as {_WRITERS[head]} writes" if head in _WRITERS else ""
+    return f"{name} is {_NOUNS[kind]} ({architecture}){reader}; give {_NOUNS[head]} (...{_KINDS[head]}){writer}"
 
 
 def release() -> None:

@@ -98,7 +98,7 @@ class LabelledSteps(Verifier):
     """The mean of step labels from the data, with each label as the score of its step.
 
     The text is the reasoning block if there is one, else everything, split into steps by ``segments``. If the number
-    of steps differs from the number of labels the completion is unscored (``not_applicable``).
+    of steps differs from the number of labels, or the row has none, the completion is unscored (``not_applicable``).
 
     Source: step labels as in PRM800K (Lightman et al. 2023, arXiv:2305.20050).
     """
@@ -122,6 +122,8 @@ class LabelledSteps(Verifier):
         Case("add\ntake\nrest", None, "three steps, two labels",
              info={"labels": [1, 1]}, options={"column": "labels"}),
         Case("add", None, "the row has no labels", options={"column": "labels"}),
+        Case("", None, "label-steps writes null for a completion without steps", info={"labels": None},
+             options={"column": "labels"}),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -131,6 +133,8 @@ class LabelledSteps(Verifier):
         problem = self.problem(example)
         if problem:
             return Score(None, "not_applicable", explanation=problem)
+        if example.info.get(self.column) is None:
+            return Score(None, "not_applicable", explanation=f"the row has no labels in the column {self.column!r}")
         labels = [float(label) for label in example.info[self.column]]
         text, start, end, offset = reasoning(self.format, completion)
         segments = list(islice(spans(text, start, end, self.segments, self.separator), len(labels) + 1))
@@ -146,6 +150,8 @@ class LabelledSteps(Verifier):
 
     def problem(self, example: Example) -> str | None:
         labels = example.info.get(self.column)
+        if labels is None:  # a new completion of an example, or one without steps
+            return None
         are_numbers = isinstance(labels, list | tuple) and all(
             isinstance(label, int | float) and math.isfinite(label) for label in labels
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import doubtful
@@ -62,17 +63,13 @@ class CheckResult:
             causes = [findings for findings in problems if findings[0].check == check]
             for first, *others in causes[:SHOWN]:
                 rows = len({finding.where for finding in others} - {first.where})
-                yield f"{first}" + (f" (and {_counted(rows, 'other row')})" if rows else "")
+                yield f"{first}" + (f" (and {counted(rows, 'other row')})" if rows else "")
             if len(causes) > SHOWN:
                 yield f"... and {len(causes) - SHOWN:,} more of {check} (--json prints all)"
         errors = sum(first.severity == "error" for first, *_ in problems)
         conclusion = "incomplete" if self.not_run else "ok"
-        counts = f"{_counted(errors, 'error')}, {_counted(len(problems) - errors, 'warning')}"
+        counts = f"{counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}"
         yield f"{counts} in {self.seconds:.1f} s" + (f": {conclusion}" if self.ok else "")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def check(task: Task, model: str | None = None, limit: int | None = None) -> CheckResult:
@@ -83,6 +80,12 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
     """
     start = time.perf_counter()
     result = CheckResult(task.name, task.source)
+    for key, why in task.unusable():
+        what, fix = why.rsplit("; ", 1) if "; " in why else (why, "choose another verifier")
+        result.findings.append(error("verifiers", key, what, fix))
+    if result.findings:
+        result.not_run["cases, data"] = "a verifier cannot be used"
+        return result
     result.findings += [
         error("cases", line.partition(": ")[0], line.partition(": ")[2], "fix the case or the verifier")
         for line in failed_cases(task)

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 
 from .options import Split, TaskName, VerifierFiles, console, loaded_task
 from .scores import split_files
@@ -111,8 +112,10 @@ def _from_completions(
             silent = Console(stderr=True, quiet=True)  # its messages name files in the temporary folder
             summary = score_files(task, paths, scores, options, workers=workers, console=silent)
             if summary.bad_rows:
+                are = "is" if summary.bad_rows == 1 else "are"
                 console.print(
-                    f"{summary.bad_rows:,} rows could not be scored and are left out; grpo_env score says why",
+                    f"{counted(summary.bad_rows, 'row')} could not be scored and {are} left out; "
+                    "grpo_env score says why",
                     style="yellow",
                     soft_wrap=True,
                 )

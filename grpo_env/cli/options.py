@@ -45,6 +45,14 @@ def _check_split(split: str) -> str:
     return split
 
 
+def _check_join(join: str | None) -> str | None:
+    from grpo_env.formats.join import BY
+
+    if join is not None and join not in BY:
+        raise UsageError(f"--join {join}: expected id, prompt or order")
+    return join
+
+
 TaskName = Annotated[str, typer.Argument(help="Name or file of a task.")]
 Overrides = Annotated[
     list[str] | None,
@@ -59,6 +67,24 @@ Model = Annotated[
 Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
 Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
 Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
+Completion = Annotated[
+    list[str] | None,
+    typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
+]
+Answer = Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")]
+Prompt = Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")]
+RowId = Annotated[
+    str | None,
+    typer.Option("--id", help="Column, path or template of the row's id: its name in the output, and for --join id."),
+]
+Join = Annotated[
+    str | None,
+    typer.Option(
+        callback=_check_join,
+        help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
+        "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 VerifierFiles = Annotated[
     list[Path] | None,
@@ -81,7 +107,7 @@ def loaded_task(name: str, overrides: list[str] | None) -> Task:
     from grpo_env.taskfile.task import load_task
 
     task = load_task(name, task_keys(overrides))
-    if task.is_from_hub:
+    if task.is_from_hub or any(cls.path_options for cls in task.verifier_classes):
         set_if_unreachable()
     return task
 

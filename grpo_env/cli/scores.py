@@ -11,8 +11,23 @@ import typer
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.writer import check_free
+from grpo_env.plural import counted
 
-from .options import Overwrite, Split, TaskName, VerifierFiles, console, ending_by_sigterm, loaded_task, write_new
+from .options import (
+    Answer,
+    Completion,
+    Join,
+    Overwrite,
+    Prompt,
+    RowId,
+    Split,
+    TaskName,
+    VerifierFiles,
+    console,
+    ending_by_sigterm,
+    loaded_task,
+    write_new,
+)
 
 if TYPE_CHECKING:
     from grpo_env.results.report import Report
@@ -31,18 +46,10 @@ def score(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Output file, .jsonl or .parquet. Default: standard output.")
     ] = None,
-    completion: Annotated[
-        list[str] | None,
-        typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
-    ] = None,
-    answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
-    prompt: Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id", help="Column, path or template of the row's id: its name in the output, and for --join id."
-        ),
-    ] = None,
+    completion: Completion = None,
+    answer: Answer = None,
+    prompt: Prompt = None,
+    id: RowId = None,
     label: Annotated[
         list[str] | None,
         typer.Option(help="Column or path of a known verdict (true or false) to compare the metric with."),
@@ -50,13 +57,7 @@ def score(
     group: Annotated[
         str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
     ] = None,
-    join: Annotated[
-        str | None,
-        typer.Option(
-            help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
-            "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format."
-        ),
-    ] = None,
+    join: Join = None,
     split: Split = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit prompts and completions.")] = False,
@@ -72,13 +73,10 @@ def score(
 
     Completions without their question are matched with the examples of --split.
     """
-    from grpo_env.formats.join import BY
     from grpo_env.scoring import Fields, Options, score_files
 
     paths, overrides = split_files(files)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
-    if join is not None and join not in BY:
-        raise UsageError(f"--join {join}: expected id, prompt or order")
     options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
     loaded = loaded_task(task, overrides)
     with ending_by_sigterm():
@@ -93,7 +91,7 @@ def score(
             overwrite=overwrite,
             console=console,
         )
-    if summary.bad_rows:
+    if summary.bad_rows or summary.nothing_scored:
         raise typer.Exit(1)
 
 
@@ -227,7 +225,10 @@ def export(
             advice = "; name the column of prompts when you score: grpo_env score --prompt COLUMN"
             advice += "; or --no-prompt exports texts alone" * (kind == "sft")
         raise RunError(f"{error}{advice}") from error
-    console.print(f"Wrote {summary.written:,} {kind} rows to {out}; {summary}", markup=False, soft_wrap=True)
+    rows = counted(summary.written, f"{kind} row")
+    console.print(f"Wrote {rows} to {out}; {summary}", markup=False, soft_wrap=True)
+    if note := summary.label_note():
+        console.print(f"note: {note} (--min-step sets the value of a good step)", markup=False, style="yellow")
     if note := summary.prompt_note():
         advice = "; --no-prompt leaves it out" if kind == "sft" else ""
         console.print(f"note: {note}{advice}", markup=False, soft_wrap=True, style="yellow")

@@ -8,9 +8,14 @@ from typing import Annotated
 import typer
 
 from .options import (
+    Answer,
+    Completion,
+    Join,
     Model,
     Overrides,
     Overwrite,
+    Prompt,
+    RowId,
     Segments,
     Separator,
     Split,
@@ -32,6 +37,11 @@ def label_steps(
     rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
     segments: Segments = "line",
     separator: Separator = "",
+    completion: Completion = None,
+    answer: Answer = None,
+    prompt: Prompt = None,
+    id: RowId = None,
+    join: Join = None,
     split: Split = "eval",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
@@ -44,6 +54,7 @@ def label_steps(
     run resumes.
     """
     quiet_libraries()
+    from grpo_env.scoring import Fields
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.label_steps import label_steps as label
     from grpo_env.trainer.config import TrainConfig
@@ -57,6 +68,8 @@ def label_steps(
             out,
             rollouts=rollouts,
             segments=TrainConfig.from_mapping(steps, "label-steps").step_values,
+            fields=Fields(tuple(completion or ()), answer, id, prompt=prompt),
+            join=join,  # type: ignore[arg-type]
             split=split,  # type: ignore[arg-type]
             model=model,
             limit=limit,
@@ -65,8 +78,12 @@ def label_steps(
             console=console,
             **settings,
         )
-    if summary.completions:
+    if summary.completions and summary.statuses["steps"]["good"]:
         hint = f"Next: grpo_env reward-model train {task} {out} --process --out FOLDER"
         console.print(f"Wrote {out}. {hint}", markup=False, soft_wrap=True)
+    elif summary.completions:
+        why = "No step has a correct continuation, so there is nothing for a reward model to tell apart"
+        advice = "use easier questions, a stronger --model or more --rollouts"
+        console.print(f"Wrote {out}. {why}; {advice}", markup=False, style="yellow", soft_wrap=True)
     if summary.bad_rows:
         raise typer.Exit(1)

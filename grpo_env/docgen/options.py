@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from pydantic import BaseModel
 
+from grpo_env.bounds import bounds
+
 REQUIRED = "(required)"
 
 
@@ -36,7 +38,7 @@ def _model_options(cls: type[BaseModel]) -> list[Option]:
     return [
         Option(
             name=field.alias or name,
-            type=_type_name(hints[name]),
+            type=_type_name(hints[name]) + bounds(field.metadata),
             default=REQUIRED if field.is_required() else _as_yaml(field.get_default(call_default_factory=True)),
             description=" ".join(field.description.split()),
         )

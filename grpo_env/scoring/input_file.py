@@ -157,6 +157,13 @@ class InputFile:
         return [row for row in rows if row is not None]
 
 
+def require_rows(files: Sequence[InputFile]) -> None:
+    """Raises ``UsageError`` if no file has a row."""
+    if all(file.is_empty for file in files):
+        names = ", ".join(file.name for file in files)
+        raise UsageError(f"{names}: no rows; expected one completion, or a group of them, a row")
+
+
 def _has_chats(row: Mapping[str, Any]) -> bool:
     """Whether a row may be an episode that another tool recorded; ours say what was wrong with each call."""
     return "turns" not in row and any(isinstance(value, list) for value in row.values())

@@ -20,12 +20,13 @@ from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.formats.join import By
+from grpo_env.plural import counted
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
 from .chunks import cut_files
 from .columns import Fields
-from .input_file import InputFile
+from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
 from .parallel import map_on_workers
@@ -125,9 +126,7 @@ def _open_inputs(task: Task, files: Sequence[Path], options: Options, *, only_fi
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
     inputs = [InputFile(file, task, options.fields, options.join) for file in files]
-    if all(file.is_empty for file in inputs):
-        names = ", ".join(file.name for file in inputs)
-        raise UsageError(f"{names}: no rows; expected one completion, or a group of them, a row")
+    require_rows(inputs)
     if only_files and not all(file.seekable for file in inputs):
         raise UsageError("--engine ray only reads files, not a pipe or standard input")
     return inputs
@@ -136,7 +135,7 @@ def _open_inputs(task: Task, files: Sequence[Path], options: Options, *, only_fi
 @contextmanager
 def _resume_messages(output: StreamOutput | ResumableOutput, console: Console) -> Iterator[None]:
     if output.chunks:
-        console.print(f"resuming after {output.summary.rows:,} rows of an interrupted run")
+        console.print(f"resuming after {counted(output.summary.rows, 'row')} of an interrupted run")
     try:
         yield
     except BaseException:

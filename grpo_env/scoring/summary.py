@@ -36,6 +36,8 @@ class ScoreSummary:
     """How many rows have a gold answer of each kind, for a metric that compares by kind."""
     first_of_kind: dict[str, str] = field(default_factory=dict)
     """The first gold answer of each kind, with its line."""
+    first_reasons: dict[str, str] = field(default_factory=dict)
+    """Why each part without parts of its own first had no value: its status and explanation."""
     scoring_seconds: float = 0.0
     """Processor time of the verifiers."""
     seconds: float = 0.0
@@ -52,6 +54,8 @@ class ScoreSummary:
             self.completions += 1
             for part in score.walk():
                 self.statuses.setdefault(part.name, Counter())[part.status] += 1
+                if part.value is None and not part.parts:
+                    self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
@@ -67,12 +71,17 @@ class ScoreSummary:
             if name == "statuses":
                 for part, counts in value.items():
                     self.statuses.setdefault(part, Counter()).update(counts)
-            elif name == "first_of_kind":
-                self.first_of_kind = value | self.first_of_kind
+            elif name in ("first_of_kind", "first_reasons"):
+                setattr(self, name, value | getattr(self, name))
             elif isinstance(value, Counter):
                 getattr(self, name).update(value)
             else:
                 setattr(self, name, getattr(self, name) + value)
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether there are completions and none of them has a total."""
+        return self.completions > 0 and not self.scored["total"]
 
     def mean(self, name: str) -> float | None:
         """The mean value of a part over the completions that it scored."""

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from grpo_env.plural import counted
 from grpo_env.taskfile.gold_kinds import odd_golds
 from grpo_env.taskfile.task import Task
 
@@ -59,11 +60,19 @@ def print_summary(
         label = f"{name} (metric)" if name == task.metric else name
         table.add_row(label, "-" if mean is None else f"{mean:.4f}", f"{summary.scored[name]:,}", others)
     console.print(table)
+    for name, why in summary.first_reasons.items():
+        if not summary.scored[name]:
+            console.print(
+                f"{name} has no score; the first reason is {why}", markup=False, style="yellow", soft_wrap=True
+            )
+    if summary.nothing_scored:
+        console.print("no completion has a total", style="yellow")
     completions = summary.completions - completions_before
     rate = completions / seconds if seconds else 0.0
     now = f", {completions:,} of them now" if completions_before else ""
     console.print(
-        f"{summary.completions:,} completions of {summary.rows:,} rows{now} in {seconds:.1f} s ({rate:,.0f}/s)"
+        f"{counted(summary.completions, 'completion')} of {counted(summary.rows, 'row')}{now} in {seconds:.1f} s "
+        f"({rate:,.0f}/s)"
     )
     if summary.labeled:
         wrong = summary.disagreements.total()
@@ -75,7 +84,7 @@ def print_summary(
         )
     print_skipped(summary, console)
     if summary.bad_rows:
-        console.print(f"{summary.bad_rows:,} rows could not be scored", style="yellow")
+        console.print(f"{counted(summary.bad_rows, 'row')} could not be scored", style="yellow")
     if line := odd_golds(summary.kinds, summary.first_of_kind):
         console.print(line, markup=False, style="yellow", soft_wrap=True)
 

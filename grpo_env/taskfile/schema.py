@@ -175,8 +175,8 @@ class VerifierSpec(BaseModel):
     use: str | None = None
     """The verifier's name; by default the name of the entry."""
     weight: FiniteFloat | ScheduleSpec | RowTemplate | None = None
-    """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given. Or a template
-    of the row: ``"{{ points }}"``."""
+    """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given, also as 0. Or
+    a template of the row: ``"{{ points }}"``."""
     process: FiniteFloat | ScheduleSpec = 0.0
     """The weight of its steps in process supervision; a part without steps counts as one final step."""
     on: Literal["last", "each", "state"] = "last"
@@ -195,6 +195,13 @@ class VerifierSpec(BaseModel):
     more for verifiers with longer limits of their own. Of a composite: for its parts together."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``appeal``, ``weighted_sum``, ``clip``)."""
+
+    @property
+    def weight_or_default(self) -> float | ScheduleSpec | str:
+        """The part's weight; ``process`` is also given if it is given as 0, as by an override on the command line."""
+        if self.weight is not None:
+            return self.weight
+        return 0.0 if "process" in self.model_fields_set else 1.0
 
 
 class CaseSpec(BaseModel):

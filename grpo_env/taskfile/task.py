@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.resources import files
@@ -61,6 +62,15 @@ class Task:
     def scores_groups(self) -> bool:
         """Whether a verifier compares the completions of a group with each other."""
         return any(verifier.compares_completions for verifier in self.verifier.walk())
+
+    def unusable(self) -> list[tuple[str, str]]:
+        """The keys of verifiers that can score nothing here, with the reason: a model that is missing, say."""
+        return list(_unusable(self.verifier, "verifiers"))
+
+    def check_usable(self) -> None:
+        """Raises ``UsageError``, with the key, if a verifier can score nothing here."""
+        for key, why in self.unusable():
+            raise UsageError(f"{self.source}: {key}: {why}")
 
     @property
     def needs_prompt(self) -> bool:
@@ -209,6 +219,13 @@ def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _all_verifiers(spec.get("of") or {})
 
 
+def _unusable(verifier: Verifier, key: str) -> Iterator[tuple[str, str]]:
+    for part in getattr(verifier, "parts", ()):
+        if why := part.verifier.unusable():
+            yield f"{key}.{part.name}", why
+        yield from _unusable(part.verifier, f"{key}.{part.name}.of")
+
+
 def _part(verifier: Verifier, name: str) -> Part | None:
     """The part called ``name``, at any depth."""
     for part in getattr(verifier, "parts", ()):
@@ -222,8 +239,8 @@ def load_task(name: str | Path, overrides: Mapping[str, Any] | None = None) -> T
     """A task by name (bundled, or in a folder of ``GRPO_ENV_TASKS``) or by path.
 
     ``overrides`` maps dotted keys to values: ``{"dataset.path": "train.jsonl", "verifiers.accuracy.weight": 2}``.
-    Relative paths in the file start from its folder, those in ``overrides`` from the current one. Raises
-    ``UsageError``.
+    Relative paths in the file start from its folder, those in ``overrides`` from the current one; models of verifiers
+    in the file may also be in the current folder. Raises ``UsageError``.
     """
     path = find_task_file(name)
     return make_task(read_yaml(path), str(path), path.parent, overrides)
@@ -236,7 +253,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     """
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
-    spec = validate(TaskSpec, _with_overrides(data, overrides or {}), source)
+    spec = validate(TaskSpec, _with_overrides(data, overrides or {}, folder), source)
     parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
@@ -283,13 +300,36 @@ def task_files() -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
 
 
-def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The mapping of a task file with ``overrides``, and absolute paths for what its verifiers name.
+
+    A path is looked for in the folder of the task file, if it stands there, and then in the current folder. What is in
+    neither stays as it is, such as a hub id.
+    """
     changed = deepcopy(dict(data))
+    _locate(changed.get("verifiers"), folder, folder)
     for key, value in overrides.items():
         if key == "dataset.path" and is_local(str(value), Path.cwd()):
             value = str(Path.cwd() / str(value))
         _set(changed, key, value)
+    _locate(changed.get("verifiers"), Path.cwd(), folder)
     return changed
+
+
+def _locate(verifiers: Any, folder: Path, home: Path) -> None:
+    """Make the paths in a mapping of verifiers absolute that exist in ``folder``; the task file is in ``home``.
+
+    The mapping may not be valid yet.
+    """
+    for name, spec in verifiers.items() if isinstance(verifiers, Mapping) else ():
+        if not isinstance(spec, dict):
+            continue
+        _locate(spec.get("of"), folder, home)
+        with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
+            for option in _find(str(spec.get("use") or name), home).path_options:
+                value = spec.get(option)
+                if isinstance(value, str) and value and (folder / value).exists():
+                    spec[option] = str((folder / value).absolute())
 
 
 def _set(data: dict[str, Any], key: str, value: Any) -> None:
@@ -327,12 +367,11 @@ def _parts(
     parts = []
     for name, spec in specs.items():
         where = [*at, name]
-        weight = spec.weight if spec.weight is not None else (0.0 if spec.process else 1.0)
         try:
             part = Part(
                 name=name,
                 verifier=_verifier(name, spec, format, source, folder, where),
-                weight=number(weight),
+                weight=number(spec.weight_or_default),
                 process=number(spec.process),
                 on=spec.on,
                 when=None if is_template(spec.when) else spec.when,
@@ -349,9 +388,8 @@ def _parts(
 
 
 def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder: Path, at: list[str]) -> Verifier:
-    use = spec.use or name
     try:
-        cls = find(use if is_safe_mode() or ":" not in use else locate(use, folder))
+        cls = _find(spec.use or name, folder)
     except UsageError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
     if not is_dataclass(cls):
@@ -374,6 +412,11 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder
     if any(is_template(value) for name, value in options.items() if name in known):
         return RowOptions(cls, options, format, source, tuple(at))
     return build_verifier(cls, options, source, at)
+
+
+def _find(use: str, folder: Path) -> type[Verifier]:
+    """The class of a verifier in a task file in ``folder``."""
+    return find(use if is_safe_mode() or ":" not in use else locate(use, folder))
 
 
 def _part_names(specs: Mapping[str, VerifierSpec]) -> list[str]:

@@ -115,5 +115,5 @@ def test_rows_that_cannot_be_scored_are_counted(completions: Path, tmp_path: Pat
     with completions.open("a") as file:
         file.write('{"id": "x", "completions": []}\n')
     done = run(completions, "metric=accuracy", "--label", "ok", cwd=tmp_path)
-    assert "1 rows could not be scored and are left out" in done.stderr
+    assert "1 row could not be scored and is left out" in done.stderr
     assert "20 completions, 20 labeled" in done.stdout

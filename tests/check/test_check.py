@@ -321,3 +321,18 @@ def test_a_verifier_that_never_ends_is_a_finding(tmp_path):
     what = [finding.what for finding in findings]
     assert "the gold answer '7' gets stuck 0.0 [timeout]: stuck did not end within 0.2 s" in what
     assert not any("gold answer '44'" in line for line in what)
+
+
+def test_a_model_that_is_missing_or_of_another_kind_is_an_error_with_its_key(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    for model, message in {"no/model": "is not a folder, and cannot be", str(folder): "has no config.json"}.items():
+        inner = {"of": {"rm": {"use": "reward_model", "model": model, "activation": "sigmoid"}, "accuracy": {}}}
+        task = load_task("arithmetic", {"verifiers.any_of": inner})
+        result = check(task)
+        assert not result.ok
+        (finding,) = result.findings
+        assert (finding.check, finding.where) == ("verifiers", "verifiers.any_of.of.rm")
+        assert f"model: {model} {message}" in finding.what
+        assert "cases, data not run: a verifier cannot be used" in str(result)

@@ -96,13 +96,26 @@ def test_rows_that_the_task_skips_are_no_errors(file, tmp_path):
     strict_out, out = tmp_path / "strict.jsonl", tmp_path / "out.jsonl"
     file.write_text(file.read_text() + json.dumps({"id": "c", "answer": "", "completion": "1"}) + "\n")
     strict = grpo_env("score", "arithmetic", file, "--out", strict_out)
-    assert (strict.returncode, "1 rows could not be scored" in strict.stderr) == (1, True)
+    assert (strict.returncode, "1 row could not be scored" in strict.stderr) == (1, True)
     skipping = grpo_env("score", "arithmetic", file, "dataset.bad_gold=skip", "--out", out)
     ids = [[json.loads(line)["id"] for line in path.read_text().splitlines()] for path in (strict_out, out)]
     assert (skipping.returncode, *ids) == (0, ["a", "b"], ["a", "b"])
     assert not (tmp_path / "out.rejects.jsonl").exists()
     assert "1 row without a usable gold answer is skipped (dataset.bad_gold=skip)" in skipping.stderr
     assert "could not be scored" not in skipping.stderr
+
+
+def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
+    broken = "verifiers.rm={use: reward_model, model: %s, without_prompt: true, weight: %s}"
+    model = BUNDLED.relative_to(Path.cwd())
+    reason = f"rm has no score; the first reason is error: UsageError: {BUNDLED} is a language model (Llama"
+    out = ["--workers", "1", "--overwrite", "--out", tmp_path / "scores.jsonl"]
+    counted = grpo_env("score", "arithmetic", file, broken % (model, 1), *out)
+    watched = grpo_env("score", "arithmetic", file, broken % (model, 0), *out)
+    assert [reason in done.stderr for done in (counted, watched)] == [True, True]
+    assert (counted.returncode, "no completion has a total" in counted.stderr) == (1, True)
+    assert (watched.returncode, "no completion has a total" in watched.stderr) == (0, False)
+    assert "has no score" not in grpo_env("score", "arithmetic", file, *out).stderr
 
 
 @pytest.mark.parametrize(

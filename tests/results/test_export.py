@@ -297,9 +297,7 @@ def test_jsonl_and_parquet_have_the_same_rows(tmp_path, kind, suffix, monkeypatc
 
 def test_nothing_is_overwritten_and_no_partial_file_remains(tmp_path):
     out = tmp_path / "out.jsonl"
-    with pytest.raises(
-        RunError, match="nothing to export: left out 1 of 1 completions in 1 groups: 1 accuracy below 1"
-    ):
+    with pytest.raises(RunError, match="nothing to export: left out 1 of 1 completion in 1 group: 1 accuracy below 1"):
         export_file([row(0.0)], Sft(), out)
     with pytest.raises(UsageError, match="finite number"):
         export_file([row(), row(float("nan"), id="2")], Sft(min_total=0.0), out)
@@ -334,10 +332,19 @@ def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     assert end.value.code == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert f"Wrote 1 sft rows to {out}; left out 2 of 3 completions in 1 groups: " in captured.err
+    assert f"Wrote 1 sft row to {out}; left out 2 of 3 completions in 1 group: " in captured.err
     assert "1 accuracy below 1, 1 accuracy unscored (error)" in captured.err
     assert "3 of 3 completions were scored by a version that did not record whose prompt they have" in captured.err
     assert lines(out)[0]["completion"] == "1/0"
+
+
+@pytest.mark.parametrize(("values", "note"), [((0.1, 0.4), "all 2 labels are false"), ((0.1, 0.9), "")])
+def test_labels_that_are_all_the_same_are_said(values, note):
+    steps = [{"start": n, "end": n + 1, "value": value, "explanation": ""} for n, value in enumerate(values)]
+    parts = {"rollouts": {"value": min(values), "status": "ok", "steps": steps}}
+    summary = ExportSummary()
+    list(export([row(text="ab", prompt="q", parts=parts)], Prm(part="rollouts"), summary))
+    assert summary.label_note().partition(":")[0] == note
 
 
 def test_what_cannot_be_exported_says_what_can(tmp_path, monkeypatch, capsys):

@@ -616,3 +616,50 @@ def test_code_of_bundled_tasks_is_named_by_its_module():
     assert resolved["environment"]["use"] == "grpo_env.tasks.till:Till"
     assert resolved["dataset"]["generator"] == "grpo_env.tasks.till:problems"
     assert resolved["verifiers"]["looked_up"]["use"] == "grpo_env.tasks.till:LookedUp"
+
+
+def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_current_folder(tmp_path, monkeypatch):
+    beside, here = tmp_path / "tasks", tmp_path / "here"
+    for folder in (beside / "runs/both", here / "runs/both", here / "runs/only_here"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    options = {"use": "reward_model", "activation": "sigmoid"}
+    inner = {"use": "weighted_sum", "of": {"prm": {**options, "model": "runs/both"}}}
+    data = {
+        "version": 1,
+        "task": "t",
+        "dataset": {"path": "rows.jsonl"},
+        "prompt": {"text": "{{ q }}"},
+        "verifiers": {
+            "both": {**options, "model": "runs/both"},
+            "here": {**options, "model": "runs/only_here"},
+            "hub": {**options, "model": "org/name"},
+            "inner": inner,
+            "accuracy": {},
+        },
+        "metric": "accuracy",
+    }
+    (beside / "t.yaml").write_text(json.dumps(data))
+
+    def models(task):
+        return [verifier.model for verifier in task.verifier.walk() if hasattr(verifier, "model")]
+
+    task = load_task(beside / "t.yaml")
+    found = [str(beside / "runs/both"), str(here / "runs/only_here"), "org/name", str(beside / "runs/both")]
+    assert models(task) == found
+    # From the command line, paths start from the current folder; the resolved task is the same from any folder.
+    assert models(load_task(beside / "t.yaml", {"verifiers.hub.model": "runs/both"}))[2] == str(here / "runs/both")
+    monkeypatch.chdir(tmp_path)
+    assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found
+
+
+def test_a_process_weight_that_is_set_to_0_leaves_the_outcome_weight_at_0():
+    """The documented command of a run that watches a rule without rewarding it."""
+    key = "verifiers.equations.process"
+    weights = {part.name: (part.weight, part.process) for part in load_task("arithmetic", {key: 0}).verifier.parts}
+    assert weights["equations"] == (0.0, 0.0)
+    assert weights["accuracy"] == (1.0, 1.0)
+    shown = describe(load_task("arithmetic", {key: 0, "verifiers.soft_format": {}}), "eval")
+    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: equations}" in shown
+    assert "  soft_format: {weight: 1.0}" in shown
+    assert "  tag_count: {weight: 0.0}" in shown

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict
 from typing import Any, get_args
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import ValidationError
 
+from grpo_env.bounds import bounds
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
 from grpo_env.trainer.config.aliases import ALIASES, NOTES
@@ -60,6 +63,9 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"sampling": {"engine": "vllm", "weight_transfer": "path"}}, "sampling.weight_transfer requires sampling.url"),
         ({"loss.clip_low": 1.5}, "loss.clip_low is 1.5; it must be a number of at least 0 and at most 1"),
         ({"loss.dual_clip": 0.9}, "loss.dual_clip is 0.9; it must be a number above 1 or null"),
+        ({"reward_model.replay": 2}, "reward_model.replay is 2; it must be a number of at least 0 and below 1"),
+        ({"reward_model.replay": -1}, "reward_model.replay is -1; it must be a number of at least 0 and below 1"),
+        ({"step_values.use": "rewards"}, "step_values.use=rewards needs step_values.rollouts, which is 0"),
         ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
         ({"preset": "drgrpo"}, "preset is 'drgrpo'; did you mean 'dr_grpo'?"),
         ({"preset": ["grpo"]}, "preset is ['grpo']; did you mean 'grpo'?"),
@@ -113,6 +119,15 @@ def test_wrong_settings(settings: dict[Any, Any], message: str) -> None:
     assert str(caught.value).startswith("run.yaml: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_every_kind_of_bound_has_words() -> None:
+    """The kinds are those of annotated-types, which pydantic takes; all that bound a number or a length."""
+    kinds = [Gt(1), Ge(1), Lt(5), Le(5), MultipleOf(2), MinLen(1), MaxLen(3)]
+    words = "above 1|of at least 1|below 5|of at most 5|divisible by 2|of length 1 or more|of length 3 or less"
+    assert [bounds([kind]).strip() for kind in kinds] == words.split("|")
+    known = {key for kind in kinds for key in asdict(kind)}
+    assert {key for field in FIELDS.values() for limit in field.metadata for key in asdict(limit)} <= known
 
 
 def test_numbers_as_yaml_reads_them() -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from grpo_env.cli.app import main
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.results.export import export_file
 from grpo_env.results.export.training import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
+from grpo_env.scoring import Fields, score_files
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
@@ -137,6 +139,74 @@ def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, f
     for row in rows:
         score = LabelledSteps("labels")(Example("x", info=row), Completion(row["text"]))
         assert [step.value for step in score.steps] == row["labels"]
+
+
+def test_a_files_own_columns_are_named_as_for_score(gold: Chain, tmp_path: Path) -> None:
+    """The labels of a file with other names of columns are those of the same file with ours."""
+    file = gold_rows(tmp_path / "in.jsonl", "ab")
+    ours = labeled(gold, file, tmp_path / "ours.jsonl", rollouts=4)
+    renamed = [{"asked": "a", "right": letter, "said": "a\nb\na", "key": "x"} for letter in "ab"]
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in renamed))
+    fields = Fields(("said",), "right", "key", prompt="asked")
+    theirs = labeled(gold, other, tmp_path / "theirs.jsonl", rollouts=4, fields=fields)
+    assert [(row["id"], row["labels"]) for row in theirs] == [(row["id"], row["labels"]) for row in ours]
+
+
+def test_rows_without_questions_are_joined_as_by_score(chain: Chain, tmp_path: Path) -> None:
+    examples, texts = chain.task.examples("eval"), tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"completion": "ab"}) + "\n")
+    with pytest.raises(UsageError, match=f"has 1 rows, and the split {len(examples)} examples"):
+        labeled(chain, texts, tmp_path / "steps.jsonl", join="order", rollouts=1)
+    texts.write_text("".join(json.dumps({"completion": "ab"}) + "\n" for _ in examples))
+    rows = labeled(chain, texts, tmp_path / "steps.jsonl", join="order", rollouts=1)
+    assert [row["id"] for row in rows] == [example.id for example in examples]
+    assert {row["prompt"] for row in rows} == {"a"}
+
+
+def test_the_labeled_file_has_the_columns_of_the_task_and_is_scored_by_it(gold: Chain, tmp_path: Path) -> None:
+    """The gold answer and ``labelled_steps`` are read from the rows; a completion without steps is unscored."""
+    file, out = tmp_path / "in.jsonl", tmp_path / "steps.jsonl"
+    rows = [
+        {"id": "x", "prompt": "a", "gold": "a", "list": ["p", "q"], "completion": text} for text in ("a\nb\na", "\n")
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    steps = labeled(gold, file, out, rollouts=1)
+    assert [(row["gold"], row["list"], "completions" in row) for row in steps] == [("a", ["p", "q"], False)] * 2
+    assert [row["labels"] is None for row in steps] == [False, True]
+    labels = {"use": "labelled_steps", "column": "labels", "process": 1.0}
+    keys = {"dataset.answer": "{{ gold }}", "verifiers.labels": labels}
+    task = load_task(gold.task.source, {**keys, "verifiers.test_ends_with_gold": {}, "metric": "test_ends_with_gold"})
+    summary = score_files(task, [out], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    again = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert (summary.bad_rows, len(again)) == (0, 2)
+    assert [step["value"] for step in again[0]["parts"]["labels"]["steps"]] == steps[0]["labels"]
+    assert again[1]["parts"]["labels"]["status"] == "not_applicable"
+
+
+def test_an_empty_file_is_refused_as_by_score(chain: Chain, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(UsageError, match=r"empty.jsonl: no rows; expected one completion, or a group of them, a row"):
+        labeled(chain, tmp_path / "empty.jsonl", tmp_path / "steps.jsonl")
+
+
+def test_the_command_has_the_options_of_score_and_warns_if_nothing_can_be_told_apart(
+    gold: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "in.jsonl", tmp_path / "steps.jsonl"
+    file.write_text(json.dumps({"asked": "a", "right": "c", "said": "a\nb\na"}) + "\n")
+    columns = ["--completion", "said", "--answer", "right", "--prompt", "asked", "--id", "right", "--rollouts", "1"]
+    settings = ["verifiers={test_ends_with_gold: {weight: 1.0}}", "metric=test_ends_with_gold", "engine.device=cpu"]
+    words = [gold.task.source, str(file), *settings, f"sampling.max_new_tokens={LONGEST}", "--model", gold.policy.name]
+    monkeypatch.setattr("sys.argv", ["grpo_env", "label-steps", *words, "--out", str(out), *columns])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    printed = capsys.readouterr().err
+    assert "3 steps of 1 completion, 0% of them" in printed
+    assert "No step has a correct continuation, so there is nothing for a reward model to tell apart" in printed
+    assert "Next:" not in printed
+    assert json.loads(out.read_text())["id"] == "c"
 
 
 def test_rows_that_cannot_be_continued_are_rejected(chain: Chain, tmp_path: Path) -> None:

@@ -151,7 +151,11 @@ def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
         ({"test_vowels": {}, "a": "outcome", "b": "outcome"}, {"every": 1}, "has 2 learned parts (a, b); name one"),
         ({"test_vowels": {}, "a": "outcome"}, {"part": "b", "every": 1}, "reward_model.part=b: no such part of the"),
         ({"test_vowels": {}, "a": "outcome"}, {"rule": "vowels"}, "reward_model.rule=vowels: no such part of the"),
-        ({"test_vowels": {}, "a": "outcome"}, {"rule": "a"}, "reward_model.rule=a: no such part of the reward"),
+        (
+            {"test_vowels": {}, "a": "outcome"},
+            {"rule": "a"},
+            "part itself; name another part, to compare it with: test_v",
+        ),
         ({"test_has_letter": {}, "a": "process"}, {"every": 1}, "a scores steps, and test_has_letter has no step"),
     ],
 )
@@ -165,6 +169,15 @@ def test_what_cannot_be_compared_is_refused(make_task, verifiers, settings, mess
         learned_part(task, RewardModelConfig(**settings))
     assert message in str(raised.value)
     assert learned_part(task, RewardModelConfig()) is None
+
+
+def test_a_model_of_another_kind_stops_the_run_before_it_has_a_folder(make_task, outcome_model, tmp_path):
+    learned = {"use": "process_reward_model", "model": str(outcome_model), "process": 1.0}
+    task = make_task({**RULE, "learned": learned}, supervision="process")
+    message = "vowels.yaml: verifiers.learned: model: .* is a reward model of whole completions"
+    with pytest.raises(UsageError, match=message):
+        train(task, run_dir=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_settings_that_do_not_fit_are_refused():

@@ -212,7 +212,7 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
 @pytest.mark.parametrize(
     ("changes", "request_", "message"),
     [
-        ([], Request(), "no labelled completion, which is empty"),
+        ([], Request(), "jsonl: no rows"),
         ([{"task": "other"}], Request(), r"row 'q0\?\\n', completion 0: is of the task 'other', not of 'vowels'"),
         ([{"text": None}], Request(), "has no text"),
         ([{"prompt": None}], Request(), "has no prompt, which the model reads"),
@@ -226,7 +226,7 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
         ([{"parts": {"test_vowels": {"value": None, "status": "error"}}}], Request(), r"1 unscored \(error\)"),
         ([{"parts": {"test_vowels": {"value": 3.0, "status": "ok"}}}], Request(), "between 0 and 1, found 3"),
         ([{}], Request(), "all completions have the same prompt"),
-        ([{}, {"prompt": "other"}], Request(), "all 1 labels to train on are 0.5 or more"),
+        ([{}, {"prompt": "other"}], Request(), r"all labels to train on \(1\) are 0.5 or more"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(task, tmp_path, changes, request_, message):
@@ -246,3 +246,16 @@ def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):
         train(task, tmp_path / "none.jsonl", tmp_path / "new", Request())
     with pytest.raises(UsageError, match="cannot be loaded"):
         train(task, file, tmp_path / "new", Request(), model=str(file.parent))
+
+
+def test_figures_of_few_held_out_prompts_have_no_interval_and_a_warning(task, tmp_path):
+    file, console = write(tmp_path / "steps.jsonl", rows()[:40]), Console(record=True, width=200)
+    figures = train_reward_model(
+        task, file, tmp_path / "prm", Request(process=True), FitSettings(epochs=1), console=console
+    )
+    printed, (accuracy, *_) = console.export_text(), figure_lines(figures)
+    assert "only 2 prompts held out: the figures below may be far off" in printed
+    assert "1 epoch of 32 completions" in printed
+    assert figures.accuracy.interval is None
+    assert "(too few held-out prompts for an interval) by 2 prompts, of 24 labels" in accuracy
+    assert json.loads((tmp_path / "prm/held_out.json").read_text())["held_out"]["accuracy"]["interval"] is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -449,17 +450,24 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "config.json").write_text(json.dumps({"model_type": "nothing"}))
+    unnamed = Path(save(LlamaForCausalLM(config()), tmp_path / "unnamed"))
+    settings = json.loads((unnamed / "config.json").read_text())
+    (unnamed / "config.json").write_text(json.dumps(settings | {"architectures": None}))
+    unnamed = str(unnamed)
+    two_labels = save(emptied(LlamaForSequenceClassification(config(num_labels=2))), tmp_path / "two")
     three_labels = save(emptied(LlamaForTokenClassification(config(num_labels=3))), tmp_path / "three")
     failures = [
-        (RewardModel(str(BUNDLED)), "has no weights for score.weight: it is not a checkpoint for AutoModelForSequence"),
-        (RewardModel(classifier), "has 2 labels, a reward model has one"),
+        (RewardModel(str(BUNDLED)), "is a language model (LlamaForCausalLM); give a reward model of whole completions"),
+        (RewardModel(unnamed), "has no weights for score.weight: it is not a checkpoint for AutoModelForSequence"),
+        (RewardModel(classifier), "is a process reward model (LlamaForTokenClassification)"),
+        (RewardModel(two_labels), "has 2 labels, a reward model has one"),
         (RewardModel("nobody/nothing"), "'nobody/nothing' cannot be loaded"),
         (RewardModel(str(broken)), "cannot be loaded"),
         (RewardModel(last_digit, device="cuda:99"), "device 'cuda:99' is not available"),
         (RewardModel(last_digit, device="toaster"), "device 'toaster' is not available"),
-        (ProcessRewardModel(speaker), "has no weights for score"),
+        (ProcessRewardModel(speaker), "is a language model (LlamaForCausalLM); give a process reward model"),
         (ProcessRewardModel(three_labels), "has 3 labels, a process reward model has one or two"),
-        (ProcessRewardModel(last_digit, good_token="+", bad_token="-"), "has no weights for lm_head"),
+        (ProcessRewardModel(last_digit, good_token="+", bad_token="-"), "give a language model"),
         (ProcessRewardModel(speaker, good_token="++1", bad_token="-"), "must be different single tokens"),
         (ProcessRewardModel(speaker, good_token="+", bad_token="+"), "must be different single tokens"),
     ]
@@ -468,4 +476,35 @@ def test_unusable_models_are_errors(last_digit, classifier, speaker, tmp_path, m
         assert (score.value, score.status) == (None, "error")
         assert message in score.explanation
     with pytest.raises(UsageError, match="it is not a checkpoint for"):
-        load(str(BUNDLED), "sequence")
+        load(unnamed, "sequence")
+
+
+def test_what_is_no_model_of_the_right_kind_is_known_without_loading_one(random_models, tmp_path, monkeypatch):
+    """``torch`` could not be imported: only configurations are read."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    sequence, token, causal = (random_models[name] for name in ("sequence", "token", "causal"))
+    tags = {"good_token": "+", "bad_token": "-"}
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").touch()
+    usable = [RewardModel(sequence), ProcessRewardModel(token), ProcessRewardModel(causal, **tags)]
+    assert [verifier.unusable() for verifier in [*usable, RewardModel(str(adapter))]] == [None] * 4
+    process = "give a process reward model (...ForTokenClassification), such as grpo_env reward-model train --process"
+    for verifier, messages in [
+        (RewardModel(token), ["is a process reward model (LlamaForTok", "for the verifier process_reward_model"]),
+        (ProcessRewardModel(sequence), ["is a reward model of whole comp", "for the verifier reward_model", process]),
+        (ProcessRewardModel(causal), ["is a language model (LlamaForCausalLM)", process]),
+        (ProcessRewardModel(token, **tags), ["give a language model (...ForCausalLM)"]),
+        (RewardModel(str(tmp_path)), ["has no config.json"]),
+        (RewardModel("nobody/nothing"), ["nobody/nothing is not a folder, and cannot be fetched from the hub"]),
+    ]:
+        assert all(message in (verifier.unusable() or "") for message in messages), verifier.unusable()
+
+
+def test_a_path_in_a_folder_that_exists_is_no_hub_id(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(UsageError, match="model: runs/none is not a folder; give the folder of a model, or a hub id"):
+        RewardModel("runs/none")
+    RewardModel("elsewhere/none")

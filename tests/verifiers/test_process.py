@@ -64,9 +64,19 @@ def test_a_different_number_of_labels_leaves_the_completion_unscored(labels: Any
 
 def test_missing_columns_are_problems_of_the_example() -> None:
     assert LabelledSteps("labels").problem(Example("x", info={"labels": [1, 2]})) is None
-    assert "'labels'" in str(LabelledSteps("labels").problem(Example("x")))
+    assert "'labels'" in str(LabelledSteps("labels").problem(Example("x", info={"labels": "1, 2"})))
     assert EquationSteps().problem(Example("x")) is None
     assert "'equations'" in str(EquationSteps(expected="equations").problem(Example("x")))
+
+
+@pytest.mark.parametrize("info", [{}, {"labels": None}])
+def test_a_row_without_labels_is_unscored_and_no_problem_of_the_data(info: dict[str, None]) -> None:
+    """As ``label-steps`` writes it for a completion without steps, and as a new completion of an example has it."""
+    example, verifier = Example("x", info=info), LabelledSteps("labels")
+    assert verifier.problem(example) is None
+    score = verifier(example, Completion("add"))
+    assert (score.value, score.status) == (None, "not_applicable")
+    assert score.explanation == "the row has no labels in the column 'labels'"
 
 
 def test_a_missing_column_of_expected_equations_is_unscored() -> None:

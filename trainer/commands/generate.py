@@ -15,6 +15,7 @@ from rich.console import Console
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
+from grpo_env.plural import counted
 from grpo_env.scoring.job import ChunkResult
 from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.scoring.summary import ScoreSummary
@@ -123,11 +124,11 @@ def generate(
         if overlong is not None:
             console.print(overlong, markup=False, style="yellow", soft_wrap=True)
         console.print(
-            f"task       {task.name}: {len(examples):,} examples of the {request.split} split, "
+            f"task       {task.name}: {counted(len(examples), 'example')} of the {request.split} split, "
             f"{request.copies} completions each"
         )
         if output.summary.rows:
-            console.print(f"resuming after {output.summary.rows:,} examples of an interrupted run")
+            console.print(f"resuming after {counted(output.summary.rows, 'example')} of an interrupted run")
         before, start = output.summary.completions, time.perf_counter()
         try:
             _sample_rest(policy, task, config, request, examples, output, console)
@@ -216,7 +217,7 @@ def _identity(task: Task, config: TrainConfig, request: Request, examples: Seque
 def _print_summary(summary: ScoreSummary, before: int, seconds: float, config: TrainConfig, console: Console) -> None:
     now = f", {summary.completions - before:,} of them now" if before else ""
     console.print(
-        f"{summary.completions:,} completions of {summary.rows:,} prompts{now} in {seconds:.1f} s; "
+        f"{counted(summary.completions, 'completion')} of {counted(summary.rows, 'prompt')}{now} in {seconds:.1f} s; "
         f"{summary.statuses['finish']['length']:,} cut off at sampling.max_new_tokens={config.sampling.max_new_tokens}",
         soft_wrap=True,
     )

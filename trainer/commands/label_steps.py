@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +22,11 @@ from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.files.reader import Line, Record, parse
+from grpo_env.formats.join import By
+from grpo_env.plural import counted
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
-from grpo_env.scoring.input_file import InputFile
+from grpo_env.scoring.input_file import InputFile, require_rows
 from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.problems import Problems
 from grpo_env.scoring.reader import InputRow, RowReader
@@ -41,7 +43,7 @@ from ..extensions.step_values import Start, continuations
 from ..group_scoring import metric_value, scores_of
 from ..prompts import Prompt
 from ..step_tokens import completion_ends
-from .generate import SETTINGS
+from .generate import RESERVED, SETTINGS
 from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
@@ -152,6 +154,8 @@ def label_steps(
     *,
     rollouts: int = 8,
     segments: StepValuesConfig | None = None,
+    fields: Fields | None = None,
+    join: By | None = None,
     split: Split = "eval",
     model: str | None = None,
     limit: int | None = None,
@@ -162,6 +166,8 @@ def label_steps(
 ) -> ScoreSummary:
     """Label the steps of a file's completions into ``out``: JSONL, the rows of ``score`` with labels.
 
+    A row also has the columns of its example, so that the task can score it again.
+
     An interrupted call leaves its work next to ``out``, and the same call continues it.
 
     Args:
@@ -170,6 +176,8 @@ def label_steps(
         out: a ``.jsonl`` file.
         rollouts: continuations from the end of each step.
         segments: where steps end (``segments`` and ``separator``).
+        fields: where rows keep what is labeled, as for ``score``.
+        join: how rows find their examples, as for ``score``; default: as their format does, if it does.
         split: the split with the questions of completions that come without theirs.
         model: what continues: ``bundled``, a folder or a hub id; default: the task's own.
         limit: label only the first rows of the file.
@@ -193,17 +201,20 @@ def label_steps(
     if PART in task.spec.verifiers:
         raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
     config = sampling_config(task, "label-steps", SETTINGS, model, settings)
-    file = InputFile(completions, task, Fields())
+    fields = fields or Fields()
+    file = InputFile(completions, task, fields, join)
+    require_rows([file])
     if not file.seekable:
         raise UsageError(f"{completions}: label-steps reads the file twice; save it first")
     reader = file.reader(task.examples(split) if file.file_format.joins else (), prompts=True)
     records = list(islice(file.rows(), limit))
     labels = Labels(task, config, rollouts, segments or StepValuesConfig())
-    identity = {**labels.identity(), "file": file.identity(), "limit": limit, "split": split}
+    read = {"fields": asdict(fields), "join": join, "split": split, "limit": limit}
+    identity = {**labels.identity(), "file": file.identity(), **read}
     output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
     with output, sampling_policy(config, console) as policy:
         if output.summary.rows:
-            console.print(f"resuming after {output.summary.rows:,} rows of an interrupted run")
+            console.print(f"resuming after {counted(output.summary.completions, 'completion')} of an interrupted run")
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
         try:
             _label_rest(labels, policy, file, reader, records[output.chunks * ROWS :], output, console)
@@ -272,9 +283,10 @@ def _labeled(
             replace(score, parts=(*score.parts, _part(of_completion)))
             for score, of_completion in zip(of_row, steps, strict=True)
         )
+        own = {name: value for name, value in row.example.info.items() if name not in RESERVED}
         result = RowResult(row, row.key or str(row.line), with_part)
         for index, of_completion in enumerate(steps):
-            lines.append(dump_record(score_row(task, result, index) | _columns(of_completion)))
+            lines.append(dump_record(own | score_row(task, result, index) | _columns(of_completion)))
             counts.update("good" if label.correct else "bad" for label in of_completion if label.total)
             counts["unknown"] += sum(label.total == 0 for label in of_completion)
             counts["continuations"] += sum(label.total for label in of_completion if not label.own)
@@ -345,8 +357,9 @@ def _print_summary(summary: ScoreSummary, before: Counter[str], seconds: float, 
     share = f", {counts['good'] / known:.0%} of them with a correct continuation" if known else ""
     unknown = f", {counts['unknown']:,} without a label" if counts["unknown"] else ""
     now = f", {counts['tokens'] - before['tokens']:,} of them now" if before else ""
-    cost = f"{counts['tokens']:,} tokens sampled{now} in {seconds:.1f} s"
-    console.print(f"{known:,} steps of {summary.completions:,} completions{share}{unknown}; {cost}", soft_wrap=True)
+    cost = f"{counted(counts['tokens'], 'token')} sampled{now} in {seconds:.1f} s"
+    steps = f"{counted(known, 'step')} of {counted(summary.completions, 'completion')}"
+    console.print(f"{steps}{share}{unknown}; {cost}", soft_wrap=True)
     print_skipped(summary, console)
     if summary.bad_rows:
-        console.print(f"{summary.bad_rows:,} rows could not be labeled", style="yellow")
+        console.print(f"{counted(summary.bad_rows, 'row')} could not be labeled", style="yellow")

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from grpo_env.core import Group
 from grpo_env.errors import RunError, UsageError
+from grpo_env.plural import counted
 from grpo_env.results.rows import read_scores
 from grpo_env.taskfile.task import Task, make_verifier
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 FIGURES = "held_out.json"
 """The file of the new folder with what was trained on and how well it predicts."""
+FEW_HELD_OUT = 10
+"""Below so many held-out prompts there is a warning."""
 BUNDLED_RATE = 5e-4
 """The learning rate of the bundled models, of under a million weights."""
 
@@ -141,8 +144,8 @@ def _read(
     labelled = label(verifier, loaded, judged, hard=request.hard)
     labelled.left_out.update(left_out)
     if not labelled.rows:
-        why = f": {_counts(labelled.left_out)}" if labelled.left_out else ", which is empty"
-        raise UsageError(f"{files[0]}: no labelled completion{why}")
+        why = f"no labelled completion: {_counts(labelled.left_out)}" if labelled.left_out else "no rows"
+        raise UsageError(f"{files[0]}: {why}")
     return labelled
 
 
@@ -167,7 +170,7 @@ def _split(labelled: LabelledSet, file: Path, fraction: float, seed: int) -> tup
     labels = [value for row in train for value in row.known]
     if len({value >= 0.5 for value in labels}) < 2:
         side = "0.5 or more" if labels[0] >= 0.5 else "below 0.5"
-        raise UsageError(f"{file}: all {len(labels):,} labels to train on are {side}: there is nothing to tell apart")
+        raise UsageError(f"{file}: all labels to train on ({len(labels):,}) are {side}: there is nothing to tell apart")
     return train, held_out
 
 
@@ -196,23 +199,27 @@ def figure_lines(figures: Figures) -> Iterator[str]:
     """The figures for a terminal, line by line."""
     accuracy, pairs = figures.accuracy, figures.pairs
     always = f"always the same answer: {figures.majority:.3f}"
-    yield f"accuracy     {_mean(accuracy)} of {accuracy.compared:,} labels; {always}"
+    yield f"accuracy     {_mean(accuracy)} of {counted(accuracy.compared, 'label')}; {always}"
     if pairs is None:
         yield "pairs        no held-out prompt has a correct and a wrong completion"
     else:
-        yield f"pairs        {_mean(pairs)} of {pairs.compared:,} pairs of a correct and a wrong completion in order"
+        of = f"{counted(pairs.compared, 'pair')} of a correct and a wrong completion"
+        yield f"pairs        {_mean(pairs)} of {of} in order"
     yield f"calibration  expected error {figures.calibration_error:.3f}"
     yield "    value      labels  mean value  mean label  95% interval"
     for low, high, count, value, label_, interval in figures.bins:
         ends = f"{interval[0]:.3f} to {interval[1]:.3f}"
         yield f"  {low:.1f} to {high:.1f} {count:>8,} {value:>11.3f} {label_:>11.3f}  {ends}"
     if figures.unscored:
-        yield f"unscored     {figures.unscored:,} held-out completions"
+        yield f"unscored     {counted(figures.unscored, 'held-out completion')}"
 
 
 def _mean(mean: Mean) -> str:
+    by = counted(mean.prompts, "prompt")
+    if mean.interval is None:
+        return f"{mean.value:.3f} (too few held-out prompts for an interval) by {by},"
     low, high = mean.interval
-    return f"{mean.value:.3f} [{low:.3f}, {high:.3f}] by {mean.prompts:,} prompts,"
+    return f"{mean.value:.3f} [{low:.3f}, {high:.3f}] by {by},"
 
 
 def _plain(figures: Figures) -> dict[str, Any]:
@@ -237,15 +244,19 @@ def _print_start(
 ) -> None:
     weights = sum(weight.numel() for weight in loaded.model.parameters())
     prompts = len({row.prompt for row in train}), len({row.prompt for row in held_out})
-    unlabelled = f", {labelled.unlabelled:,} steps without a label" if labelled.unlabelled else ""
+    unlabelled = f", {counted(labelled.unlabelled, 'step')} without a label" if labelled.unlabelled else ""
+    completions = counted(len(labelled.rows), "completion")
+    epochs = f"{counted(settings.epochs, 'epoch')} of {counted(len(train), 'completion')}"
     lines = [
-        f"data       {len(labelled.labels):,} labels of {len(labelled.rows):,} completions{unlabelled}; "
-        f"{prompts[0]:,} prompts to train on, {prompts[1]:,} held out",
+        f"data       {counted(len(labelled.labels), 'label')} of {completions}{unlabelled}; "
+        f"{counted(prompts[0], 'prompt')} to train on, {prompts[1]:,} held out",
         f"model      {name}: {weights:,} parameters, fp32 on {loaded.device}",
-        f"training   {settings.epochs} epochs of {len(train):,} completions, {settings.batch_size} an update, learning "
-        f"rate {settings.learning_rate:g}",
+        f"training   {epochs}, {settings.batch_size} an update, learning rate {settings.learning_rate:g}",
     ]
     if labelled.left_out:
         lines.insert(1, f"left out   {_counts(labelled.left_out)}")
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+    if prompts[1] < FEW_HELD_OUT:
+        line = f"only {counted(prompts[1], 'prompt')} held out: the figures below may be far off; label more prompts"
+        console.print(f"{line}, or raise --held-out", style="yellow", soft_wrap=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from grpo_env.bounds import bounds
 from grpo_env.errors import nearest
 
 from .aliases import ALIASES, NOTES, TASK_KEYS
@@ -49,6 +49,4 @@ def _allowed(field: FieldInfo, value: Any) -> str:
         return nearest(str(value), get_args(hint))
     finite = "a finite number" if isinstance(value, float) and not math.isfinite(value) else "a number"
     kind = {int: "a whole number", float: finite, bool: "true or false"}.get(hint, "text")
-    words = {"ge": "of at least", "gt": "above", "le": "and at most"}
-    bounds = [f" {words[key]} {bound:g}" for limit in field.metadata for key, bound in asdict(limit).items()]
-    return f"it must be {kind}{''.join(bounds)}{' or null' if rest else ''}"
+    return f"it must be {kind}{bounds(field.metadata)}{' or null' if rest else ''}"

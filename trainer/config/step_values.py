@@ -32,3 +32,9 @@ class StepValuesConfig(Settings):
         if (self.segments == "separator") != bool(self.separator):
             raise ValueError("step_values.separator and step_values.segments=separator belong together")
         return self
+
+    @model_validator(mode="after")
+    def _used_with_rollouts(self) -> Self:
+        if not self.rollouts and self.use != "advantages":
+            raise ValueError(f"step_values.use={self.use} needs step_values.rollouts, which is 0")
+        return self

@@ -15,6 +15,7 @@ from grpo_env.core import Score
 from .labels import Labelled
 
 BINS = 10
+FEWEST = 3
 
 
 class Guess(NamedTuple):
@@ -26,10 +27,13 @@ class Guess(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """A mean over prompts with its 95 % interval, by a bootstrap of prompts; ``compared`` counts labels or pairs."""
+    """A mean over prompts with its 95 % interval, by a bootstrap of prompts; ``compared`` counts labels or pairs.
+
+    A bootstrap of fewer than ``FEWEST`` prompts says nothing, so there is no interval then.
+    """
 
     value: float
-    interval: Interval
+    interval: Interval | None
     prompts: int
     compared: int
 
@@ -122,4 +126,5 @@ def _by_prompt(values: Sequence[tuple[str, float]]) -> Mean:
     for prompt, value in values:
         groups[prompt].append(value)
     means = [fmean(group) for group in groups.values()]
-    return Mean(fmean(means), bootstrap(means), len(means), len(values))
+    interval = bootstrap(means) if len(means) >= FEWEST else None
+    return Mean(fmean(means), interval, len(means), len(values))

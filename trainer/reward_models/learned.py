@@ -62,7 +62,12 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
         )
     name = settings.part or next(iter(models))
     verifier, rule = cast("ModelVerifier", models[name]), settings.rule or task.metric
-    if rule not in parts or rule == name:
+    if rule == name:
+        raise UsageError(
+            f"reward_model.rule={rule}: is the learned part itself; name another part, to compare it with: "
+            f"{', '.join(part for part in parts if part != name) or 'the task has none'}"
+        )
+    if rule not in parts:
         raise UsageError(f"reward_model.rule={rule}: {_no_part(task, set(parts) - {name}, rule)}")
     if verifier.head == "causal":
         raise UsageError(f"reward_model: {name} is a language model (good_token), and only classifiers can be trained")

@@ -204,8 +204,12 @@ def evaluation_line(row: Row) -> str:
 
 
 def step_values_line(rows: Sequence[Row]) -> str:
-    """What the step values of a run cost, from its training rows."""
+    """What the step values of a run cost, from its training rows; if there are none, why."""
     values, tokens, seconds = (sum(row[name] for row in rows) for name in ("values", "value_tokens", "value_seconds"))
+    if not values and all(row["uniform_groups"] == 1 for row in rows):
+        return "none: in each group all rewards were equal, so there is nothing to learn from its steps"
+    if not values:
+        return "none: no step of a completion in a group with different rewards was continued"
     ratio = tokens / max(1, sum(row["tokens"] for row in rows))
     whole = sum(row["sample_seconds"] + row["update_seconds"] for row in rows)
     return (

@@ -82,7 +82,8 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
         )
     if not foreseen:
         return RunError(f"{updates} of {run.config.steps} steps are saved. Resume with: {command}")
-    return RunError(f"{error}. The state after {updates} steps is saved: change {path / 'config.yaml'}, then {command}")
+    files = f"the settings are in {path / 'config.yaml'}, the task with its verifiers in {path / 'task.yaml'}"
+    return RunError(f"{error}. The state after {updates} steps is saved; {files}. Change what is wrong, then {command}")
 
 
 def _plot(run: Run) -> None:

@@ -31,6 +31,7 @@ def check_task(task: Task, config: TrainConfig) -> None:
         )
     if config.advantage.error_correction:
         check_correctable(task)
+    task.check_usable()
 
 
 def _check_valued(task: Task) -> None:

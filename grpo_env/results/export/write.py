@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.files.writer import Column, new_rows
+from grpo_env.plural import counted
 
 from ..rows import ScoreRow, group_of
 from .kinds import Kind
@@ -31,8 +32,17 @@ class ExportSummary:
     """Completions by reason."""
     prompts: Counter[bool | None] = field(default_factory=Counter)
     """Completions with a prompt, by ``prompt_recorded`` of their score row."""
+    labels: Counter[bool] = field(default_factory=Counter)
+    """Steps by label, of ``prm``."""
     with_prompts: bool = False
     """Whether the output has prompts."""
+
+    def label_note(self) -> str:
+        """What to know about the labels of the output; empty if there are good and bad ones, or none at all."""
+        if len(self.labels) != 1:
+            return ""
+        ((label, count),) = self.labels.items()
+        return f"all {counted(count, 'label')} are {str(label).lower()}: there is nothing to tell apart"
 
     def prompt_note(self) -> str:
         """What to know about the prompts of the output; empty if all were recorded with their completions."""
@@ -45,7 +55,7 @@ class ExportSummary:
 
     def __str__(self) -> str:
         count = self.left_out.total()
-        text = f"left out {count:,} of {self.completions:,} completions in {self.groups:,} groups"
+        text = f"left out {count:,} of {counted(self.completions, 'completion')} in {counted(self.groups, 'group')}"
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
         return f"{text}: {reasons}" if reasons else text
 
@@ -77,6 +87,7 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
             if kind.columns(row) != columns:
                 raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them separately")
             summary.written += 1
+            summary.labels.update(row.get("labels", ()))
             summary.with_prompts |= "prompt" in row
             yield row
 

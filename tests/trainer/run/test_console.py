@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from grpo_env import Example, Score
-from grpo_env.trainer.run.console import RunConsole, clock, trend
+from grpo_env.trainer.run.console import RunConsole, clock, step_values_line, trend
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -174,3 +174,13 @@ def test_trend_of_a_long_run_has_a_fixed_width() -> None:
 
 def test_clock() -> None:
     assert [clock(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]
+
+
+def test_step_values_that_were_never_sampled_have_a_reason():
+    work = {"tokens": 10, "sample_seconds": 1.0, "update_seconds": 1.0, "value_seconds": 0.5}
+    none, some = {"values": 0, "value_tokens": 0, **work}, {"values": 3, "value_tokens": 20, **work}
+    assert step_values_line([{**none, "uniform_groups": 1.0}] * 2).startswith(
+        "none: in each group all rewards were equal"
+    )
+    assert step_values_line([{**none, "uniform_groups": 0.5}]).startswith("none: no step of a completion in a group")
+    assert step_values_line([{**none, "uniform_groups": 1.0}, some]).startswith("3 values from 20 tokens, 1.00 for")

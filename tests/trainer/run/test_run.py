@@ -426,7 +426,8 @@ def test_the_weight_check_sees_a_single_weight(policy: Policy, value: float) -> 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
     task = make_task({"test_unscored_odd": {}}, max_unscored_fraction=0.2)
-    with pytest.raises(RunError, match=r"max_unscored_fraction=0.2; first: example .*not_applicable: .*odd"):
+    files = r"the settings are in .*config.yaml, the task with its verifiers in .*task.yaml. Change what is wrong"
+    with pytest.raises(RunError, match=rf"max_unscored_fraction=0.2; first: example .*not_applicable: .*odd.*{files}"):
         train(task, run_dir=tmp_path / "run")
     result = train(make_task({"test_unscored_odd": {}}, max_unscored_fraction=1.0), run_dir=tmp_path / "more")
     assert 0 < metrics(result.run_dir, "train")[0]["unscored"] < 1
