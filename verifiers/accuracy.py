@@ -34,7 +34,15 @@ from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 from .answers.qualified import qualified
-from .answers.rewordings import in_text, may_have_other_form, rewordings, same_numeral, shorter_gold, value_of_label
+from .answers.rewordings import (
+    in_text,
+    may_have_other_form,
+    rewordings,
+    same_numeral,
+    shorter_gold,
+    text_of_choice,
+    value_of_label,
+)
 from .answers.sentences import stated
 from .answers.structures import by_structure, may_have_structure
 
@@ -255,6 +263,9 @@ class Accuracy(Verifier):
         for other in rewordings(gold.answer.text, gold.kind, text):
             if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
                 return Verdict(True, "the same words" if gold.kind == "words" else "the same text")
+        if gold.kind == "choice" and (rest := text_of_choice(gold.answer.text, text)):
+            verdict = self._verdict_on(Gold(*read_gold(rest, None)), text, rules)
+            return verdict if verdict.correct else None
         if gold.kind in ("words", "code") and (value := value_of_label(gold.answer.text, text)):
             verdict = self._verdict_on(Gold(*read_gold(value, None)), text, rules)
             return verdict if verdict.correct else None

@@ -83,6 +83,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "forms",
         "forms_again",
         "latex",
+        "latex_exams",
         "latex_models",
         "latex_school",
         "office",

@@ -46,6 +46,7 @@ _NEW_NAMES = {
     "lvert": "|", "rvert": "|", "vert": "|", "land": " and ", "wedge": " and ", "lor": " or ", "vee": " or ",
     "backslash": r"\setminus", "smallsetminus": r"\setminus", "colon": ":", "R": r"\mathbb{R}",
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
+    "lg": r"\log_{10}",
     "pounds": "£", "textsterling": "£", "euro": "€", "yen": "¥", "textdollar": "$", "textdegree": "°", "degrees": "°",
     "celsius": "°C", "percent": "%",
     "cdots": r"\ldots", "varnothing": r"\emptyset", "overrightarrow": r"\vec",

@@ -33,10 +33,10 @@ _LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
 _LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
-_LABELLED_RATIO = lazy_compile(
-    r"(?P<label>ratio|odds|pH)(?: of)? (?P<value>(?<=pH )\d{1,2}(?:\.\d+)?|\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})"
-)
+_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
 _QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
+_CHOICE_TEXT = lazy_compile(r"\(?[A-J][).:] ?(\S.*)")
+_NAMES_CHOICE = lazy_compile(r"\W*(?:\\text\w*\W*)?[A-J]\b")
 _WORDS = lazy_compile("[A-Za-z]+")
 _ADDRESS_NAMED = lazy_compile(
     r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE
@@ -66,6 +66,7 @@ _NOT_BUT = lazy_compile(r"not [^\s,][^,]{0,40},? but (?:rather )?([^,]{1,60}?)\.
 _SIZE_AND_NAME = lazy_compile(r"(S|M|L) \((?:small|medium|large)\)|(?:small|medium|large) \((S|M|L)\)", re.IGNORECASE)
 _OPTIONS = lazy_compile(r"(?:the )?(?:options|choices|answers|letters|statements) (?=\(?[A-J]\b)", re.IGNORECASE)
 _ARROW = lazy_compile(r"\s?(?:\u2192|->|\\(?:to|rightarrow)(?![a-z]))\s?")
+_SUM_OF_NAMES = lazy_compile(r"\$?[a-z](?: ?\+ ?[a-z]){1,3} ?= ?(\S{1,20}?)\$?")  # m+n = 204
 _COMPOUND = lazy_compile(
     r"an? ([a-z]+|\d[\d,.]*)-((?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|gallon|pound"
     r"|degree|page)(?: [a-z]+)?)\.?",
@@ -105,6 +106,7 @@ _IN_TWO_UNITS = lazy_compile(
     re.IGNORECASE,
 )
 _LETTERS = lazy_compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
+_JOINED = lazy_compile("[A-J]{2,6}")
 _LETTERS_JOINED = lazy_compile(r"[A-J](?:(?: | ?& ?|)[A-J]){1,9}\.?")
 _SCORE = lazy_compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
 _SCORE_WITH_COLON = lazy_compile(r"(\d{1,3}) ?: ?(\d{1,3})(?: \((?:the )?(?:final |full-time )?(?:score|result)\))?\.?")
@@ -161,7 +163,7 @@ _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
-    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d|\A\$?[a-z](?: ?\+ ?[a-z])+ ?="
 )
 _TIME_GLOSS = lazy_compile(
     r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?|noon|midday|midnight", re.IGNORECASE
@@ -249,6 +251,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _without_gloss(gold, answer)
         if (match := _IS.match(answer)) and not UNSURE.search(answer[: match.end()]):
             yield answer[match.end() :]
+    if kind in ("words", "code") and _JOINED.fullmatch(gold) and _LETTERS.fullmatch(answer):
+        yield "".join(letter for letter in answer if "A" <= letter <= "J")
     if kind == "code" and answer.count("`") == 2:
         yield answer.replace("`", "")
     if kind == "code" and (match := _IMPERATIVE.match(answer)):
@@ -342,6 +346,12 @@ def shorter_gold(gold: str, answer: str) -> str | None:
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 
+def text_of_choice(gold: str, answer: str) -> str | None:
+    """``15`` of a gold answer ``(C) 15``, for an answer that names no choice and is no text alone."""
+    match = _CHOICE_TEXT.fullmatch(plain(gold))
+    return match[1] if match and not _NAMES_CHOICE.match(answer) and re.search(r"[\d\\$]", answer) else None
+
+
 def value_of_label(gold: str, answer: str) -> str | None:
     """``£62.5`` of a gold answer ``Total: £62.5``, ``2:3`` of ``ratio 2:3``, for an answer without a label.
 
@@ -406,6 +416,8 @@ def _is_score(gold: str) -> bool:
 def _number(gold: str, answer: str) -> Iterator[str]:
     """``2:3`` for ``2 to 3``, ``-3.2%`` for ``a decrease of 3.2%``, 2.5 kg for ``2,5 kg``."""
     yield from in_full(gold, answer)
+    if "=" in answer and gold[-1:].isdigit() and (total := _SUM_OF_NAMES.fullmatch(answer)):
+        yield total[1]
     if answer[:1] in "aA" and (compound := _COMPOUND.fullmatch(answer)):
         yield f"{compound[1]} {compound[2]}"
     if " out of " in answer and "/" in gold:

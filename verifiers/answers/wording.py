@@ -40,6 +40,7 @@ _NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A defic
 _ARTICLE = lazy_compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
 _CAMEL = lazy_compile(r"(?<=[a-z])(?=[A-Z])")
 _STATE = lazy_compile(r"(?<=\w, )[A-Z]{2}(?=$|,| \d{5})")
+_LISTED_ONLY = lazy_compile(r"(?:[Oo]nly )?([IVX]+(?:(?:, | and |, and )[IVX]+)*)(?: only)?")
 _ONLY_FIRST = lazy_compile(r"\A[Oo]nly (.*)\Z")
 _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
 _ARROW = lazy_compile(r"\s?(?:\u2192|->|>|\\to(?![a-z])|\\rightarrow(?![a-z]))\s?")
@@ -86,6 +87,10 @@ def same_words(
     """Whether two answers in words are equal. Lists of words may be in any order."""
     if _is_range_of_list(one.text, other.text) or _is_range_of_list(other.text, one.text):
         return "different words"
+    one, other = (
+        Words(only[1], words.choice, words.rest) if (only := _LISTED_ONLY.fullmatch(words.text)) else words
+        for words in (one, other)
+    )
     first, second = (_cased(words, ignore_case) for words in (one, other))
     if first.text == second.text or _same_list(first.text, second.text, ignore_articles):
         return "the same words"
