@@ -218,3 +218,5 @@ def test_engines_other_than_our_own_are_corrected_for() -> None:
     assert TrainConfig.from_mapping({"sampling.engine": "vllm"}, defaults=explicit).loss.tis_cap is None
     servers = TrainConfig.from_mapping({"sampling": {"engine": "vllm", "url": "http://a:8000/, http://b:8000"}})
     assert servers.sampling.urls == ["http://a:8000", "http://b:8000"]
+    openai = TrainConfig(sampling={"engine": "vllm", "url": "http://a:8000/v1, http://b/v1/,http://c/sub/"})
+    assert openai.sampling.urls == ["http://a:8000", "http://b", "http://c/sub"]

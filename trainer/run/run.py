@@ -163,7 +163,7 @@ class Run:
     def create_folder(self, path: Path | None) -> None:
         """Create the run folder, in the first process, and tell the other processes its path."""
         is_main = bool(self.policy.accelerator.is_main_process)
-        paths = [RunFolder.create(path, self.mixture, self.config).path if is_main else None]
+        paths = [RunFolder.create(path, self.mixture, self.config, self.engine.versions).path if is_main else None]
         self.folder = RunFolder(broadcast_object_list(paths)[0], is_main)
 
     def reopen_folder(self, folder: RunFolder) -> int:
