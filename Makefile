@@ -65,8 +65,8 @@ test-integrations: .venv-integrations/ready .venv-openenv/ready
 	.venv-integrations/bin/python -m pytest tests/integrations
 	.venv-openenv/bin/python -m pytest tests/integrations/test_openenv.py -W default
 
-# Rollouts by vLLM, on a CPU. Its packages for pictures and sound do not fit its torch, and are not needed; its bound of
-# transformers is below ours.
+# Rollouts by vLLM, on a CPU. Its packages for pictures and sound do not fit its torch, and are not needed; the CPU
+# build's bound of transformers is below ours, so ours is installed after it, at the version of constraints.txt.
 test-vllm: .venv-vllm/ready
 	.venv-vllm/bin/python -m pytest tests/vllm -W default
 
@@ -84,7 +84,7 @@ test-view: .venv-view/ready
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -r tests/vllm/requirements.txt
 	.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -e .
+	.venv-vllm/bin/pip install --quiet --disable-pip-version-check -e . transformers==5.23.0
 	touch $@
 
 .venv-integrations/ready: pyproject.toml constraints.txt tests/integrations/requirements.txt tests/integrations/requirements-alone.txt

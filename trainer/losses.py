@@ -27,8 +27,9 @@ class LossInputs:
 
     Attributes:
         logp: log-probabilities of the sampled tokens under the weights being trained. Has a gradient.
-        old_logp: the same under the weights that sampled; equal to ``logp`` in the first update of a step.
-        sampler_logp: what the rollout engine reported for the same weights; differs by rounding.
+        old_logp: the same under the weights before the step's updates; equal to ``logp`` in the first update of a step.
+        sampler_logp: what the rollout engine reported when it sampled. Differs from ``old_logp`` by rounding and, with
+            ``sampling.off_policy_steps=1``, by a step of learning.
         ref_logp: under the reference model; ``None`` without one (``kl.coef`` is 0).
         advantages: one per token, see ``advantages.py``.
         mask: bool, True where there is a token.

@@ -29,6 +29,7 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"beta": 0.1}, "in grpo_env it is called 'kl.coef'"),
         ({"epsilon_high": 0.3}, "in grpo_env it is called 'loss.clip_high'"),
         ({"epsilon": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
+        ({"epsilon": 0.2}, "TRL's sets both, unless epsilon_high is given"),
         ({"clip_ratio": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
         ({"per_device_train_batch_size": 8}, "in grpo_env these are 'prompts_per_step' and 'group_size'"),
         ({"gradient_accumulation_steps": 8}, "in grpo_env it is called 'engine.micro_batch_tokens'"),
@@ -233,3 +234,5 @@ def test_engines_other_than_our_own_are_corrected_for() -> None:
     assert TrainConfig.from_mapping({"sampling.engine": "vllm"}, defaults=explicit).loss.tis_cap is None
     servers = TrainConfig.from_mapping({"sampling": {"engine": "vllm", "url": "http://a:8000/, http://b:8000"}})
     assert servers.sampling.urls == ["http://a:8000", "http://b:8000"]
+    openai = TrainConfig(sampling={"engine": "vllm", "url": "http://a:8000/v1, http://b/v1/,http://c/sub/"})
+    assert openai.sampling.urls == ["http://a:8000", "http://b", "http://c/sub"]

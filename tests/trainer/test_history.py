@@ -278,3 +278,12 @@ def test_a_run_with_forks_trains_and_records_them(talk_file: Path, tmp_path: Pat
     assert step["rollout_logprob_gap"] < 1e-5  # the loss sees the contexts that were sampled from
     before, after = (load_file(path / "model.safetensors") for path in (tmp_path / "model", result.run_dir / "model"))
     assert any(not torch.equal(before[name], after[name]) for name in after)
+
+
+@pytest.mark.parametrize("written", ["<think>\n", "<think>", ""])
+def test_the_prefill_of_a_turn_is_written_once(policy: Policy, written: str) -> None:
+    """Whether the template has written it, as DeepSeek-R1's does, a part of it, or nothing."""
+    policy.tokenizer.chat_template = "{% for m in messages %}[{{ m.content }}]{% endfor %}" + written
+    conversation = Conversation(policy, Format(prefill="<think>\n"))
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    assert conversation.render(examples(1)[0], messages) == "[a][b]<think>\n"

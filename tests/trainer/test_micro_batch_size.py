@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config.algorithm import OptimizerConfig
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
 from grpo_env.trainer.engine.micro_batch_size import coming_bytes, default_tokens, fitting_tokens, position_bytes
@@ -65,7 +67,20 @@ def test_the_arithmetic() -> None:
     assert position_bytes(replace(policy, has_separate_head=False), config) == 3 * (64 * 64 + 16 * 128) + 64 * 24
     saving = TrainConfig(engine={"gradient_checkpointing": True})
     assert position_bytes(policy, saving) == 3 * 4 * 64 + (64 * 64 + 16 * 128)
-    assert coming_bytes(in_bf16, TrainConfig(optimizer={"name": "adamw_bf16"})) == 6 * count + 2**26 * 24
+
+
+# Of a weight's gradient and two moments; the copies of weights that autocast rounds are 2 more, if they are float32.
+STATE = {"adamw": 4 + 8 + 2, "adamw_bf16": 2 + 4, "adamw_8bit": 4 + 2 + 2, "paged_adamw_8bit": 4 + 2 + 2}
+
+
+@pytest.mark.parametrize("name", get_args(OptimizerConfig.model_fields["name"].annotation))
+def test_the_arithmetic_of_every_optimizer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = replace(model_policy("llama", 64, 128), autocast=torch.bfloat16)
+    config = TrainConfig(optimizer={"name": name})
+    needed = STATE[name] * policy.parameters + 2**26 * 24
+    assert coming_bytes(policy, config) == needed
+    monkeypatch.setattr("grpo_env.trainer.engine.micro_batch_size.free_bytes", lambda device: needed + 10**8)
+    assert default_tokens(policy, config) == int(0.8 * 1e8 / (3 * (56 * 64 + 9 * 128))) // 1024 * 1024
 
 
 def test_tokens_that_fit() -> None:

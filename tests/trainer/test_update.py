@@ -19,7 +19,7 @@ from grpo_env.errors import RunError
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
-from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference_model import add_reference_logp
@@ -490,7 +490,7 @@ def test_optimizer_settings_apply(policy: Policy) -> None:
 
 def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
     plain = gradient(policy, scored(policy), CONFIG)
-    policy.model.activation_checkpointing_enable({"use_reentrant": False})
+    checkpoint_activations(policy.model)
     policy.model.train()
     calls = []
     layer = policy.model.model.layers[0].input_layernorm

@@ -176,6 +176,20 @@ def test_in_process_adapter_and_dtypes(precision: str) -> None:
             assert largest_gap(policy, rollouts, 0.7) < (1e-4 if precision == "fp32" else 1.0)
 
 
+def test_in_process_full_weights_in_bf16() -> None:
+    """The trainer's weights are float32; vLLM gets them rounded."""
+    policy = load_policy("bundled", device="cpu", precision="bf16")
+    with started(VllmEngine(0.3), policy) as sampler:
+        assert str(sampler.rollout_engine._llm.model_config.dtype) == "torch.bfloat16"
+        change(policy)
+        sampler.rollout_engine.update_weights(policy, 1)
+        rollouts = sample(sampler, prompts(policy), 4, max_new_tokens=20, temperature=0.7)
+        new = largest_gap(policy, rollouts, 0.7)
+        change(policy)
+        assert new < 1.0
+        assert new < largest_gap(policy, rollouts, 0.7)
+
+
 def test_server(policy: Policy, server: tuple[str, int]) -> None:
     with started(VllmServers([server[0]], None), policy) as sampler:
         check_engine(policy, sampler)

@@ -49,8 +49,9 @@ class SamplingConfig(Settings):
 
     @property
     def urls(self) -> list[str]:
-        """The servers, without slashes at the end."""
-        return [url.strip().rstrip("/") for url in (self.url or "").split(",") if url.strip()]
+        """The servers, without slashes or ``/v1`` at the end."""
+        urls = [url.strip().rstrip("/").removesuffix("/v1") for url in (self.url or "").split(",")]
+        return [url.rstrip("/") for url in urls if url]
 
 
 class DynamicSamplingConfig(Settings):

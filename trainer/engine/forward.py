@@ -70,8 +70,9 @@ def _model_states(policy: Policy, keep: Tensor, **inputs: Any) -> Tensor:
     if policy.has_separate_head:
         states: Tensor = policy.model.get_decoder()(**inputs).last_hidden_state[keep]
         return states
-    logits: Tensor = policy.model(logits_to_keep=keep, **inputs).logits
-    return logits
+    columns = keep.any(0).nonzero()[:, 0]
+    logits: Tensor = policy.model(logits_to_keep=columns, **inputs).logits
+    return logits[keep[:, columns]]
 
 
 def padded_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, completion_mask: Tensor) -> list[Piece]:
@@ -133,7 +134,7 @@ def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Ten
 
 
 def _has_own_layers(policy: Policy) -> bool:
-    return policy.has_separate_head and is_supported(policy.model) and not policy.model.is_activation_checkpointing
+    return policy.has_separate_head and is_supported(policy.model) and not policy.checkpoints_activations
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:

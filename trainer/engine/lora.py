@@ -17,7 +17,8 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     """Train only an adapter: the one that the model was loaded with, or a new one of ``lora.rank``.
 
     A new adapter starts at zero (Hu et al., section 4.1), so the policy starts as the model; the seed fixes the random
-    one of its two matrices. Raises ``UsageError`` without peft, and for target layers that the model does not have.
+    one of its two matrices. Raises ``UsageError`` if peft is missing or too old for transformers, and for target layers
+    that the model does not have.
     """
     model, name = policy.model, policy.name
     if getattr(model, "_hf_peft_config_loaded", False):
@@ -27,7 +28,10 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     elif config.lora.rank:
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
-            model.add_adapter(_lora(policy, config))
+            try:
+                model.add_adapter(_lora(policy, config))
+            except ValueError as error:  # of transformers: this version of peft is too old for it
+                raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()}") from error
     else:
         return
     if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use

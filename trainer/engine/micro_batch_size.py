@@ -12,7 +12,7 @@ DEFAULT = 4096
 LEAST, MOST, STEP = 1024, 65536, 1024
 
 # Bytes a weight of gradient and moments, which are not there yet when a run begins.
-OPTIMIZER_BYTES = {"adamw": 12, "adamw_bf16": 6, "adamw_8bit": 6}
+OPTIMIZER_BYTES = {"adamw": 12, "adamw_bf16": 6, "adamw_8bit": 6, "paged_adamw_8bit": 6}
 LOGIT_BYTES = 24  # of a logit: itself, its softmax and their gradients
 
 

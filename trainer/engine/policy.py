@@ -91,8 +91,21 @@ class Policy:
 
     @cached_property
     def max_positions(self) -> int | None:
-        """Limit on the length of prompt plus completion, if the model has one."""
+        """The model's limit on the length of prompt plus completion, if it has one."""
         return getattr(self.model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+
+    @property
+    def position_limit(self) -> tuple[int | None, str]:
+        """The limit of the model or of the engine that samples, whichever is smaller, and whose it is."""
+        engine = None if self.rollout_engine is None else self.rollout_engine.max_positions
+        if engine is not None and (self.max_positions is None or engine < self.max_positions):
+            return engine, f"the {engine} positions of vLLM (max_model_len)"
+        return self.max_positions, f"the {self.max_positions} positions of {self.name}"
+
+    @property
+    def checkpoints_activations(self) -> bool:
+        """Whether activations are computed again in the backward pass."""
+        return any(getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
 
     @property
     def trained(self) -> dict[str, Tensor]:
@@ -188,9 +201,16 @@ def load_policy(
     model.to(accelerator.device)
     install_attention(model)
     if gradient_checkpointing:
-        model.activation_checkpointing_enable({"use_reentrant": False})
+        checkpoint_activations(model)
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
+
+
+def checkpoint_activations(model: Any) -> None:
+    """Compute activations again in the backward pass of training, to store less."""
+    new = getattr(model, "activation_checkpointing_enable", None)
+    enable = new or model.gradient_checkpointing_enable  # its name up to transformers 5.22, later deprecated
+    enable({"use_reentrant": False})
 
 
 def emulates_bf16(device: torch.device) -> bool:

@@ -86,7 +86,7 @@ class _TurnSampler:
 
     def limit(self, row: Row, context: int) -> int:
         """How many tokens the next turn of a row may have, after a context of so many."""
-        limit, positions = self.max_new_tokens - row.num_sampled, self.policy.max_positions
+        limit, (positions, _) = self.max_new_tokens - row.num_sampled, self.policy.position_limit
         return limit if positions is None else min(limit, positions - context)
 
     def sample(self, rows: Sequence[Row], on_turn: Callable[[Row, Rollout], None]) -> None:

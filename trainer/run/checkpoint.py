@@ -25,10 +25,12 @@ class RunFolder(RunFiles):
     """The folder of a run that trains: ``RunFiles`` with checkpoints and the model."""
 
     @classmethod
-    def create(cls, path: Path | None, mixture: Mixture, config: TrainConfig) -> RunFolder:
-        """A new folder, see ``RunFiles.make``."""
+    def create(
+        cls, path: Path | None, mixture: Mixture, config: TrainConfig, versions: Mapping[str, str] | None = None
+    ) -> RunFolder:
+        """A new folder, see ``RunFiles.make``; ``versions`` are those of further packages."""
         model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
-        machine = {"seed": config.seed, "threads": torch.get_num_threads()}
+        machine = {"seed": config.seed, "threads": torch.get_num_threads(), **(versions or {})}
         return cls.make(path, mixture, {**config.model_dump(), "model": model}, machine)
 
     @classmethod

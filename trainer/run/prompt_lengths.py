@@ -22,8 +22,9 @@ def fitting_examples(
 ) -> tuple[list[Example], str | None]:
     """The examples whose prompts are not too long, and a message about the others, if there are any.
 
-    Too long is more than ``max_prompt_tokens``, or more than the model's positions less ``max_new_tokens``. Raises
-    ``UsageError``, with their number, under ``overlong_prompts: error`` or if no prompt is short enough.
+    Too long is more than ``max_prompt_tokens``, or more than the positions of the model or the engine less
+    ``max_new_tokens``. Raises ``UsageError``, with their number, under ``overlong_prompts: error`` or if no prompt is
+    short enough.
     """
     limit, reason = _limit(policy, config)
     if limit is None:
@@ -53,9 +54,9 @@ def fitting_examples(
 
 def _limit(policy: Policy, config: SamplingConfig) -> tuple[int | None, str]:
     """The longest prompt in tokens, ``None`` for any, and the reason."""
-    if policy.max_positions is not None:
-        positions = policy.max_positions - config.max_new_tokens
-        if config.max_prompt_tokens is None or positions < config.max_prompt_tokens:
-            of = f"the {policy.max_positions} positions of {policy.name}"
-            return positions, f"{of}, less sampling.max_new_tokens={config.max_new_tokens}"
+    positions, whose = policy.position_limit
+    if positions is not None:
+        left = positions - config.max_new_tokens
+        if config.max_prompt_tokens is None or left < config.max_prompt_tokens:
+            return left, f"{whose}, less sampling.max_new_tokens={config.max_new_tokens}"
     return config.max_prompt_tokens, "sampling.max_prompt_tokens"

@@ -44,6 +44,8 @@ def start_recording(run: Run, start: int) -> None:
         task = sampler.task
         run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
     run.console.print(f"model      {model_line(run.policy)}")
+    if run.engine.description is not None:
+        run.console.print(f"sampling   {run.engine.description}")
     run.console.print(
         f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"

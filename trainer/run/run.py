@@ -38,7 +38,7 @@ from .metrics import MetricsLogger
 from .prompt_lengths import fitting_examples
 from .samples import SampleFiles
 from .setup import load_policy_and_optimizer
-from .task_checks import check_task, weighted_parts
+from .task_checks import check_task, prefill_warning, weighted_parts
 from .trackers import check_tracker
 from .weight_check import check_weights, root_mean_square
 
@@ -124,13 +124,18 @@ class Run:
                 console,
                 learned=None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
             )
-            run._warn_about_template_kwargs()
+            run._warn_about_templates()
             run._drop_overlong_prompts()
             on_error.pop_all()
         return run
 
-    def _warn_about_template_kwargs(self) -> None:
-        """Print a line for each task with variables that the model's chat template does not use."""
+    def _warn_about_templates(self) -> None:
+        """Print a line for each task whose variables the model's chat template does not use, or whose format does not
+        know what the template writes.
+        """
+        for sampler in self.samplers:
+            if line := prefill_warning(self.policy, sampler.task, sampler.examples[0]):
+                self.console.print(line, "yellow")
         for task in self.mixture.tasks:
             names = unused_template_kwargs(self.policy.tokenizer, task.spec.prompt.chat_template_kwargs)
             if names:
@@ -163,7 +168,7 @@ class Run:
     def create_folder(self, path: Path | None) -> None:
         """Create the run folder, in the first process, and tell the other processes its path."""
         is_main = bool(self.policy.accelerator.is_main_process)
-        paths = [RunFolder.create(path, self.mixture, self.config).path if is_main else None]
+        paths = [RunFolder.create(path, self.mixture, self.config, self.engine.versions).path if is_main else None]
         self.folder = RunFolder(broadcast_object_list(paths)[0], is_main)
 
     def reopen_folder(self, folder: RunFolder) -> int:

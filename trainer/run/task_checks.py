@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
+from ..engine.policy import Policy
 from ..error_correction import check_correctable
 
 
@@ -32,6 +34,20 @@ def check_task(task: Task, config: TrainConfig) -> None:
     if config.advantage.error_correction:
         check_correctable(task)
     task.check_usable()
+
+
+def prefill_warning(policy: Policy, task: Task, example: Example) -> str | None:
+    """A line about a prompt that opens the reasoning block, as templates like DeepSeek-R1's do, if the task does not
+    know of it: no completion could then have the form.
+    """
+    form = task.format
+    tag = f"<{form.reasoning}>"
+    if form.reasoning is None or form.prefill or not policy.prompt_text(example, form).rstrip().endswith(tag):
+        return None
+    return (
+        f"{task.name}: the prompts of {policy.name} end in {tag}, so completions begin inside of the reasoning block, "
+        f'and strict_format is 0 for all of them; set format.prefill: "{tag}\\n"'
+    )
 
 
 def _check_valued(task: Task) -> None:

@@ -66,7 +66,9 @@ WORDS = SimpleNamespace(decode=lambda ids, **options: " ".join(map(str, ids)))  
 def tiny(family: str) -> Policy:
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **SMALL, **FAMILIES[family])
-    model = AutoModelForCausalLM.from_config(config).eval()
+    # With SDPA, which up to transformers 5.22 is the default of Gemma 2, its attention scores are not capped.
+    options = {"attn_implementation": "eager"} if family == "gemma2" else {}
+    model = AutoModelForCausalLM.from_config(config, **options).eval()
     for weight in model.parameters():  # otherwise norm weights would be 1 and biases 0
         weight.data += 0.1 * torch.randn_like(weight)
     return Policy(family, model, None, Accelerator(cpu=True))

@@ -116,6 +116,64 @@ def assert_equal(expected_run: Path, actual_run: Path) -> None:
         torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-4)
 
 
+# vLLM's classes, as far as the trainer uses them. As in vLLM 0.32, ``send_weights`` asks for the weights twice, in the
+# first process only.
+SENDER = """
+import faulthandler, types
+faulthandler.dump_traceback_later(120, exit=True)
+class Module(types.ModuleType):
+    def __init__(self, name, **names):
+        super().__init__(name)
+        self.__dict__.update(names)
+        sys.modules[name] = self
+class Sender:
+    def __init__(self, source): self.source = source
+    def send_weights(self):
+        meta = self.source.metadata()
+        for expected, (name, weight) in zip(meta, self.source, strict=True):
+            assert (name, weight.shape, weight.dtype) == (expected[0], expected[2], expected[1])
+            received[name] = weight
+class Factory:
+    trainer_init = staticmethod(lambda info, *, client, source: Sender(source))
+class Server:
+    url, model = "http://127.0.0.1:8000", "bundled"
+    def call(self, path, body=None): return {"world_size": 1}
+    def close(self): pass
+base = "vllm.distributed.weight_transfer"
+for name in ("vllm", "vllm.distributed", base):
+    Module(name)
+Module(f"{base}.base", ParamMeta=lambda *parts: parts, WeightSource=object)
+Module(f"{base}.clients", HTTPVLLMWeightSyncClient=str)
+Module(f"{base}.factory", WeightTransferTrainerFactory=Factory)
+Module(f"{base}.ipc_engine", IPCTrainerInitInfo=dict)
+Module(f"{base}.nccl_engine", NCCLTrainerInitInfo=dict)
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.policy import load_policy
+from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
+from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
+plain = load_policy("bundled", device="cpu").model.state_dict()
+policy = with_fsdp(load_policy("bundled", device="cpu"), TrainConfig())
+engine = VllmServers([], None)
+engine._servers, engine._transfer = [Server(), Server()], "nccl"
+for version in (1, 2):
+    received = {}
+    for weight in policy.trained.values():
+        weight.data.mul_(2)
+    engine.update_weights(policy, version)
+    if policy.accelerator.is_main_process:
+        assert received.keys() == plain.keys()
+        assert all(received[name].equal(weight * 2**version) for name, weight in plain.items())
+    else:
+        assert not received
+"""
+
+
+def test_sharded_weights_are_gathered_once_for_each_version(tmp_path: Path) -> None:
+    """Or the first process would wait for the others to gather with it again, as vLLM's sender makes it do."""
+    codes, errors = two_processes(tmp_path, "import sys", f"os.environ.update({FSDP2})", SENDER)
+    assert codes == [0, 0], errors
+
+
 @pytest.fixture(scope="module")
 def two_process_runs(single_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of three runs of two processes, and their console output.

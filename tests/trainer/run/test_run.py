@@ -8,9 +8,11 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding.weights import optimizer_step
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.curves import plot_curves
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.groups import RecordedRun
@@ -574,3 +577,54 @@ def test_a_run_says_what_a_filter_leaves_out_and_which_template_variables_have_n
         assert f"vowels: dataset.filter leaves out {left_out} of {len(answers)} rows of the {split} split" in messages
     assert "prompt.chat_template_kwargs has no effect: the chat template of" in messages
     assert "does not use enable_thinking" in messages
+
+
+def test_an_evaluation_reports_the_completions_that_have_ended(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 4 examples, which are one or two chunks of 3 x 2 completions: greedy, and 3 samples each."""
+    seen: list[tuple[str, int, list[int]]] = []
+
+    @contextmanager
+    def progress(console: RunConsole, label: str, total: int) -> Iterator[Callable[[int], None]]:
+        seen.append((label, total, []))
+        yield seen[-1][2].append
+
+    monkeypatch.setattr(RunConsole, "progress", progress)
+    train(make_task(group_size=2, steps=1, **{"eval.samples": 3, "eval.every": 0}), run_dir=tmp_path / "run")
+    assert [(label, total) for label, total, _ in seen] == [
+        (f"evaluation after {step} steps, {kind}", total)
+        for step in (0, 1)
+        for kind, total in (("greedy", 4), ("sampled", 12))
+    ]
+    for _, total, counts in seen:
+        assert sum(counts) == total
+        assert len(counts) == 4  # one for each example
+
+
+@pytest.mark.parametrize(
+    ("opens", "prefill", "warned"),
+    [("<think>\n", "", True), ("<think>\n", "<think>\n", False), ("", "", False), ("<other>", "", False)],
+)
+def test_a_template_that_opens_the_reasoning_block_is_warned_of(
+    make_task,
+    model_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    opens: str,
+    prefill: str,
+    warned: bool,
+) -> None:
+    """As that of DeepSeek-R1."""
+    model = shutil.copytree(model_folder, tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    tokenizer.chat_template = "{{ messages[0].content }}" + opens
+    tokenizer.save_pretrained(model)
+    changes = {"prompt": {"user": "{{ question }}"}, "format.prefill": prefill, "train.model": str(model)}
+    task = load_task(make_task(steps=0).source, changes)
+    train(task, run_dir=tmp_path / "run")
+    line = (
+        "end in <think>, so completions begin inside of the reasoning block, and strict_format is 0 for all of them; "
+    )
+    messages = " ".join(capsys.readouterr().err.split())
+    assert (line + 'set format.prefill: "<think>\\n"' in messages) is warned

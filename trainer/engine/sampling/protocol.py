@@ -84,9 +84,21 @@ class RolloutEngine(ABC):
     report: Callable[[str], None] = staticmethod(lambda message: None)
     uses_policy_model = True
     """Whether ``generate`` computes with the policy's own model or device, and not while the policy is updated."""
+    max_positions: int | None = None
+    """The most tokens of a prompt and its completion together that the engine takes, known once it has started."""
     policy_changes = False
     """While True, the policy is being updated: ``generate`` must not use its weights, and raises ``EngineAwayError`` if
     it cannot go on without them. A run sets it, for engines that do not use the policy's model."""
+
+    @property
+    def description(self) -> str | None:
+        """What samples and where, for a run's first lines, once it has started; ``None`` for the library's own loop."""
+        return None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of the packages that it samples with, by their names, beside the trainer's own."""
+        return {}
 
     def start(self, policy: Policy) -> None:  # noqa: B027
         """Load the model with the policy's weights, version 0. Raises ``UsageError`` if that is not possible."""

@@ -113,17 +113,17 @@ def sample(
     ``SamplingRequest``; they change no sample.
 
     Raises:
-        UsageError: prompt and completion together exceed the model's positions.
+        UsageError: prompt and completion together exceed the positions of the model or the engine.
         DivergedError: the model's output is not finite.
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
     seeds = seeds if seeds is not None else [str(number) for number in range(len(prompts))]
     request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits, prefix_cache, keys)
+    positions, whose = policy.position_limit
     for number, prompt in enumerate(prompts):
-        if policy.max_positions is not None and len(prompt) + request.limit(number) > policy.max_positions:
+        if positions is not None and len(prompt) + request.limit(number) > positions:
             raise UsageError(
-                f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed the "
-                f"{policy.max_positions} positions of {policy.name}"
+                f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed {whose}"
             )
     ends, was_training = set(policy.end_ids), policy.model.training
     groups: dict[int, list[Rollout]] = {}

@@ -29,6 +29,11 @@ class TransformersEngine(RolloutEngine):
     def __init__(self) -> None:
         self.row_limit = RowLimit()
 
+    @property
+    def description(self) -> str:
+        """See ``RolloutEngine``."""
+        return "continuous batching by transformers"
+
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
         if request.prompts:

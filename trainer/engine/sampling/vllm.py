@@ -52,6 +52,18 @@ class VllmEngine(RolloutEngine):
         self._version = 0
         self._asleep = False
 
+    @property
+    def description(self) -> str:
+        """See ``RolloutEngine``."""
+        return f"vLLM {self.versions['vllm']} in this process"
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """See ``RolloutEngine``."""
+        import vllm
+
+        return {"vllm": str(vllm.__version__)}
+
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``."""
         if policy.accelerator.num_processes > 1 or is_sharded(policy):
@@ -82,6 +94,7 @@ class VllmEngine(RolloutEngine):
         except (ValueError, RuntimeError, OSError, NotImplementedError) as error:
             reason = str(error).strip().split("\n")[0]
             raise UsageError(f"sampling.engine=vllm cannot load {policy.name} ({reason})") from error
+        self.max_positions = self._llm.model_config.max_model_len
         self._load(policy)
         try:
             check_logprobs(policy, self.generate)

@@ -3,7 +3,8 @@
 A server needs ``VLLM_SERVER_DEV_MODE=1`` and ``--logprobs-mode processed_logprobs``; docs/scaling.md has the commands.
 It gets new weights by NCCL or CUDA IPC, by vLLM's own trainer classes (these two have not been run: they need GPUs), or
 as a path; an adapter always as a path. A server that does not answer is waited for; if it was restarted, it gets the
-weights again.
+weights again. They are gathered once for each version, by all processes; the first one keeps what it may have to send
+again.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,15 +39,21 @@ from .weights import compute_dtype, has_adapter, named_weights, save_weights
 if TYPE_CHECKING:
     import httpx2
 
-CONNECT = 10.0  # seconds to connect; an answer may take as long as its longest completion
-WAIT = 300.0  # seconds that a server may be away
+CONNECT = 10.0  # seconds to connect, and to say that all is well
+WAIT = 300.0  # seconds that a server may be away, or take for anything but completions
+LOOK = 30.0  # seconds without a completion after which servers are asked whether they are well
 POLL = 1.0  # seconds between two looks
 ATTEMPTS = 3  # at a group, if its server goes away each time
+NO_VERSION = "default"  # the version of weights that no trainer sent
 GROUPS_AT_ONCE = 256  # requests to one server; it queues what it cannot sample yet
 
 
 class ServerGoneError(Exception):
-    """A server does not answer, or says that it failed."""
+    """A server does not answer, or says that it failed; ``failed`` in the latter case."""
+
+    def __init__(self, message: str, *, failed: bool = False) -> None:
+        super().__init__(message)
+        self.failed = failed
 
 
 class VllmServer:
@@ -57,25 +64,29 @@ class VllmServer:
 
         self.url, self.model = url, ""
         limits = httpx2.Limits(max_connections=None)
-        self._client: httpx2.Client = httpx2.Client(timeout=httpx2.Timeout(None, connect=CONNECT), limits=limits)
+        self._client: httpx2.Client = httpx2.Client(limits=limits)
         self._sockets, self._closed = WeakSet[socket.socket](), False
 
-    def call(self, path: str, body: Any = None) -> Any:
+    def call(self, path: str, body: Any = None, seconds: float | None = WAIT) -> Any:
         """POST a body, or GET without one; returns the JSON of the answer.
 
-        Raises ``ServerGoneError``; ``RunError`` if the server refuses the request.
+        Raises ``ServerGoneError``, also after ``seconds`` without an answer; ``RunError`` if the server refuses the
+        request.
         """
         import httpx2
 
         try:
             method = "GET" if body is None else "POST"
             extensions = {"trace": self._keep_socket}
-            response = self._client.request(method, f"{self.url}{path}", json=body, extensions=extensions)
+            timeout = httpx2.Timeout(seconds, connect=CONNECT)
+            response = self._client.request(
+                method, f"{self.url}{path}", json=body, extensions=extensions, timeout=timeout
+            )
         except (httpx2.TransportError, RuntimeError) as error:  # RuntimeError: the client was closed
             raise ServerGoneError(f"{type(error).__name__}: {error}") from error
         detail = " ".join(response.text[:300].split())
         if response.status_code >= 500:
-            raise ServerGoneError(f"status {response.status_code}: {detail}")
+            raise ServerGoneError(f"status {response.status_code}: {detail}", failed=True)
         if response.status_code >= 400:
             raise RunError(f"{self.url}{path}: status {response.status_code}: {detail}")
         return json.loads(response.text) if response.text.startswith(("{", "[")) else None
@@ -100,7 +111,8 @@ class VllmServer:
             "min_p": 0.0,
             "repetition_penalty": 1.0,
         }
-        choices = sorted(self.call("/v1/completions", body)["choices"], key=lambda choice: choice["index"])
+        reply = self.call("/v1/completions", body, seconds=None)  # as long as the longest completion takes
+        choices = sorted(reply["choices"], key=lambda choice: choice["index"])
         return [c["token_ids"] for c in choices], [c["logprobs"]["token_logprobs"] for c in choices]
 
     def close(self) -> None:
@@ -136,8 +148,21 @@ class VllmServers(RolloutEngine):
         self._servers = [VllmServer(url) for url in urls]
         self._transfer = transfer
         self._senders: dict[str, Any] = {}  # of tensors, by URL
+        self._weights: dict[str, Tensor] = {}  # those that the senders send
+        self._vllm = ""  # its version on the first server
         self._run, self._version = "", 0
         self._folder = Path(tempfile.mkdtemp(prefix="grpo_env-"))
+
+    @property
+    def description(self) -> str:
+        """See ``RolloutEngine``."""
+        urls = ", ".join(server.url for server in self._servers)
+        return f"vLLM {self._vllm} on {urls}, weights by {self._transfer}"
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """See ``RolloutEngine``."""
+        return {"vllm": self._vllm}
 
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``. Refuses servers with another model or another tokenizer."""
@@ -145,27 +170,43 @@ class VllmServers(RolloutEngine):
             self._transfer = "nccl" if policy.device.type == "cuda" and find_spec("vllm") else "path"
         if self._transfer != "path" and has_adapter(policy):
             self._transfer = "path"
+        _check_transfer(policy, self._transfer)
+        fresh, lengths = [], []
         for server in self._servers:
             try:
-                server.model = server.call("/v1/models")["data"][0]["id"]
+                model = server.call("/v1/models")["data"][0]
+                server.model = model["id"]
+                lengths += [model["max_model_len"]] if model.get("max_model_len") else []
+                self._vllm = self._vllm or server.call("/version")["version"]
+                fresh += [server] if server.call("/weight_info")["weight_version"] == NO_VERSION else []
                 _check_tokenizer(policy, server)
             except ServerGoneError as error:
                 raise UsageError(f"sampling.url={server.url} does not answer ({error}); is vLLM running?") from error
+        self.max_positions = min(lengths, default=None)
         self._run = broadcast_object_list([uuid4().hex[:8]])[0]  # all processes call the weights the same
+        policy.accelerator.wait_for_everyone()  # all have read whether servers are fresh
+        hint = "start it anew as docs/scaling.md says, with the model that is trained"
+        for server in fresh if not has_adapter(policy) else []:
+            try:  # before its weights are overwritten, so that a server of another run stays as it is
+                _check_logprobs(policy, server)
+            except (ServerGoneError, RunError) as error:
+                raise UsageError(f"sampling.url={server.url}: {error}; {hint}") from error
+        self._gather(policy)
         for server in self._servers:
             try:
                 self._send(policy, server)
                 policy.accelerator.wait_for_everyone()
                 _check_logprobs(policy, server)
             except (ServerGoneError, RunError) as error:
-                hint = "start it anew as docs/scaling.md says, with the model that is trained"
-                raise UsageError(f"sampling.url={server.url}: {error}; {hint}") from error
+                why = f"it has another model than {policy.name}: " if getattr(error, "failed", False) else ""
+                raise UsageError(f"sampling.url={server.url}: {why}{error}; {hint}") from error
 
     def update_weights(self, policy: Policy, version: int) -> None:
         """See ``RolloutEngine``."""
         if version == self._version:
             return
         self._version = version
+        self._gather(policy)
         for server in self._servers:
             try:
                 self._send(policy, server)
@@ -183,7 +224,7 @@ class VllmServers(RolloutEngine):
             for _ in range(ATTEMPTS):
                 self._check_versions(policy)
                 futures = {pool.submit(server_of[n].complete, policy, request, n): n for n in waiting}
-                for future in as_completed(futures):
+                for future in self._as_completed({future: server_of[n] for future, n in futures.items()}):
                     number = futures[future]
                     try:
                         tokens, logps = future.result()
@@ -203,6 +244,28 @@ class VllmServers(RolloutEngine):
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def _as_completed(self, server_of: Mapping[Future[Any], VllmServer]) -> Iterator[Future[Any]]:
+        """Requests as they end. If none does for ``LOOK`` seconds, the servers are asked whether they are well.
+
+        Says once of a server that it is not, and raises ``RunError`` if that does not change within ``WAIT`` seconds.
+        """
+        pending, ill_since = set(server_of), dict[str, float]()
+        while pending:
+            done, pending = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
+            yield from done
+            for server in {server_of[future] for future in pending} if not done else ():
+                began = time.monotonic()
+                try:
+                    server.call("/health", seconds=CONNECT)
+                    if ill_since.pop(server.url, None) is not None:
+                        self.report(f"{server.url} answers again")
+                except (ServerGoneError, RunError) as error:
+                    if server.url not in ill_since:
+                        ill_since[server.url] = began
+                        self.report(f"{server.url} does not answer ({error}); waiting for it, at most {WAIT:.0f} s")
+                    if time.monotonic() - ill_since[server.url] > WAIT:
+                        raise RunError(f"sampling.url={server.url} did not answer for {WAIT:.0f} s") from error
+
     def close(self) -> None:
         """See ``RolloutEngine``."""
         for server in self._servers:
@@ -218,7 +281,7 @@ class VllmServers(RolloutEngine):
         """Wait for servers that are away, and send the weights to those that do not have them."""
         for server in self._servers:
             try:
-                label = server.call("/weight_info")["weight_version"]
+                label = server.call("/weight_info", seconds=CONNECT)["weight_version"]
                 if label != self._label:
                     self._revive(policy, server, ServerGoneError(f"it has other weights ({label})"))
             except ServerGoneError as error:
@@ -235,7 +298,7 @@ class VllmServers(RolloutEngine):
         deadline, is_main = time.monotonic() + WAIT, policy.accelerator.is_main_process
         while time.monotonic() < deadline:
             try:
-                server.call("/health")
+                server.call("/health", seconds=CONNECT)
                 if is_main:
                     self._senders.pop(server.url, None)
                     self._send(policy, server)
@@ -247,42 +310,59 @@ class VllmServers(RolloutEngine):
             time.sleep(POLL)
         raise RunError(f"sampling.url={server.url} did not come back within {WAIT:.0f} s ({error})")
 
-    def _send(self, policy: Policy, server: VllmServer) -> None:
-        """Give a server the current weights. The first process does; all that shard the weights must call this."""
+    def _gather(self, policy: Policy) -> None:
+        """Get the current weights ready to be sent, once for all servers. All processes must call this together."""
         if has_adapter(policy):
-            self._send_adapter(policy, server)
+            if policy.accelerator.is_main_process:
+                save_weights(policy, self._folder / self._label)
         elif self._transfer == "path":
-            self._send_path(policy, server)
+            self._folder.mkdir(exist_ok=True)
+            save_weights(policy, self._folder)
         else:
-            self._send_tensors(policy, server)
+            self._weights = named_weights(policy)
+
+    def _send(self, policy: Policy, server: VllmServer) -> None:
+        """Give a server the weights that were gathered. The first process does."""
         if policy.accelerator.is_main_process:
+            if has_adapter(policy):
+                self._send_adapter(server)
+            elif self._transfer == "path":
+                body = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
+                server.call("/collective_rpc", body)
+            else:
+                self._send_tensors(policy, server)
             server.call("/reset_prefix_cache", {})
             server.call("/update_weight_version", {"new_version": self._label})
         server.model = self._label if has_adapter(policy) else server.model
 
-    def _send_path(self, policy: Policy, server: VllmServer) -> None:
-        self._folder.mkdir(exist_ok=True)
-        save_weights(policy, self._folder)
-        if policy.accelerator.is_main_process:
-            body = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
-            server.call("/collective_rpc", body)
-
-    def _send_adapter(self, policy: Policy, server: VllmServer) -> None:
-        if policy.accelerator.is_main_process:
-            folder = self._folder / self._label
-            save_weights(policy, folder)
-            server.call("/v1/load_lora_adapter", {"lora_name": self._label, "lora_path": str(folder)})
-            if server.model.startswith(self._run) and server.model != self._label:
+    def _send_adapter(self, server: VllmServer) -> None:
+        folder = self._folder / self._label
+        server.call("/v1/load_lora_adapter", {"lora_name": self._label, "lora_path": str(folder)})
+        if server.model.startswith(self._run) and server.model != self._label:
+            with suppress(RunError):  # a server that was restarted does not have it
                 server.call("/v1/unload_lora_adapter", {"lora_name": server.model})
 
     def _send_tensors(self, policy: Policy, server: VllmServer) -> None:
-        if not policy.accelerator.is_main_process:
-            named_weights(policy)
-        elif server.url in self._senders:
+        """Raises ``ServerGoneError`` for what vLLM's sender raises: errors of requests and of NCCL."""
+        try:
+            if server.url not in self._senders:
+                self._senders[server.url] = _tensor_sender(policy, server, str(self._transfer), lambda: self._weights)
             self._senders[server.url].send_weights()
-        else:
-            self._senders[server.url] = _tensor_sender(policy, server, str(self._transfer))
-            self._senders[server.url].send_weights()
+        except torch.OutOfMemoryError:
+            raise
+        except (OSError, RuntimeError) as error:
+            self._senders.pop(server.url, None)
+            raise ServerGoneError(f"{type(error).__name__}: {error}") from error
+
+
+def _check_transfer(policy: Policy, transfer: str) -> None:
+    """Raises ``UsageError`` if weights cannot be sent in this way."""
+    if transfer != "path" and policy.device.type != "cuda":
+        raise UsageError(
+            f"sampling.weight_transfer={transfer} needs CUDA, and the model is on {policy.device.type}; use path"
+        )
+    if transfer == "ipc" and policy.accelerator.num_processes > 1:
+        raise UsageError("sampling.weight_transfer=ipc needs a run of one process; use nccl or path")
 
 
 def _check_tokenizer(policy: Policy, server: VllmServer) -> None:
@@ -303,10 +383,13 @@ def _check_logprobs(policy: Policy, server: VllmServer) -> None:
     check_logprobs(policy, generate)
 
 
-def _tensor_sender(policy: Policy, server: VllmServer, transfer: str) -> Any:
+def _tensor_sender(
+    policy: Policy, server: VllmServer, transfer: str, gathered: Callable[[], Mapping[str, Tensor]]
+) -> Any:
     """vLLM's own sender of weights, by NCCL or CUDA IPC, to one server: ``send_weights()`` does a whole update.
 
-    Written by vLLM's documentation (``vllm.distributed.weight_transfer``); never run, since it needs GPUs.
+    Written by vLLM's documentation (``vllm.distributed.weight_transfer``); never run, since it needs GPUs. It asks for
+    the weights several times, of which no other process knows, so they must have been gathered.
     """
     from vllm.distributed.weight_transfer.base import ParamMeta, WeightSource
     from vllm.distributed.weight_transfer.clients import HTTPVLLMWeightSyncClient
@@ -315,14 +398,15 @@ def _tensor_sender(policy: Policy, server: VllmServer, transfer: str) -> Any:
     from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
 
     class Source(WeightSource):  # type: ignore[misc]
-        """The policy's weights of the moment, one at a time on its device."""
+        """The gathered weights, one at a time on the policy's device."""
 
         def metadata(self) -> list[Any]:
-            weights = named_weights(policy).items()
-            return [ParamMeta(name, _sent_dtype(policy, weight), tuple(weight.shape)) for name, weight in weights]
+            return [
+                ParamMeta(name, _sent_dtype(policy, weight), tuple(weight.shape)) for name, weight in gathered().items()
+            ]
 
         def __iter__(self) -> Iterator[tuple[str, Any]]:
-            for name, weight in named_weights(policy).items():
+            for name, weight in gathered().items():
                 yield name, weight.to(policy.device, _sent_dtype(policy, weight))
 
     info: Any = IPCTrainerInitInfo(rank=0)

@@ -24,6 +24,7 @@ class FakeVllm:
     def __init__(self, model: Path, port: int = 0) -> None:
         self.policy = load_policy(str(model), device="cpu")
         self.version, self.adapters = "default", set()
+        self.max_model_len = self.policy.max_positions
         self.requests: list[tuple[str, Any]] = []
         self.fail_next = 0  # completions to answer with status 500, as by an engine that has died
         self._lock = threading.Lock()
@@ -61,7 +62,9 @@ class FakeVllm:
     def answer(self, path: str, body: Any) -> tuple[int, Any]:
         """Status and reply."""
         if path == "/v1/models":
-            return 200, {"data": [{"id": "the-model", "max_model_len": self.policy.max_positions}]}
+            return 200, {"data": [{"id": "the-model", "max_model_len": self.max_model_len}]}
+        if path == "/version":
+            return 200, {"version": "0.32.0"}
         if path == "/weight_info":
             return 200, {"weight_version": self.version}
         if path == "/update_weight_version":
@@ -75,6 +78,8 @@ class FakeVllm:
         elif path == "/v1/load_lora_adapter":
             self.load_adapter(body["lora_name"], body["lora_path"])
         elif path == "/v1/unload_lora_adapter":
+            if body["lora_name"] not in self.adapters:
+                return 404, {"error": {"message": "The lora adapter cannot be found."}}
             self.adapters.remove(body["lora_name"])
         elif path == "/v1/completions":
             return self.complete(body)
@@ -100,6 +105,8 @@ class FakeVllm:
             return 500, {"error": {"message": "EngineCore encountered an issue"}}
         if body["model"] not in ("the-model", *self.adapters):
             return 404, {"error": {"message": f"The model {body['model']} does not exist."}}
+        if len(body["prompt"]) + body["max_tokens"] > self.max_model_len:
+            return 400, {"error": {"message": f"This model's maximum context length is {self.max_model_len} tokens."}}
         if body["temperature"] == 0 and body["n"] > 1:
             return 400, {"error": {"message": "n must be 1 when using greedy sampling"}}
         assert body["ignore_eos"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from accelerate import Accelerator
 
 from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.trainer.batch import Batch, pack_batches
@@ -100,9 +101,27 @@ def test_a_server_with_another_tokenizer(
 
 
 def test_a_server_whose_model_has_other_shapes(policy: Policy, servers: list[FakeVllm]) -> None:
+    servers[0].version = "of another run"  # so weights are sent at once
     servers[0].policy.model.model.embed_tokens.weight.data = torch.zeros(7, 5)
-    with pytest.raises(UsageError, match=r"status 500: .*; start it anew as docs/scaling.md says"):
+    with pytest.raises(
+        UsageError, match=r"it has another model than .*: status 500: .*; start it anew as docs/scaling.md says"
+    ):
         VllmServers([servers[0].url], None).start(policy)
+
+
+def test_a_server_of_something_else_keeps_its_weights(policy: Policy, servers: list[FakeVllm]) -> None:
+    """It has another model, so it is refused before it is sent anything, and goes on as it was."""
+    with torch.no_grad():
+        for weight in servers[0].policy.trained.values():
+            weight.add_(torch.randn_like(weight))
+    before = servers[0].policy.snapshot()
+    with pytest.raises(UsageError, match=r"differ by .* nats a token .*; start it anew"):
+        VllmServers([servers[0].url], None).start(policy)
+    assert all(before[name].equal(weight) for name, weight in servers[0].policy.trained.items())
+    assert not {"/collective_rpc", "/update_weight_version"} & {path for path, _ in servers[0].requests}
+    servers[0].version = "of an earlier run"  # of the same model, whose weights have changed
+    VllmServers([servers[0].url], None).start(policy)
+    assert all(policy.trained[name].equal(weight) for name, weight in servers[0].policy.trained.items())
 
 
 def test_a_server_whose_log_probabilities_are_those_of_temperature_1(policy: Policy, servers: list[FakeVllm]) -> None:
@@ -210,6 +229,148 @@ def test_an_adapter_is_sent_alone(make_task, servers: list[FakeVllm], tmp_path: 
     assert paths.count("/v1/load_lora_adapter") == 3
     assert len(servers[0].adapters) == 1
     assert "/collective_rpc" not in paths
+
+
+@pytest.mark.parametrize("transfer", ["nccl", "ipc"])
+def test_weights_from_gpu_to_gpu_need_a_gpu(
+    transfer: str, policy: Policy, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "find_spec", lambda name: True)
+    with pytest.raises(UsageError, match=rf"^sampling.weight_transfer={transfer} needs CUDA, and .* on cpu; use path$"):
+        VllmServers([servers[0].url], transfer).start(policy)
+    assert servers[0].requests == []
+
+
+def test_ipc_needs_one_process(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Policy, "device", torch.device("cuda"))
+    vllm_server._check_transfer(policy, "ipc")
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    vllm_server._check_transfer(policy, "nccl")
+    with pytest.raises(UsageError, match=r"^sampling.weight_transfer=ipc needs a run of one process; use nccl or path"):
+        vllm_server._check_transfer(policy, "ipc")
+
+
+@pytest.mark.parametrize("kind", [ConnectionResetError, RuntimeError])  # of requests, and of NCCL
+def test_a_server_that_dies_while_tensors_are_sent_is_waited_for(
+    kind: type[Exception], policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a stand-in for vLLM's sender, which takes what was gathered; the first one fails."""
+    sent: list[dict[str, torch.Tensor]] = []
+
+    class Sender:
+        def __init__(self, gathered: Callable[[], dict[str, torch.Tensor]], fails: bool) -> None:
+            self.gathered, self.fails = gathered, fails
+
+        def send_weights(self) -> None:
+            if self.fails:
+                raise kind("the other side is gone")
+            sent.append(self.gathered())
+
+    made = list[str]()
+
+    def make(policy: Policy, server: object, transfer: str, gathered: Callable) -> Sender:
+        made.append(transfer)
+        return Sender(gathered, fails=len(made) == 1)
+
+    monkeypatch.setattr(vllm_server, "POLL", 0.01)
+    monkeypatch.setattr(vllm_server, "_tensor_sender", make)
+    engine._transfer, lines = "nccl", list[str]()
+    engine.report = lines.append
+    engine.update_weights(policy, 1)
+    assert made == ["nccl"] * 3  # one more for the server whose first sender failed
+    assert [weights.keys() for weights in sent] == [policy.model.state_dict().keys()] * 2
+    assert f"{kind.__name__}: the other side is gone; waiting for it" in lines[0]
+    assert lines[1].endswith(" is back and has the weights")
+
+
+def test_an_engine_that_is_shorter_than_the_model(make_task, servers: list[FakeVllm], tmp_path: Path) -> None:
+    """A server with ``--max-model-len``; the model has 128 positions."""
+    servers[1].max_model_len = 100
+    sampling = {"engine": "vllm", "url": f"{servers[0].url},{servers[1].url}"}
+    limit = r"more than 1 tokens \(the 100 positions of vLLM \(max_model_len\), less sampling.max_new_tokens=99\)"
+    with pytest.raises(UsageError, match=limit):
+        train(make_task(), run_dir=tmp_path / "run", sampling={**sampling, "max_new_tokens": 99})
+    train(make_task(), run_dir=tmp_path / "run", sampling=sampling, steps=1, **QUIET)
+
+
+def test_no_request_is_longer_than_the_engine(policy: Policy, engine: VllmServers) -> None:
+    sampler = replace(policy, rollout_engine=engine)
+    assert engine.max_positions == 128
+    engine.max_positions = 20
+    assert len(sample(sampler, [[40] * 12], 1, max_new_tokens=8, temperature=0)) == 1
+    with pytest.raises(UsageError, match=r"12 tokens and .*=9 exceed the 20 positions of vLLM \(max_model_len\)"):
+        sample(sampler, [[40] * 12], 1, max_new_tokens=9, temperature=0)
+    engine.max_positions = 500
+    with pytest.raises(UsageError, match=r"exceed the 128 positions of .*tiny"):
+        sample(sampler, [[40] * 120], 1, max_new_tokens=9, temperature=0)
+
+
+def test_a_run_says_what_samples_and_where(
+    make_task, servers: list[FakeVllm], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sampling = {"engine": "vllm", "url": f"{servers[0].url}, {servers[1].url}"}
+    train(make_task(), run_dir=tmp_path / "run", sampling=sampling, steps=1, **QUIET)
+    line = f"sampling   vLLM 0.32.0 on {servers[0].url}, {servers[1].url}, weights by path"
+    assert line in capsys.readouterr().err.replace("\n", " ")
+    assert json.loads((tmp_path / "run/versions.json").read_text())["vllm"] == "0.32.0"
+
+
+def test_a_server_that_hangs_is_noticed(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was stopped by SIGSTOP: it answers nothing, and then everything."""
+    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
+    monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
+    sampler, lines, awake = replace(policy, rollout_engine=engine), list[str](), threading.Event()
+    expected = sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+    answer = servers[0].answer
+
+    def hang(path: str, body: object) -> tuple[int, object]:
+        if path in ("/v1/completions", "/health"):
+            awake.wait(30)
+        return answer(path, body)
+
+    def report(line: str) -> None:
+        lines.append(line)
+        awake.set()
+
+    servers[0].answer, engine.report = hang, report
+    assert sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0) == expected
+    assert lines[0].startswith(f"{servers[0].url} does not answer (ReadTimeout")
+    assert lines[0].endswith("; waiting for it, at most 300 s")
+    monkeypatch.setattr(vllm_server, "WAIT", 0.2)
+    awake.clear()
+    engine.report = lines.append
+    try:
+        with pytest.raises(RunError, match=rf"sampling.url={servers[0].url} did not answer for 0 s"):
+            sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+    finally:
+        awake.set()
+
+
+def test_each_group_has_a_seed_of_its_own(policy: Policy, engine: VllmServers) -> None:
+    """The same prompt several times, and the same seed again."""
+    sampler = replace(policy, rollout_engine=engine)
+    seeds, options = ["a", "b", "c", "a"], {"max_new_tokens": 8, "temperature": 1.0}
+    rollouts = sample(sampler, [PROMPTS[0]] * 4, 2, seeds=seeds, **options)
+    groups = [[rollout.ids for rollout in rollouts[start : start + 2]] for start in (0, 2, 4, 6)]
+    assert groups[3] == groups[0]
+    assert groups[0] != groups[1] != groups[2] != groups[0]
+
+
+def test_a_completion_ends_at_each_of_several_ends(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm]
+) -> None:
+    ends = list(range(0, policy.vocab_size, 5))
+    vars(policy)["end_ids"] = ends
+    sampler = replace(policy, rollout_engine=engine)
+    vars(sampler)["end_ids"] = ends
+    rollouts = sample(sampler, PROMPTS, 8, max_new_tokens=30, temperature=1.0)
+    last = {rollout.ids[-1] for rollout in rollouts if rollout.finish == "stop"}
+    assert len(last) > 3
+    assert all(token % 5 for rollout in rollouts for token in rollout.ids[:-1])
+    asked = [body for server in servers for path, body in server.requests if path == "/v1/completions"]
+    assert asked[-1]["stop_token_ids"] == ends  # or the server would sample on to the limit
 
 
 AHEAD = {"engine": "vllm", "off_policy_steps": 1, "temperature": 1.0}
