@@ -207,9 +207,12 @@ class Task:
         if path is not None and not self.is_from_hub:
             data["dataset"]["path"] = str((self.folder / path).absolute())
         with_code = [(data["dataset"], "generator"), *((data.get("environment") or {}, key) for key in ("use", "gold"))]
-        for section, key in (*with_code, *((verifier, "use") for verifier in _all_verifiers(data["verifiers"]))):
+        for section, key in with_code:
             if section.get(key) is not None:
                 section[key] = locate(section[key], self.folder)
+        for verifier in _all_verifiers(data["verifiers"]):
+            if ".py:" in (use := verifier.get("use") or ""):  # a module is found by its name
+                verifier["use"] = locate(use, self.folder)
         return data
 
 
@@ -416,7 +419,7 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder
 
 def _find(use: str, folder: Path) -> type[Verifier]:
     """The class of a verifier in a task file in ``folder``."""
-    return find(use if is_safe_mode() or ":" not in use else locate(use, folder))
+    return find(locate(use, folder) if ".py:" in use and not is_safe_mode() else use)
 
 
 def _part_names(specs: Mapping[str, VerifierSpec]) -> list[str]:
