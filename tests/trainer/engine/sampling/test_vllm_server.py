@@ -353,6 +353,27 @@ def test_a_server_that_hangs_is_noticed(
         awake.set()
 
 
+def test_a_server_that_hangs_while_it_gets_weights_is_noticed(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
+    monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
+    lines, awake, answer = list[str](), threading.Event(), servers[0].answer
+
+    def hang(path: str, body: object) -> tuple[int, object]:
+        awake.wait(30)
+        return answer(path, body)
+
+    def report(line: str) -> None:
+        lines.append(line)
+        awake.set()
+
+    servers[0].answer, engine.report = hang, report
+    engine.update_weights(policy, 1)
+    assert lines[0].startswith(f"{servers[0].url} does not answer (ReadTimeout")
+    assert all(server.version == engine._label for server in servers)
+
+
 def test_each_group_has_a_seed_of_its_own(policy: Policy, engine: VllmServers) -> None:
     """The same prompt several times, and the same seed again."""
     sampler = replace(policy, rollout_engine=engine)
