@@ -121,6 +121,7 @@ def check_engine(plain: Policy, sampler: Policy) -> None:
     """Greedy tokens, log-probabilities, seeds, early ends, and weights that change."""
     engine = sampler.rollout_engine
     assert engine is not None
+    assert len(prompts(plain)[0]) < engine.max_positions <= plain.max_positions
     ids, options = prompts(plain), {"max_new_tokens": 40, "temperature": 0.7}
     for version in (0, 1):
         engine.sleep()

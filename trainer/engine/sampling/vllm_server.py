@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to connect, and to say that all is well
 WAIT = 300.0  # seconds that a server may be away, or take for anything but completions
-LOOK = 30.0  # seconds without a completion after which servers are asked whether they are well
+LOOK = 30.0  # seconds without an answer after which servers are asked whether they are well
 POLL = 1.0  # seconds between two looks
 ATTEMPTS = 3  # at a group, if its server goes away each time
 NO_VERSION = "default"  # the version of weights that no trainer sent
@@ -209,7 +209,7 @@ class VllmServers(RolloutEngine):
         self._gather(policy)
         for server in self._servers:
             try:
-                self._send(policy, server)
+                self._send_watched(policy, server)
             except ServerGoneError as error:
                 self._revive(policy, server, error)
         policy.accelerator.wait_for_everyone()
@@ -245,7 +245,7 @@ class VllmServers(RolloutEngine):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _as_completed(self, server_of: Mapping[Future[Any], VllmServer]) -> Iterator[Future[Any]]:
-        """Requests as they end. If none does for ``LOOK`` seconds, the servers are asked whether they are well.
+        """Calls as they end. If none does for ``LOOK`` seconds, the servers are asked whether they are well.
 
         Says once of a server that it is not, and raises ``RunError`` if that does not change within ``WAIT`` seconds.
         """
@@ -320,6 +320,15 @@ class VllmServers(RolloutEngine):
             save_weights(policy, self._folder)
         else:
             self._weights = named_weights(policy)
+
+    def _send_watched(self, policy: Policy, server: VllmServer) -> None:
+        """``_send``, with a line about a server that hangs meanwhile."""
+        pool = ThreadPoolExecutor(1)
+        try:
+            for future in self._as_completed({pool.submit(self._send, policy, server): server}):
+                future.result()
+        finally:
+            pool.shutdown(wait=False)
 
     def _send(self, policy: Policy, server: VllmServer) -> None:
         """Give a server the weights that were gathered. The first process does."""

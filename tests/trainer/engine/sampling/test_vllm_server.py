@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,9 +18,11 @@ from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.trainer.batch import Batch, pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
+from grpo_env.trainer.engine.prefix_cache import PrefixCache
 from grpo_env.trainer.engine.sampling import vllm_server
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
+from grpo_env.trainer.episodes.sampling import _TurnSampler
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.update import update
@@ -300,6 +303,8 @@ def test_no_request_is_longer_than_the_engine(policy: Policy, engine: VllmServer
     assert len(sample(sampler, [[40] * 12], 1, max_new_tokens=8, temperature=0)) == 1
     with pytest.raises(UsageError, match=r"12 tokens and .*=9 exceed the 20 positions of vLLM \(max_model_len\)"):
         sample(sampler, [[40] * 12], 1, max_new_tokens=9, temperature=0)
+    turns, row = _TurnSampler(sampler, 15, 1.0, PrefixCache()), SimpleNamespace(num_sampled=3)
+    assert [turns.limit(row, context) for context in (2, 12)] == [12, 8]  # of an episode's next turn
     engine.max_positions = 500
     with pytest.raises(UsageError, match=r"exceed the 128 positions of .*tiny"):
         sample(sampler, [[40] * 120], 1, max_new_tokens=9, temperature=0)
@@ -346,6 +351,27 @@ def test_a_server_that_hangs_is_noticed(
             sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
     finally:
         awake.set()
+
+
+def test_a_server_that_hangs_while_it_gets_weights_is_noticed(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
+    monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
+    lines, awake, answer = list[str](), threading.Event(), servers[0].answer
+
+    def hang(path: str, body: object) -> tuple[int, object]:
+        awake.wait(30)
+        return answer(path, body)
+
+    def report(line: str) -> None:
+        lines.append(line)
+        awake.set()
+
+    servers[0].answer, engine.report = hang, report
+    engine.update_weights(policy, 1)
+    assert lines[0].startswith(f"{servers[0].url} does not answer (ReadTimeout")
+    assert all(server.version == engine._label for server in servers)
 
 
 def test_each_group_has_a_seed_of_its_own(policy: Policy, engine: VllmServers) -> None:
