@@ -121,7 +121,7 @@ def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
     if schema is None:
         names = [tool["function"]["name"] for tool in tools]
         if names and (name := _CALL_LINE.match(line)):
-            said = f"there is no tool {name[1]!r}; {nearest(name[1], names)}; sent as text"
+            said = f"there is no tool {name[1]!r}; {nearest(name[1], names)} (sent as text)"
             console.print(said, markup=False, soft_wrap=True)
         return line
     types = {name: value.get("type") for name, value in schema["parameters"].get("properties", {}).items()}

@@ -115,7 +115,7 @@ def same_words(
 
 def _is_range_of_list(text: str, listed: str) -> bool:
     """Whether a text has a hyphen between two words where the other one has a comma: ``Tue-Thu``, ``Tue, Thu``."""
-    pairs = _HYPHENED.findall(text) if "-" in text or "\u2013" in text else ()
+    pairs = _HYPHENED.findall(text)[:MAX_ITEMS] if "-" in text or "\u2013" in text else ()
     return any(
         re.search(rf"\b{one}(?:\s?[,;&]|\s(?:and|or))\s{other}\b", listed, re.IGNORECASE) for one, other in pairs
     )
