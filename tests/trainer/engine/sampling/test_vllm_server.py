@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -341,13 +342,17 @@ def test_a_server_that_hangs_is_noticed(
 
     servers[0].answer, engine.report = hang, report
     assert sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0) == expected
-    assert lines[0].startswith(f"{servers[0].url} does not answer (ReadTimeout")
-    assert lines[0].endswith("; waiting for it, at most 300 s")
+    # On a busy machine another call may be the first that has no answer in time.
+    assert re.match(
+        rf"{servers[0].url}(?: does not answer \(|: )ReadTimeout.*; waiting for it, at most 300 s", lines[0]
+    )
     monkeypatch.setattr(vllm_server, "WAIT", 0.2)
     awake.clear()
     engine.report = lines.append
     try:
-        with pytest.raises(RunError, match=rf"sampling.url={servers[0].url} did not answer for 0 s"):
+        with pytest.raises(
+            RunError, match=rf"sampling.url={servers[0].url} did not (?:answer for|come back within) 0 s"
+        ):
             sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
     finally:
         awake.set()
@@ -370,7 +375,7 @@ def test_a_server_that_hangs_while_it_gets_weights_is_noticed(
 
     servers[0].answer, engine.report = hang, report
     engine.update_weights(policy, 1)
-    assert lines[0].startswith(f"{servers[0].url} does not answer (ReadTimeout")
+    assert re.match(rf"{servers[0].url}(?: does not answer \(|: )ReadTimeout", lines[0])
     assert all(server.version == engine._label for server in servers)
 
 
