@@ -263,11 +263,9 @@ class Accuracy(Verifier):
         for other in rewordings(gold.answer.text, gold.kind, text):
             if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
                 return Verdict(True, "the same words" if gold.kind == "words" else "the same text")
-        if gold.kind == "choice" and (rest := text_of_choice(gold.answer.text, text)):
-            verdict = self._verdict_on(Gold(*read_gold(rest, None)), text, rules)
-            return verdict if verdict.correct else None
-        if gold.kind in ("words", "code") and (value := value_of_label(gold.answer.text, text)):
-            verdict = self._verdict_on(Gold(*read_gold(value, None)), text, rules)
+        part_of = {"choice": text_of_choice, "words": value_of_label, "code": value_of_label}.get(gold.kind)
+        if part_of and (part := part_of(gold.answer.text, text)):
+            verdict = self._verdict_on(Gold(*read_gold(part, None)), text, rules)
             return verdict if verdict.correct else None
         if gold.kind == "words" and (shorter := shorter_gold(gold.answer.text, text)):
             verdict = self._compare(gold._replace(answer=ParsedAnswer(shorter, Words(shorter))), text, rules)
