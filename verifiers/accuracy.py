@@ -51,6 +51,8 @@ Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
+_AS_WRITTEN = ("date", "time", "code", "json")
+_DIGITS = "-0123456789,."
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
@@ -242,7 +244,7 @@ class Accuracy(Verifier):
             if other := self._in_other_words(gold, text, rules):
                 return other
             raise
-        if verdict.correct or (gold.is_plain and not may_have_other_form(text)) or verdict.reason == "not evaluated":
+        if verdict.correct or verdict.reason == "not evaluated" or gold.has_no_other_form(text):
             return verdict
         return self._in_other_words(gold, text, rules) or verdict
 
@@ -348,9 +350,15 @@ class Gold(NamedTuple):
     has_structure: bool = False
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it is only a number, of which other words are none."""
-        return self.kind == "number" and self.answer.text.isdecimal()
+    def is_in_digits(self) -> bool:
+        """Whether it is a number such as -12 or 3,456.7."""
+        return self.kind == "number" and not self.answer.text.strip(_DIGITS)
+
+    def has_no_other_form(self, text: str) -> bool:
+        """Whether it is a number in digits and a text that differs is not the same in other words."""
+        if not self.is_in_digits:
+            return False
+        return not text.strip(_DIGITS) or (self.answer.text.isdecimal() and not may_have_other_form(text))
 
 
 def _in_square_brackets(gold: ParsedAnswer, text: str) -> tuple[ParsedAnswer, ParsedAnswer] | None:
@@ -376,9 +384,10 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     for gold in texts:
         try:
             parsed = _parse_gold(gold, kind, timeout)
-            structure = parsed.kind not in ("date", "time", "code", "json") and may_have_structure(parsed.answer.text)
-            parsed = parsed._replace(has_structure=structure)
-            answers.append(parsed._replace(forms=_forms(parsed)))
+            if not parsed.is_in_digits:
+                structure = parsed.kind not in _AS_WRITTEN and may_have_structure(parsed.answer.text)
+                parsed = parsed._replace(has_structure=structure, forms=_forms(parsed))
+            answers.append(parsed)
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
     if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
@@ -393,8 +402,6 @@ def _forms(gold: Gold) -> Forms:
     text = plain(gold.answer.text)
     if gold.kind != "number":
         return forms(text)
-    if text.isdecimal():
-        return ()
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
     readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()

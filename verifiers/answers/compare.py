@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import floor
-from typing import Literal, TypeAlias, TypeGuard
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -133,8 +133,7 @@ def _roundings(value: Fraction, decimals: int) -> set[int]:
     return {away if scaled >= 0 else -away, round(scaled)}
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether the answer is correct, and why."""
 
     correct: bool

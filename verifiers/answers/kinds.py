@@ -71,7 +71,7 @@ def kind_of(gold: str) -> Kind:
 
 def gold_answers(gold: str) -> tuple[str, ...]:
     """The answers in a gold answer: several if it is a worked solution that names several."""
-    if _is_json(gold):
+    if gold.isdecimal() or _is_json(gold):
         return (gold,)
     return answer_in(gold.rpartition("####")[2] if "####" in gold else gold).answers
 

@@ -78,6 +78,8 @@ def parse(text: str) -> ParsedAnswer:
     """Parse an answer. Raises ``OverLimitError`` if it is larger than any honest answer."""
     if len(text) > MAX_LENGTH:
         raise OverLimitError(f"an answer of {len(text)} characters is too long")
+    if text.isdecimal() and (number := read_number(text)):
+        return ParsedAnswer(text, number)
     plain = english(normal(text))
     if lead := _LEAD.match(plain):
         plain = normal(plain[lead.end() :])

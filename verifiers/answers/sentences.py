@@ -104,6 +104,7 @@ _NO_RESULT = lazy_compile(
 _COUNTED = lazy_compile(
     r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with|a total of) (?:exactly )?)(?P<rest>\S+(?: [a-z]+){0,3})"
 )
+_IS = lazy_compile(r"\s(?:is|are|was|were)\s")
 _DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
 _OFTEN = lazy_compile(r"\S+ times", re.IGNORECASE)
 _LEADS_TO = lazy_compile(
@@ -120,6 +121,8 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     text = " ".join(text.split()).rstrip(".!。 ")
     if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or gold.lower() in _TRUTHS:
         return
+    if kind == "number" and text[0].isdigit() and not _IS.search(text):
+        return  # "5 apples cost 10 dollars" names another number besides
     for lead, said, tail in _readings(gold, kind, text):
         around = f"{lead} {tail}"
         if is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):

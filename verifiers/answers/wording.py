@@ -71,7 +71,7 @@ def read_words(text: str) -> Words | None:
 
 def read_prose(text: str) -> Words | None:
     """A formula as words if it contains any that algebra would take for products of letters (``0 or 7``)."""
-    if _CHINESE.search(text) or _SEQUENCE.search(text):
+    if (not text.isascii() and _CHINESE.search(text)) or _SEQUENCE.search(text):
         return Words(_plain(text))
     for word in filter(None, _LETTERS.findall(text)):  # not LaTeX commands
         product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)

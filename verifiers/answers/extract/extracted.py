@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -45,8 +44,7 @@ _SIGN = (
 _SUCCESS = lazy_compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z")
 
 
-@dataclass(frozen=True)
-class ExtractedAnswer:
+class ExtractedAnswer(NamedTuple):
     """The answers that the deciding source names. If there is no answer: none, and the reason.
 
     ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``whole`` is the JSON object
@@ -66,7 +64,8 @@ def extracted(
     answers: list[str], source: Place, empty: str = "the answer is empty", denied: bool = False, end: int = 0
 ) -> ExtractedAnswer:
     """The distinct answers that a source names; ``empty`` is the reason if all of them are blank."""
-    distinct = tuple(dict.fromkeys(stripped for answer in answers if (stripped := _stripped(answer))))
+    stripped = [text for answer in answers if (text := _stripped(answer))]
+    distinct = tuple(dict.fromkeys(stripped)) if len(stripped) > 1 else tuple(stripped)
     return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end)
 
 

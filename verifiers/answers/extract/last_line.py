@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -47,7 +46,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     text = text.rstrip()
     if text.endswith(("}", "]", "```")) and (whole := json_object(text)):
         if answers := json_answers(whole):
-            return replace(extracted(answers, "last_line"), whole=whole)
+            return extracted(answers, "last_line")._replace(whole=whole)
         if is_json_answer(whole):
             return extracted([whole], "last_line")
     line = block_at_end(text)
@@ -64,7 +63,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
         return extracted([text], "last_line")
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
-        return replace(extracted([text], "last_line"), is_all=True)
+        return extracted([text], "last_line")._replace(is_all=True)
     is_short = len(line.split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or not is_short:
         return None

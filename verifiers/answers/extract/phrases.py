@@ -124,5 +124,7 @@ def a_lines(text: str) -> ExtractedAnswer | None:
 
 
 def _starts_line(text: str, start: int) -> bool:
+    if start == 0 or text[start - 1] == "\n":
+        return True
     before = text[max(0, start - 10) : start].rpartition("\n")
     return not before[2].strip(" \t*") and (before[1] == "\n" or start < 10)
