@@ -29,6 +29,8 @@ _ARGUMENT = lazy_compile(
     r"(\\(?:arc)?(?:sin|cos|tan|cot|sec|csc|ln|log)(?![a-z])(?:_\{?\w\}?)?(?:\^\{?\d\}?)?)\s*"
     r"(\d*\s*(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|phi|omega)(?![a-z])))(?=\s*\\(?:cdot|times)(?![a-z]))"
 )
+_EXPONENT = lazy_compile(r"\^\s*\(((?:[^()]|\([^()]*\))*)\)")  # e^(-x)
+_OF_SET = lazy_compile(r"(\\(?:max|min|gcd)(?![a-z]))\s*(?:\\left)?\\\{([^{}]*?)(?:\\right)?\\\}")  # \\max\\{a, b\\}
 _INEXACT = lazy_compile(r"\\(approx|simeq)(?![a-z])")
 _SUBSCRIPTED_NUMBER = lazy_compile(r"\d\s*_")
 _COMPLEX = lazy_compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
@@ -82,6 +84,7 @@ def read(text: str, is_complex: bool) -> Any:
     if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
+    text = _EXPONENT.sub(r"^{\1}", _OF_SET.sub(r"\1(\2)", text))
     text = _ARGUMENT.sub(r"\1(\2)", _PLAIN.sub(r"\\\1 ", text))
     try:
         expression = _exact(_parsed(text, is_complex))

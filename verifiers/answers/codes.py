@@ -109,7 +109,7 @@ _ORDINALS = {
 _TENS = {"twenty": 2, "thirty": 3, "forty": 4, "fifty": 5, "sixty": 6, "seventy": 7, "eighty": 8, "ninety": 9}
 _TENTH = lazy_compile(rf"({'|'.join(_TENS)})-({'|'.join(list(_ORDINALS)[:9])})", re.IGNORECASE)
 _HYPHEN = lazy_compile(r"(?<=[A-Za-z]{2})[- ](?=\d)")
-_PLATE_HYPHEN = lazy_compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
+_PLATE_HYPHEN = lazy_compile(r"(?<=[A-Z]{2})[- ](?=\d)|(?<=^[A-Z])-(?=\d)|(?<=\d\d)[- ](?=[A-Z]{2})")
 _RAISED_ENDING = lazy_compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)")
 _THOUSANDS = lazy_compile(r"(?<=:\d),(?=\d{3})|(?<=:\d\d),(?=\d{3})|(?<=:\d{3}),(?=\d{3})|(?<=\d{3}),(?=\d{3}\b)")
 _BETWEEN_COORDINATES = lazy_compile(r"(?<=[NS]),? ?(?=\d)")

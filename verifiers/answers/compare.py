@@ -42,8 +42,9 @@ from .json_value import JsonError, answered_json, equal_json
 from .normal import same_text, squeezed
 from .notation import as_coordinates, in_radians, relations, unpacked, with_same_argument
 from .number import Number, OverLimitError, read_number
+from .other_names import same_other_name
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
-from .spellings import is_ordinal_name, same_country
+from .spellings import is_ordinal_name
 from .units import same_names, same_unit, split_unit, variable
 from .wording import approximated, same_greek, same_words
 
@@ -217,7 +218,7 @@ def _as_written(content: Code | JsonText | Date, text: str, rules: Rules) -> Ver
             return Verdict(False, "a different kind of answer")
         return Verdict(same, "the same JSON value" if same else "a different JSON value")
     same = same_code(content.text, plain(text), rules.ignore_case) or same_names(content.text, text)
-    same = same or same_country(content.text, plain(text)) or _same_ordinal(content.text, text, rules)
+    same = same or same_other_name(content.text, plain(text)) or _same_ordinal(content.text, text, rules)
     return Verdict(same, "the same code" if same else "a different code")
 
 

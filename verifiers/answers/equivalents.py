@@ -61,7 +61,8 @@ _MOMENT = lazy_compile(
     re.IGNORECASE,
 )
 _ROW = lazy_compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
-_GROWTH = lazy_compile(r"[OΘΩo]\(.{1,60}\)")
+_GROWTH = lazy_compile(r"(?:\\(?:Theta|Omega|mathcal\{O\})|[OΘΩo]) ?\(.{1,60}\)")
+_LOGARITHM = lazy_compile(r"\\?(?:log(?:_?\{?(?:2|10)\}?(?![\d.]))?|ln|lg)(?![a-z])")
 _CALL = lazy_compile(r"[^'\"]*[\[({=].*")
 _SIGNED = lazy_compile(
     r"[A-G](?:#|b\b|[ -]?(?:sharp|flat)\b)|(?:AB|[ABO]) ?(?:[+-]|positive|negative|pos\b|neg\b)", re.IGNORECASE
@@ -262,8 +263,11 @@ def _place(text: str) -> str | None:
 
 
 def _growth(text: str) -> str | None:
-    r"""``O(n log n)``, ``O(nlogn)`` and ``O(n\log n)``."""
-    return re.sub(r"[\s\\·*]", "", text) if _GROWTH.fullmatch(text) else None
+    r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
+    if not _GROWTH.fullmatch(text):
+        return None
+    text = text.replace("\\mathcal{O}", "O").replace("\\Theta", "Θ").replace("\\Omega", "Ω")
+    return re.sub(r"[\s\\·*{}]", "", _LOGARITHM.sub("log", text))
 
 
 def _quotes(text: str) -> str | None:

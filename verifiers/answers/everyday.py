@@ -14,6 +14,7 @@ from .codes import plain
 from .extract.statements import UNSURE
 from .json_value import text_list
 from .labels import labelled
+from .other_names import is_short_for, without_country
 
 _ADDRESSES = frozenset(("ip", "mac address"))
 _LABEL_BEHIND = lazy_compile(
@@ -33,7 +34,10 @@ _THERE_ARE = lazy_compile(
     r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,
 )
-_THING_NAMES = "file|function|method|command|variable|class|module|package|folder|directory|operator|keyword|branch"
+_THING_NAMES = (
+    "file|function|method|command|variable|class|module|package|folder|directory|operator|keyword|branch|flag|switch"
+    "|option"
+)
 _THING = lazy_compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
 _LINKED = lazy_compile(r"<(\S+)>|mailto:(\S+)")
 _SORTS = (
@@ -133,6 +137,10 @@ def _linked(answer: str) -> Iterator[str]:
 def _abbreviated(gold: str, answer: str) -> Iterator[str]:
     """``north-west`` for NW, ``N/A`` for Not applicable, ``Control+C`` for Ctrl+C, each in both directions."""
     short, text = answer.rstrip("."), gold.rstrip(".")
+    if is_short_for(answer, gold):
+        yield gold
+    if "," not in gold and "," in answer and (place := without_country(answer)):
+        yield place
     if short in _COMPASS:
         yield _COMPASS[short]
     if text in _COMPASS and re.sub("[- ]", "", short.lower()) == _COMPASS[text].replace(" ", ""):

@@ -62,6 +62,8 @@ _TEXT = lazy_compile(
 )
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
+_BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
+_BRACED_NAME = lazy_compile(r"(?<![A-Za-z}\]^_])\{\s?([A-Za-z]_(?:\{\w{1,4}\}|\w))\s?\}")  # {a_n}
 _INDEX_LAST = lazy_compile(r"(\^(?:\w|\{[^{}]*\}))(_(?:\w|\{[^{}]*\}))")  # v^2_0
 _BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
 _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
@@ -124,6 +126,8 @@ def normal(text: str) -> str:
         text = text.replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
+    if "}_" in text or "} _" in text:
+        text = _BRACED_NAME.sub(r"\1", _BRACED_LETTER.sub(r"\1", text))
     if "_" in text and "^" in text:
         text = _INDEX_LAST.sub(r"\2\1", text)
     if "{,}" in text or "{:}" in text:

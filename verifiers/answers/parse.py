@@ -35,6 +35,7 @@ _NAME = (
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
     r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
+    r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )

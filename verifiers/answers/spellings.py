@@ -161,10 +161,6 @@ STATES = dict(
     .split(";")
 )
 """The states of the United States by their postal codes, which are read after a comma only: ``Austin, TX``."""
-_COUNTRIES = (
-    lazy_compile(r"(?:[Tt]he )?(?:U\. ?S\.?(?: ?A\.?)?|USA?|[Uu]nited [Ss]tates(?: of [Aa]merica)?)"),
-    lazy_compile(r"(?:[Tt]he )?(?:U\. ?K\.?|UK|[Uu]nited [Kk]ingdom)"),
-)
 _GREEK = lazy_compile(
     r"\\(alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi"
     r"|omega)(?![A-Za-z])",
@@ -271,11 +267,6 @@ def _same_numeral(roman: str, number: str, before: str) -> bool:
     values = [_ROMAN_DIGITS[digit] for digit in letter]
     value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
     return number in (str(value), f"{value}th")
-
-
-def same_country(one: str, other: str) -> bool:
-    """Whether two whole answers are the same of very few countries: ``US``, ``U.S.``, ``the United States``."""
-    return any(name.fullmatch(one) and name.fullmatch(other) for name in _COUNTRIES)
 
 
 def greek_in_words(text: str) -> str | None:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .other_names import same_other_name
 from .parsed import Words
 from .person_names import same_name
-from .spellings import STATES, greek_in_words, same_country, same_spelling, spelled
+from .spellings import STATES, greek_in_words, same_spelling, spelled
 from .unit_names import PRODUCT
 
 MAX_ITEMS = 50  # of lists whose items are compared with each other
@@ -104,7 +105,7 @@ def same_words(
         return "the same words"
     if _is_sentence_of(one.text, other.text, ignore_case) or _is_sentence_of(other.text, one.text, ignore_case):
         return "the same words"
-    if same_country(one.text, other.text) or same_name(one.text, other.text, ignore_case):
+    if same_other_name(one.text, other.text) or same_name(one.text, other.text, ignore_case):
         return "the same words"
     if first.choice and second.choice:
         same = (first.choice, first.rest) == (second.choice, second.rest)
