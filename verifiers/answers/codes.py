@@ -16,6 +16,7 @@ from itertools import accumulate
 from grpo_env.lazy_regex import lazy_compile
 
 from ..words import normalized
+from .currencies import ISO
 from .elements import SYMBOLS
 from .labels import labelled
 from .units import is_measure, read_unit
@@ -119,10 +120,12 @@ _HALF = lazy_compile(r"(?<=\d)[ -]1/2(?!\d)")
 _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2}) ?# ?(?=\d)")
 _DECADE = lazy_compile(r"(?:in )?(?:the )?'?(\d{2,4})'?s")
 _QUARTER = lazy_compile(
-    r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?: of |[ ,/-]{1,2})"
-    r"(?P<year>\d{4})|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
+    r"(?:the )?(?:(?:Q(?P<q>[1-4])|(?P<n>first|second|third|fourth|1st|2nd|3rd|4th) quarter)"
+    r"(?:(?: of |[ ,/-]{1,2})(?P<year>\d{4}))?|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
     re.IGNORECASE,
 )
+_LOCALE = lazy_compile(r"[a-z]{2,3}[-_][A-Z]{2}")
+_PAIR = lazy_compile(rf"({ISO})[/ -]?({ISO})")
 _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
 _TIMESTAMP = lazy_compile(
     r"(\d{4}-\d\d-\d\d)(?:T|,? | at )(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(?P<zone>Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?"
@@ -379,12 +382,12 @@ def _decade(text: str) -> str | None:
 
 
 def _quarter(text: str) -> str | None:
-    """``Q3 2021``, ``2021 Q3`` and ``third quarter of 2021``."""
+    """``Q3 2021``, ``2021 Q3`` and ``third quarter of 2021``; ``Q3`` and ``third quarter``."""
     match = _QUARTER.fullmatch(text)
     if match is None:
         return None
     number = match["q"] or match["last"] or _QUARTERS.get(match["n"].lower(), match["n"][0])
-    return f"{match['year'] or match['first']} {number}"
+    return f"{match['year'] or match['first'] or ''} {number}"
 
 
 def _postal(text: str) -> str | None:
@@ -501,6 +504,17 @@ def _position(text: str) -> str | None:
     return _BETWEEN_COORDINATES.sub(" ", text) if "\u00b0" in text else None
 
 
+def _locale(text: str) -> str | None:
+    """``en-US`` and ``en_US``."""
+    return text.replace("_", "-") if _LOCALE.fullmatch(text) else None
+
+
+def _pair(text: str) -> str | None:
+    """``EUR/USD`` and ``EURUSD``."""
+    match = _PAIR.fullmatch(text)
+    return match and match[1] + match[2]
+
+
 def _with_half(text: str) -> str | None:
     """``size 10 1/2`` and ``size 10.5``."""
     return _HALF.sub(".5", text)
@@ -535,6 +549,8 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_hash,
     _without_thousands,
     _with_half,
+    _locale,
+    _pair,
     _position,
     _initialled,
 )

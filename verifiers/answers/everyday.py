@@ -30,7 +30,8 @@ _TAKES_PLACE = lazy_compile(
 )
 _THERE_ARE = lazy_compile(
     r"there (?:is|are|was|were|will be)"
-    r" (?P<count>\d[\d,]*(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)"
+    r" (?P<count>(?:\d[\d,]*|[a-z]{3,9}(?:-[a-z]{3,5})?)"
+    r"(?: (?!(?:more|less|fewer|per|percent|left|short|missing|others?|extra)\b)[a-z]{3,20})?)"
     r"(?: (?:in|on|at) (?:the|this|that|my|your|our|their|his|her|it|a)\b(?: [a-z]{2,15}){0,3})?\.?",
     re.IGNORECASE,
 )
@@ -41,7 +42,7 @@ _THING_NAMES = (
 _THING = lazy_compile(rf"(?:the )?(?:{_THING_NAMES}) (\S+?)\.?|(?:the )?(\S+) (?:{_THING_NAMES})\.?", re.IGNORECASE)
 _LINKED = lazy_compile(r"<(\S+)>|mailto:(\S+)")
 _SORTS = (
-    "language|model|airport|department|team|city|planet|airline|colou?r|currency|element|protocol|format|button|key|tab"
+    "language|model|airport|department|team|city|planet|airline|colou?r|currency|element|protocol|format|button|key|tab|battery|batteries"
     "|menu|plan|browser|app|database|gene"
 )
 _NAMED = lazy_compile(

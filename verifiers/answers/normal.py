@@ -62,6 +62,8 @@ _TEXT = lazy_compile(
 )
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
+_ROW_SPACE = lazy_compile(r"\\\\\[-?\d*\.?\d+ ?(?:pt|em|ex|mm|cm)\]")
+_LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
 _BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
 _BRACED_NAME = lazy_compile(r"(?<![A-Za-z}\]^_])\{\s?([A-Za-z]_(?:\{\w{1,4}\}|\w))\s?\}")  # {a_n}
 _INDEX_LAST = lazy_compile(r"(\^(?:\w|\{[^{}]*\}))(_(?:\w|\{[^{}]*\}))")  # v^2_0
@@ -126,6 +128,10 @@ def normal(text: str) -> str:
         text = text.replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
+    if "\\\\[" in text:
+        text = _ROW_SPACE.sub(r"\\\\", text)
+    if "\\log_" in text:
+        text = _LOG_E.sub(r"\\ln", text)
     if "}_" in text or "} _" in text:
         text = _BRACED_NAME.sub(r"\1", _BRACED_LETTER.sub(r"\1", text))
     if "_" in text and "^" in text:

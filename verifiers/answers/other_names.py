@@ -10,6 +10,8 @@ import unicodedata
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .elements import SYMBOLS
+
 MAX_LENGTH = 100
 
 _SAME = """
@@ -93,7 +95,7 @@ def _groups(table: str) -> dict[str, int]:
 _GROUP_OF = _groups(_SAME)
 _IN = frozenset(_COUNTRIES.split()) | frozenset(_OF_WORDS.replace("\n", "|").split("|")) | {"uk", "usa", "us", "uae"}
 _INITIALS = lazy_compile(r"(?:[A-Z]\.? ?){3,6}")
-_NAME = lazy_compile(r"(?:[Tt]he )?[A-Z][\w'\u2019-]*(?: (?:of|the|for|and|in|de|[A-Z][\w'\u2019-]*)){1,9}")
+_NAME = lazy_compile(r"(?:[Tt]he )?[A-Z][\w'\u2019-]*(?: (?:of|the|for|and|in|de|[A-Z][\w'\u2019-]*\.?)){1,9}")
 
 
 def same_other_name(one: str, other: str) -> bool:
@@ -120,9 +122,15 @@ def is_short_for(initials: str, name: str) -> bool:
     words = name.removeprefix("The ").removeprefix("the ").replace("-", " ").split()
     capitals = [word[0] for word in words if word[0].isupper()]
     letters = initials.replace(".", "").replace(" ", "")
-    if any(len(word) > 1 and word.isupper() for word in words):  # World War II
+    if any(len(word.rstrip(".")) > 1 and word.isupper() for word in words):  # World War II
         return False
     return letters in ("".join(capitals), "".join(word[0].upper() for word in words))
+
+
+def explains(words: str, short: str) -> bool:
+    """Whether words are what a short form stands for: of TSH ``thyroid-stimulating hormone``, of Co ``cobalt``."""
+    initials = "".join(word[0] for word in words.replace("-", " ").split() if word[0].isalpha())
+    return initials.upper() == short or SYMBOLS.get(short.lower()) == words or SYMBOLS.get(words.lower()) == short
 
 
 def without_country(name: str) -> str | None:

@@ -33,7 +33,7 @@ _NAME = (
     r"|[A-Za-z]_\{?\d\}?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
-    r"|\\(?:max|min|sup|inf)(?![a-z])[^=<>]{1,60}"
+    r"|\\(?:max|min|sup|inf|lim|det)(?![a-z])[^=<>]{1,60}"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
     r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"

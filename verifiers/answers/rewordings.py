@@ -18,6 +18,7 @@ from .currencies import SIGN
 from .dates import read_date
 from .everyday import everyday, names_another
 from .extract.statements import UNSURE
+from .other_names import explains
 from .quantities import in_full
 from .sentences import is_against
 from .spellings import spelled
@@ -66,7 +67,9 @@ _NOT_BUT = lazy_compile(r"not [^\s,][^,]{0,40},? but (?:rather )?([^,]{1,60}?)\.
 _SIZE_AND_NAME = lazy_compile(r"(S|M|L) \((?:small|medium|large)\)|(?:small|medium|large) \((S|M|L)\)", re.IGNORECASE)
 _OPTIONS = lazy_compile(r"(?:the )?(?:options|choices|answers|letters|statements) (?=\(?[A-J]\b)", re.IGNORECASE)
 _ARROW = lazy_compile(r"\s?(?:\u2192|->|\\(?:to|rightarrow)(?![a-z]))\s?")
-_SUM_OF_NAMES = lazy_compile(r"\$?[a-z](?: ?\+ ?[a-z]){1,3} ?= ?(\S{1,20}?)\$?")  # m+n = 204
+_SUM_OF_NAMES = lazy_compile(  # m+n = 204, |a+b| = 1+4 = 5
+    r"\$?(?:[a-z](?: ?\+ ?[a-z]){1,3}|\|[^|=<>\d]{1,20}\|)(?: ?=[\d +-]{3,40})? ?= ?(\S{1,20}?)\$?"
+)
 _COMPOUND = lazy_compile(
     r"an? ([a-z]+|\d[\d,.]*)-((?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|gallon|pound"
     r"|degree|page)(?: [a-z]+)?)\.?",
@@ -163,13 +166,15 @@ _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
-    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d|\A\$?[a-z](?: ?\+ ?[a-z])+ ?="
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
+    r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?="
 )
 _TIME_GLOSS = lazy_compile(
     r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?|noon|midday|midnight", re.IGNORECASE
 )
 _DATE_WORD = lazy_compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 _HOURS_AND_MINUTES = lazy_compile(r"([01]\d|2[0-3])([0-5]\d)")
+_THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
@@ -193,7 +198,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if answer.lstrip(" (").startswith("1") and (listed := numbered_items(answer)):
         yield ("; " if ";" in gold else ", ").join(listed)
     if kind in ("set", "words") and _ARROW.search(answer):
-        parts, own = _ARROW.split(answer.strip(" $.")), re.split(r"\s?,\s(?:and )?", gold)
+        parts, own = _ARROW.split(answer.strip(" $.")), re.split(r"\s?,\s(?:and |then )?", gold)
+        yield from [gold] if [part.lower() for part in parts] == [part.lower() for part in own] else []
+    if kind == "code" and "," in answer and _ARROW.search(gold):
+        parts, own = re.split(r"\s?,\s(?:and )?", answer.rstrip(".")), _ARROW.split(gold)
         yield from [gold] if [part.lower() for part in parts] == [part.lower() for part in own] else []
     if kind in ("words", "code") and " to " in gold and _ARROW.search(answer):
         yield _ARROW.sub(" to ", answer)
@@ -343,6 +351,8 @@ def shorter_gold(gold: str, answer: str) -> str | None:
         if one and not other and re.search(r"[^\W\d_]{2}", named["gloss"]):  # 北京 (Beijing)
             return named["words"]
     match = _GLOSS.fullmatch(gold) if gold.endswith(")") and "(" not in answer else None
+    if match and explains(match["words"], match["gloss"]):
+        return match["gloss"] if answer.rstrip(".").casefold() == match["gloss"].casefold() else match["words"]
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 
@@ -422,6 +432,8 @@ def _number(gold: str, answer: str) -> Iterator[str]:
         yield f"{compound[1]} {compound[2]}"
     if " out of " in answer and "/" in gold:
         yield _OUT_OF.sub("/", answer)
+    if ":" in gold and "," in answer:
+        yield _THOUSANDS.sub("", answer)
     if (numbered := _NUMBERED.fullmatch(answer)) and gold.isdecimal():
         yield numbered[1]
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
@@ -446,7 +458,8 @@ def _without_gloss(gold: str, answer: str) -> Iterator[str]:
         return
     yield match["words"]
     words = match["words"]
-    if _ACRONYM.fullmatch(gold) and match["gloss"] == gold and words[:1].isupper() and not UNSURE.search(words):
+    is_name = words[:1].isupper() or explains(words, gold)
+    if _ACRONYM.fullmatch(gold) and match["gloss"] == gold and is_name and not UNSURE.search(words):
         yield match["gloss"]
 
 

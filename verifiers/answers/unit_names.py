@@ -153,7 +153,7 @@ SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
     for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "K", "ohm")
-) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Wh", "Ah", "AU", "fC", "rpm"}
+) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC", "rpm"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "bpm": {"beat": 1, "min": -1},
