@@ -46,6 +46,8 @@ _DECORATED = lazy_compile(
     r"\\(vec|overrightarrow|overline|hat|bar|dot|ddot|tilde|mathcal|mathscr|mathfrak)\s*\{\s*([A-Za-z])([A-Za-z]?)\s*\}"
     r"(?:\s*_\s*(?:\{(\w{1,4})\}|(\w)))?"
 )
+_VECTOR = r"([A-Za-z]_\{vec\w{0,6}\})"
+_CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
 _UNUSUAL_NAME = lazy_compile(
     rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
 )
@@ -212,11 +214,32 @@ def _with_plain_names(text: str) -> str:
         return text
     text = text.replace(r"\hbar", "h_{bar}").replace(r"\ell", "l_{ell}")
     text = _SYMBOL_BELOW.sub(r"_{\1}", text)
-    text = _DECORATED.sub(lambda match: f"{match[2]}_{{{match[1]}{match[3]}{match[4] or ''}}}", text)
+    text = _DECORATED.sub(_named, text)
+    if "\\times" in text and "_{vec" in text:
+        text = _CROSS.sub(_cross_product, text)
     names = {match[1] + match[2] for match in _INDEXED.finditer(text)}
     letters = [name[0] for name in names]
     indexed = {letter for letter in letters if letters.count(letter) > 1 or f"{letter}0" in names}  # x2 alone is 2x
     return _INDEXED.sub(lambda m: f"{m[1]}_{{{m[2]}}}" if m[1] in indexed else m[0], text)
+
+
+def _named(match: re.Match[str]) -> str:
+    r"""The name of a decorated letter or two. ``\overrightarrow{BA}`` is the opposite of ``\overrightarrow{AB}``."""
+    decoration, first, second = match[1], match[2], match[3]
+    if decoration == "overrightarrow":
+        decoration = "vec"
+    if decoration == "vec" and second and second < first:
+        return f"(-{second}_{{{decoration}{first}{match[4] or ''}}})"
+    return f"{first}_{{{decoration}{second}{match[4] or match[5] or ''}}}"
+
+
+def _cross_product(match: re.Match[str]) -> str:
+    r"""One name for ``\vec{a} \times \vec{b}``, and its opposite for ``\vec{b} \times \vec{a}``."""
+    first, second = sorted((match[1], match[2]))
+    if first == second:
+        return "0"
+    name = f"q_{{{re.sub('[^A-Za-z0-9]', '', first + second)}}}"
+    return f"({name})" if first == match[1] else f"(-{name})"
 
 
 def _is_small(text: str) -> bool:

@@ -39,8 +39,17 @@ from .conversion import MOLAR, converted, in_moles
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
+from .matrix_products import same_product
 from .normal import same_text, squeezed
-from .notation import as_coordinates, in_radians, relations, unpacked, with_same_argument
+from .notation import (
+    as_coordinates,
+    in_radians,
+    in_same_order,
+    one_spelling,
+    relations,
+    unpacked,
+    with_same_argument,
+)
 from .number import Number, OverLimitError, read_number
 from .other_names import same_other_name
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
@@ -168,7 +177,7 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
 def _names(variable: str) -> set[str]:
     """The names of a value: two of ``p=q=0.4``."""
-    return set(squeezed(variable).split("="))
+    return {one_spelling(name) for name in squeezed(variable).split("=")}
 
 
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
@@ -281,6 +290,8 @@ def _percentage(gold: Number, answer: Number, rules: Rules) -> Verdict:
 
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
+    if turned := in_same_order(gold, answer):
+        return _compare(gold, turned, rules)
     if renamed := with_same_argument(gold, answer):
         return _compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
@@ -438,7 +449,9 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(True, "the same text")
     if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
-    same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
+    same = same_product(one.text, other.text)
+    if same is None:
+        same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
 
 

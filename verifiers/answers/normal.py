@@ -62,6 +62,12 @@ _TEXT = lazy_compile(
 )
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
+_C = r"(?:C|\\(?:math|text)(?:rm|bf|it)?\s?\{C\})"
+_COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperature
+    rf"\{{?\}}?[_^]\s?\{{?(?P<n>\d{{1,4}})\}}?\s?{_C}\s?_\s?\{{?(?P<k>\d{{1,4}})\}}?"
+    rf"|(?<![A-Za-z\\}}]){_C}_\s?\{{?(?P<of>\d{{1,4}})\}}?\s?\^\s?\{{?(?P<from>\d{{1,4}})\}}?"
+    rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
+)
 _ROW_SPACE = lazy_compile(r"\\\\\[-?\d*\.?\d+ ?(?:pt|em|ex|mm|cm)\]")
 _LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
 _BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
@@ -128,6 +134,8 @@ def normal(text: str) -> str:
         text = text.replace(r"\mathbb R", r"\mathbb{R}")
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
+    if "C" in text:
+        text = _COMBINATIONS.sub(_binomial, text)
     if "\\\\[" in text:
         text = _ROW_SPACE.sub(r"\\\\", text)
     if "\\log_" in text:
@@ -197,6 +205,12 @@ def _without_dollars(text: str) -> str:
         parts += [", " if at and _LINE_BREAK.fullmatch(between) else between, " ", inner, " "]
         at = closing.end()
     return text if len(edges) % 2 else "".join([*parts, text[at:]])
+
+
+def _binomial(match: re.Match[str]) -> str:
+    r"""``\binom{12}{5}`` for ``{}_{12}C_{5}`` and ``C_{12}^{5}``."""
+    size, chosen = match["n"] or match["of"] or match["size"], match["k"] or match["from"] or match["chosen"]
+    return rf"\binom{{{size}}}{{{chosen}}}" if int(size) > 2 and int(size) >= int(chosen) else match[0]
 
 
 def same_text(one: str, other: str) -> bool:

@@ -33,6 +33,8 @@ _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
+_ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]{3})")
+_JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
@@ -155,6 +157,27 @@ def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer
     value = letters.sub(lambda match: new if match["bound"] else match[0], answer.right_side)
     content = answer.content if isinstance(answer.content, Number) else replace(answer.content, text=value)
     return replace(answer, text=f"{gold.variable} = {value}", content=content, variable=gold.variable, right_side=value)
+
+
+def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``(b, a) = (2, 1)`` as ``(a, b) = (1, 2)`` where the gold answer names its coordinates so."""
+    one, other = ((side.variable or "").replace(" ", "").strip("()").split(",") for side in (gold, answer))
+    content = answer.content
+    if len(set(other)) < 2 or sorted(one) != sorted(other) or not isinstance(content, Group):
+        return None
+    if content.kind != "()" or len(content.items) != len(other):
+        return None
+    values = tuple(content.items[other.index(name)] for name in one)
+    return replace(answer, content=replace(content, items=values), variable=gold.variable)
+
+
+def one_spelling(name: str) -> str:
+    r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``."""
+    if angle := _ANGLE.fullmatch(name):
+        return min(name, angle[1] + angle[2][::-1])
+    if joint := _JOINT.fullmatch(name):
+        return joint[1] + joint[3].join(sorted((joint[2], joint[4]))) + joint[5]
+    return name
 
 
 def _names(answer: ParsedAnswer) -> list[str] | None:

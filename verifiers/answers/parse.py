@@ -45,11 +45,18 @@ _TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)
 _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = lazy_compile(
-    r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*", re.IGNORECASE
+    r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*"
+    r"|(?:domain|range|solution(?: set)?|interval)\s?:\s*",
+    re.IGNORECASE,
 )
 _RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = lazy_compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = lazy_compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
+_ALL_BUT = lazy_compile(
+    r"(?:the set of )?(?:all )?(?:the )?real(?:s| numbers?)(?: x)?,?"
+    r" (?:except(?: for)?|other than|excluding|but) (.{1,80})",
+    re.IGNORECASE,
+)
 _COUNTED_IN_CHINESE = lazy_compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
 _NAMED_SET = lazy_compile(r"([A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){0,2})\s*=\s*(\\\{.*\\\})", re.DOTALL)
 _MINUS_SET = lazy_compile(r"(?<=[)\]}])\s*-\s*(?=\\\{)")  # (0,5) - \\{2\\}
@@ -66,6 +73,7 @@ _MATRIX = lazy_compile(
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
     re.DOTALL,
 )
+_COLUMN = lazy_compile(r"\(([^()]*,[^()]*)\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal|\\math(?:sf|rm)\s?\{?T\}?)\s?\}?")
 _COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
 _CURRENCY = lazy_compile(ANY)
@@ -268,6 +276,7 @@ def _other_content(text: str, depth: int) -> Content:
         _negated_number(text)
         or read_clock(text, lambda part: _parse(part, depth - 1))
         or _matrix(text, depth)
+        or _column(text, depth)
         or _named_set(text)
         or _set_operation(text, depth)
         or _bracketed(text, depth)
@@ -293,6 +302,15 @@ def _matrix(text: str, depth: int) -> Group | None:
     return Group("matrix", tuple(ParsedAnswer(row, _row(row, depth)) for row in rows))
 
 
+def _column(text: str, depth: int) -> Group | None:
+    """``(1, 2)^T``."""
+    match = _COLUMN.fullmatch(text) if text.startswith("(") else None
+    if match is None:
+        return None
+    rows = [row for row in items(match[1]) if row]
+    return Group("matrix", tuple(ParsedAnswer(row, _row(row, depth)) for row in rows))
+
+
 def _row(text: str, depth: int) -> Group:
     return Group("row", tuple(_parse(cell, depth - 1) for cell in split(text, "&")))
 
@@ -304,6 +322,9 @@ def _named_set(text: str) -> Group | None:
 
 
 def _set_operation(text: str, depth: int) -> Group | None:
+    if text[:1] in "atrATR" and (all_but := _ALL_BUT.fullmatch(text)):
+        removed_points = re.sub(r"\s(?:and|or)\s", ", ", all_but[1])
+        text = rf"\mathbb{{R}} \setminus \{{{removed_points}\}}"
     parts = split(text, "\\cup")
     if len(parts) > 1:
         return Group("union", tuple(_parse(part, depth - 1) for part in parts))

@@ -19,7 +19,7 @@ _THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BEFORE_SUFFIX = lazy_compile(r",\s*(?=(?:jr|sr|junior|senior|inc|llc|ltd|corp|co)(?![^\W_]))", re.IGNORECASE)
 _INITIALS = lazy_compile(r"(?<!\w)([^\W\d_])\.\s+(?=[^\W\d_]\.)")
 _ABBREVIATION = lazy_compile(r"(?<!\w)(?:[^\W\d_]\.){2,}|(?<!\w)[^\W\d_]{1,4}\.(?=[\s,;:)]|$)")
-_HYPHEN = lazy_compile(r"(?<=\S)-|-(?!\d)")  # a minus sign stays
+_HYPHEN = lazy_compile(r"(?<=[^\s(,\[{])-|-(?!\d)")  # a minus sign stays
 _RANGE = lazy_compile(r"(?<=\d)-(?=\d)")  # ages 5-12
 _OF_YEAR = lazy_compile(r"(?<!\w)(spring|summer|fall|autumn|winter) of (?=\d{4}(?!\d))", re.IGNORECASE)
 _COMPASS = lazy_compile(r"(?<!\w)(north|south)[ -](?=(?:east|west)(?:ern)?(?!\w))", re.IGNORECASE)

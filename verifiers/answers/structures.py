@@ -30,7 +30,7 @@ _STRUCTURE = lazy_compile(
 _CONSTANT = lazy_compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
 _VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
 _EQUATION = lazy_compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
-_HEXADECIMAL = lazy_compile(r"\(?(?P<digits>[0-9A-Fa-f]*\d[0-9A-Fa-f]*)\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
+_HEXADECIMAL = lazy_compile(r"\(?(?P<digits>[0-9A-Fa-f]{1,40})\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
 _NO_SOLUTION = lazy_compile(
     r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
     r"no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",

@@ -117,6 +117,12 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
         if not _same_constants(one, other, EXACTLY, DIGITS):
             return False
         agreed += 1
+    if agreed and (a.has(sympy.floor, sympy.ceiling) or b.has(sympy.floor, sympy.ceiling)):  # of integers as well
+        for number in range(-2, 3):
+            point = {symbol: sympy.Integer(number + place) for place, symbol in enumerate(symbols)}
+            one, other = a.subs(point), b.subs(point)
+            if _real(one) and _real(other) and not _same_constants(one, other, EXACTLY, DIGITS):
+                return False
     if agreed:
         return True
     return bool(sympy.simplify(a - b) == 0)
