@@ -31,12 +31,13 @@ _AGED = lazy_compile(
     re.IGNORECASE,
 )
 _CHANGE = lazy_compile(
-    r"(?:an? )?(?:(?P<noun>[a-z]{4,9}) (?:of|by) )?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
-    r"(?: (?P<last>[a-z]{4,9}))?",
+    r"(?:an? )?(?:(?P<noun>[a-z]{2,9}) (?:of |by )?)?(?P<number>\d{1,12}(?:\.\d{1,12})?) ?(?:%|per ?cent)"
+    r"(?: (?P<last>[a-z]{2,9}))?",
     re.IGNORECASE,
 )
-_DIRECTIONS = dict.fromkeys(("increase", "increased", "rise"), "+") | dict.fromkeys(
-    ("decrease", "decreased", "drop", "decline", "fall", "reduction"), "-"
+_DIRECTIONS = dict.fromkeys(("increase", "increased", "rise", "rose", "up", "higher"), "+") | dict.fromkeys(
+    ("decrease", "decreased", "drop", "dropped", "decline", "declined", "fall", "fell", "reduction", "down", "lower"),
+    "-",
 )
 _DRAW = lazy_compile(
     r"(?P<before>an? |draw |tie )?(?P<one>\d{1,3}) ?(?P<mark>[-:]) ?(?P<other>\d{1,3})"

@@ -35,6 +35,7 @@ _SHAPES = tuple(
         r"[vV]\d+\.\d+|\d+\.\d+(?:(?:a|b|c|rc|alpha|beta|dev|post)\d+|-[a-z]{2,9}\.?\d*)",  # v1.10, 2.0b1, 1.0-beta
         rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
         r"\d+(?:\.\d+)? to \d+(?:\.\d+)?(?:\s?%|\s?[A-Za-z]{2,}[^\d=]*)?",  # 10 to 12 minutes
+        rf"[Bb]etween {_NUMBER} and {_NUMBER}(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",
         r"1/2\s?-\s?1/2",  # a draw
         r"0\d/\d{1,2}|\d{1,2}/0\d",  # 04/05
         rf"(?=.*[:m]){_TIME} ?- ?{_TIME}",  # 9am-5pm

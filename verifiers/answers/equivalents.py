@@ -38,6 +38,8 @@ _MAC = lazy_compile(
 )
 _IP = lazy_compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
 _GROUPED = lazy_compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
+_HEX_COLOR = lazy_compile(r"#([0-9A-Fa-f]{6})")
+_RGB = lazy_compile(r"rgb ?\(? ?(\d{1,3}), ?(\d{1,3}), ?(\d{1,3}) ?\)?", re.IGNORECASE)
 _OFFSET = lazy_compile(r"(?:UTC|GMT) ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
 _CARD = lazy_compile(
     r"(?:the )?(10|[AKQJ2-9]|ace|king|queen|jack|two|three|four|five|six|seven|eight|nine|ten)"
@@ -158,6 +160,15 @@ def _grouped(text: str) -> str | None:
     return text.replace(" ", "") if _GROUPED.fullmatch(text) else None
 
 
+def _color(text: str) -> str | None:
+    """``#FF0000`` and ``rgb(255, 0, 0)``."""
+    if match := _HEX_COLOR.fullmatch(text):
+        return match[1].lower()
+    match = _RGB.fullmatch(text)
+    parts = [int(part) for part in match.groups()] if match else []
+    return "".join(f"{part:02x}" for part in parts) if parts and max(parts) < 256 else None
+
+
 def _offset(text: str) -> str | None:
     """``UTC+5:30``, ``GMT+05:30``."""
     match = _OFFSET.fullmatch(text)
@@ -276,7 +287,7 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, money, _currency, _data, _mac, _ip, _grouped, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
+    _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
     spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
     at_for, qualified, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

@@ -68,6 +68,7 @@ _COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperatur
     rf"|(?<![A-Za-z\\}}]){_C}_\s?\{{?(?P<of>\d{{1,4}})\}}?\s?\^\s?\{{?(?P<from>\d{{1,4}})\}}?"
     rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
 )
+_RATIO = lazy_compile(r"\A\d{1,3}:\d{1,3}(?:,\d{3})+\Z")  # 1:50,000
 _ROW_SPACE = lazy_compile(r"\\\\\[-?\d*\.?\d+ ?(?:pt|em|ex|mm|cm)\]")
 _LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
 _BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
@@ -142,6 +143,8 @@ def normal(text: str) -> str:
         text = _LOG_E.sub(r"\\ln", text)
     if "}_" in text or "} _" in text:
         text = _BRACED_NAME.sub(r"\1", _BRACED_LETTER.sub(r"\1", text))
+    if ":" in text and "," in text:
+        text = _RATIO.sub(lambda match: match[0].replace(",", ""), text)
     if "_" in text and "^" in text:
         text = _INDEX_LAST.sub(r"\2\1", text)
     if "{,}" in text or "{:}" in text:

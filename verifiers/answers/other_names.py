@@ -60,6 +60,8 @@ bbc|british broadcasting corporation
 mit|massachusetts institute of technology
 nba|national basketball association
 nfl|national football league
+js|javascript
+ts|typescript
 """
 _COUNTRIES = """
 afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas bahrain bangladesh

@@ -46,7 +46,7 @@ _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = lazy_compile(
     r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*"
-    r"|(?:domain|range|solution(?: set)?|interval)\s?:\s*",
+    r"|(?:domain|range|solution(?: set)?|interval)\s?:\s*|(?:the )?(?:open |closed |half-open )?interval\s(?=[(\[])",
     re.IGNORECASE,
 )
 _RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")

@@ -34,7 +34,7 @@ _LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
 _LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
-_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
+_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds|scale)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
 _QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
 _CHOICE_TEXT = lazy_compile(r"\(?[A-J][).:] ?(\S.*)")
 _NAMES_CHOICE = lazy_compile(r"\W*(?:\\text\w*\W*)?[A-J]\b")
@@ -43,6 +43,7 @@ _ADDRESS_NAMED = lazy_compile(
     r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE
 )
 _VERSION_OF = lazy_compile(r"([A-Za-z][\w .+#-]{0,40}) version (\d+(?:\.\d+){0,4})", re.IGNORECASE)
+_VERSION_SIGN = lazy_compile(r"(?<=\w )v(?=\d+\.\d)")  # Python v3.10
 _NO_LABEL = lazy_compile(
     r"\b(?:not|no|nor|none|never|wrong\w*|incorrect\w*|false\w*|invalid|except\w*|without|avoid\w*|unlikely|if|unless|or"
     r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
@@ -102,7 +103,8 @@ _DECREASE = lazy_compile(
     re.IGNORECASE,
 )
 _NUMBERED = lazy_compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
-_BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero", re.IGNORECASE)
+_BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero(\s[a-z]{1,10})?", re.IGNORECASE)
+_IN_BOOKKEEPING = lazy_compile(rf"\(({SIGN}\d[\d.,]*)\)")  # ($40.00)
 _IN_TWO_UNITS = lazy_compile(
     r"[a-z -]{3,40} (?:feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"
     r" (?:inch(?:es)?|minutes?|seconds?|ounces?|months?|days?)\.?",
@@ -174,6 +176,7 @@ _TIME_GLOSS = lazy_compile(
 )
 _DATE_WORD = lazy_compile(r"mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 _HOURS_AND_MINUTES = lazy_compile(r"([01]\d|2[0-3])([0-5]\d)")
+_OF_RATIO = lazy_compile(r"(?:(?:the|an?) )?(?:aspect ratio|ratio|scale|odds)(?: of| is)? (?=\d)", re.IGNORECASE)
 _THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
@@ -249,6 +252,8 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [] if _NO_LABEL.search(label["label"]) or names_another(gold, answer) else [answer[label.end() :]]
     if kind == "code" and "://" in gold and (named := _ADDRESS_NAMED.match(answer)):
         yield answer[named.end() :]
+    if kind == "words" and _VERSION_SIGN.search(answer):
+        yield _VERSION_SIGN.sub("", answer)
     if kind == "words" and " version " in answer and (version := _VERSION_OF.fullmatch(answer)):
         yield f"{version[1]} {version[2]}"
     yield from everyday(gold, kind, answer)
@@ -432,8 +437,9 @@ def _number(gold: str, answer: str) -> Iterator[str]:
         yield f"{compound[1]} {compound[2]}"
     if " out of " in answer and "/" in gold:
         yield _OUT_OF.sub("/", answer)
-    if ":" in gold and "," in answer:
-        yield _THOUSANDS.sub("", answer)
+    if ":" in gold:
+        ratio = _THOUSANDS.sub("", _OF_RATIO.sub("", answer))
+        yield from [ratio] if ratio != answer else []
     if (numbered := _NUMBERED.fullmatch(answer)) and gold.isdecimal():
         yield numbered[1]
     if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
@@ -448,6 +454,8 @@ def _number(gold: str, answer: str) -> Iterator[str]:
         if match := _DECREASE.match(answer):
             yield f"-{answer[match.end() :]}"
         if match := _BELOW_ZERO.fullmatch(answer.rstrip(".")):
+            yield f"-{match[1]}{match[2] or ''}"
+        if match := _IN_BOOKKEEPING.fullmatch(answer):
             yield f"-{match[1]}"
 
 

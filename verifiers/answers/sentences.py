@@ -104,6 +104,7 @@ _NO_RESULT = lazy_compile(
 _COUNTED = lazy_compile(
     r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with|a total of) (?:exactly )?)(?P<rest>\S+(?: [a-z]+){0,3})"
 )
+_PRONOUNS = ("It", "That", "This", "He", "She", "There", "Here", "What", "Who")
 _IS = lazy_compile(r"\s(?:is|are|was|were)\s")
 _DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
 _OFTEN = lazy_compile(r"\S+ times", re.IGNORECASE)
@@ -159,7 +160,8 @@ def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]
             yield text[: match.start("rest")], match["rest"], match.groupdict().get("tail") or ""
     for verb in _VERB.finditer(text):
         subject = text[: verb.start()].split()
-        if len(subject) <= MAX_LEAD and subject != ["There"]:
+        is_owner = verb[0][:1] in "'\u2019" and subject and subject[-1][0].isupper() and subject[-1] not in _PRONOUNS
+        if len(subject) <= MAX_LEAD and subject != ["There"] and not is_owner:  # "People's Republic"
             yield text[: verb.end()], text[verb.end() :], ""
     if (
         (kind in ("date", "time", "code") or ":" in gold)

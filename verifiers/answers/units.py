@@ -63,6 +63,7 @@ _INLINE_POWER = lazy_compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
 _IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
+_UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
 _POINTS = lazy_compile(r"\s?\bpp\b")
 _JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
 _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
@@ -171,6 +172,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if " " in text.strip():
         text = with_codes(text)
         text = _JOINED.sub(r"\1-", text)
+    if "-hour" in text:
+        text = _UNIT_HOURS.sub(" ", text)
     if "-old" in text:  # 3-year-old
         text = text.replace("-old", " old")
     if "pp" in text:

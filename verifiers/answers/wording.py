@@ -47,6 +47,7 @@ _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
 _ARROW = lazy_compile(r"\s?(?:\u2192|->|>|\\to(?![a-z])|\\rightarrow(?![a-z]))\s?")
 _IS_VERB = lazy_compile(r"(?<= )(?:is|are|was|were)(?= )")
 _IS = lazy_compile(r"(?<= )(?:is|are|was|were|[Tt]he|an?)(?= )")
+_PAIR = lazy_compile(r"(?<!\w)([A-Za-z]{2})(?!\w)")
 _HYPHENED = lazy_compile(r"(?<![\w-])([^\W\d_]{2,20})\s?[-\u2013]\s?([^\W\d_]{2,20})(?![\w-])")
 _ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
@@ -92,6 +93,8 @@ def same_words(
         Words(only[1], words.choice, words.rest) if (only := _LISTED_ONLY.fullmatch(words.text)) else words
         for words in (one, other)
     )
+    if one.text != other.text and _alleles(one.text) != _alleles(other.text):
+        return "different words"
     first, second = (_cased(words, ignore_case) for words in (one, other))
     if first.text == second.text or _same_list(first.text, second.text, ignore_articles):
         return "the same words"
@@ -120,6 +123,12 @@ def _is_range_of_list(text: str, listed: str) -> bool:
     return any(
         re.search(rf"\b{one}(?:\s?[,;&]|\s(?:and|or))\s{other}\b", listed, re.IGNORECASE) for one, other in pairs
     )
+
+
+def _alleles(text: str) -> list[str]:
+    """The genotypes in a text, whose case has a meaning: ``Aa``."""
+    pairs = [pair for pair in _PAIR.findall(text) if pair[0].lower() == pair[1].lower()]
+    return pairs if "genotype" in text.lower() else [pair for pair in pairs if pair[0] != pair[1]]
 
 
 def _in_parts(text: str, ignore_case: bool) -> str:
