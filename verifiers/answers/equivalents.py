@@ -287,7 +287,7 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi, _point, _path,
-    spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often, possession,
-    at_for, qualified, *AMOUNTS, *ARRANGEMENTS,
+    _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi,
+    _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often,
+    possession, at_for, qualified, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

@@ -160,6 +160,7 @@ _LETTER_AND_FORMULA = lazy_compile(
     r"\$?(?P<formula>(?=[\\\w(-])(?!\\(?:lor|div|cup|cap|neq?|pm|mp|times|cdot|[lg]eq?|vee|wedge|land|setminus|approx)(?![a-z]))"
     r"(?=[^$]*[\\\d])[^$]{1,80})\$?\.?"
 )
+_NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
 _TWO_CHOICES = lazy_compile(r"\([A-J]\)|\b(?:or|and|not)\b")
 _OTHER_SCRIPT = lazy_compile(r"(?P<words>[^()\uff08\uff09]+?)\s?[(\uff08](?P<gloss>[^()\uff08\uff09]+)[)\uff09]")
 _HAN = lazy_compile(r"[\u4e00-\u9fff]")
@@ -169,7 +170,7 @@ _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
 _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
-    r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?="
+    r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
 )
 _TIME_GLOSS = lazy_compile(
     r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?|noon|midday|midnight", re.IGNORECASE
@@ -215,6 +216,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     if kind in _MATHEMATICS and ("\\in" in answer or "for " in answer):
         shorter = _DOMAIN.sub("", answer).strip(" ,$")
         yield from [shorter] if shorter and "\\in" not in gold else []
+    if kind in _MATHEMATICS and (value := _value_of_choice(answer)):
+        yield value
+    if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
+        yield answer[point.end() :]
     if kind == "choice":
         yield from everyday(gold, kind, answer)
         chosen = _LETTER_AND_FORMULA.fullmatch(answer) if len(gold.strip("().")) == 1 else None
@@ -344,6 +349,8 @@ def in_text(answer: str) -> str | None:
     for _ in range(MAX_NESTING):
         match = _TEXT.fullmatch(inner)
         inner = match[1] if match else inner
+    if inner.find("}") < inner.find("{") and "}" in inner:  # \\textbf{(A)} \\frac{1}{2}
+        return None
     return None if _WORD.fullmatch(inner) or _TEXT.fullmatch(inner) else inner
 
 
@@ -408,6 +415,12 @@ def _words(gold: str, answer: str) -> Iterator[str]:
         yield answer[verb.end() :]
     if _SIZE.match(gold) and len(answer.rstrip(".")) == 1:
         yield f"size {answer}"
+
+
+def _value_of_choice(answer: str) -> str | None:
+    r"""``16`` of ``\textbf{(D)}\ 16``."""
+    match = _LETTER_AND_FORMULA.fullmatch(answer)
+    return match["formula"] if match and not _TWO_CHOICES.search(match["formula"]) else None
 
 
 def _is_size(letter: str, answer: str) -> bool:
