@@ -46,6 +46,11 @@ mi mile miles
 yd yard yards yds
 lb lbs
 oz ounce ounces
+floz
+light-year light-years ly lightyear lightyears
+nmi
+lux lx
+hp horsepower
 pt pint pints
 qt quart quarts
 gal gallon gallons gals
@@ -153,10 +158,14 @@ SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
     for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "K", "ohm")
-) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC", "rpm"}
+) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "bpm": {"beat": 1, "min": -1},
+    "rpm": {"revolution": 1, "min": -1},
+    "wpm": {"word": 1, "min": -1},
+    "dpi": {"dot": 1, "in": -1},
+    "ppi": {"pixel": 1, "in": -1},
     "mph": {"mi": 1, "h": -1},
     "kph": {"km": 1, "h": -1},
     "kmh": {"km": 1, "h": -1},

@@ -63,6 +63,11 @@ _INLINE_POWER = lazy_compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
 _IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
+_LONG_NAMES = {
+    "parts per million": "ppm", "parts per billion": "ppb", "nautical mile": "nmi", "astronomical unit": "AU",
+    "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
+}  # fmt: skip
+_LONG_NAME = lazy_compile(rf"\b({'|'.join(map(re.escape, _LONG_NAMES))})s?\b\.?", re.IGNORECASE)
 _UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
 _POINTS = lazy_compile(r"\s?\bpp\b")
 _JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
@@ -170,7 +175,7 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if any(character.isdigit() for character in text):
         text = _INLINE_POWER.sub(r"\1^", text)
     if " " in text.strip():
-        text = with_codes(text)
+        text = _LONG_NAME.sub(lambda match: _LONG_NAMES[match[1].lower()], with_codes(text))
         text = _JOINED.sub(r"\1-", text)
     if "-hour" in text:
         text = _UNIT_HOURS.sub(" ", text)
