@@ -103,6 +103,9 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
     if not symbols:
         return _same_constants(a, b, closeness)
+    bound = (sympy.Sum, sympy.Product, sympy.Integral)
+    if a.has(*bound) and b.has(*bound) and a.as_dummy() == b.as_dummy():  # other names of bound variables
+        return True
     # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
     roots = a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log)
     roots = {part for part in roots if not _is_power(part) and part.free_symbols <= set(symbols)}
