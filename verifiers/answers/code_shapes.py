@@ -51,6 +51,7 @@ _SHAPES = tuple(
         r"\d+(?:\.\d+)?(?P<side> ?(?:\"|''?|[kcm]?m|in|inch(?:es)?|ft|feet|yd))"
         r"(?: ?(?:x|by) ?\d+(?:\.\d+)?(?P=side))+",  # 2 m x 3 m
         r"\d+(?:/\d+){2,}",  # 1/2/3
+        r"\d+(?:\.\d+)?(?::\d+(?:,\d{3})*){1,3} (?:aspect ratio|ratio|odds|scale)",
         r"\d+(?::\d\d){1,2}\.\d+",  # 1:23.45
         r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
         r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin

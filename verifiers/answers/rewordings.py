@@ -34,7 +34,9 @@ _LABEL = lazy_compile(
     r"[*_]{0,2}(?P<label>[A-Za-z][A-Za-z-]+(?: (?:[a-z][a-z-]*|[A-Z]{2,})){0,2})[*_]{0,2}\s?:[*_]{0,2}\s{1,3}(?=\S)"
 )
 _LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
-_LABELLED_RATIO = lazy_compile(r"(?P<label>ratio|odds|scale)(?: of)? (?P<value>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){1,3})")
+_RATIO_VALUE = r"(?P<value>\d+(?:\.\d+)?(?::\d+(?:,\d{3})*(?:\.\d+)?){1,3})"
+_LABELLED_RATIO = lazy_compile(rf"(?P<label>(?:aspect )?ratio|odds|scale)(?: of)? {_RATIO_VALUE}")
+_RATIO_BEFORE_LABEL = lazy_compile(rf"{_RATIO_VALUE} (?P<label>(?:aspect )?ratio|odds|scale)")
 _QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
 _CHOICE_TEXT = lazy_compile(r"\(?[A-J][).:] ?(\S.*)")
 _NAMES_CHOICE = lazy_compile(r"\W*(?:\\text\w*\W*)?[A-J]\b")
@@ -381,12 +383,12 @@ def value_of_label(gold: str, answer: str) -> str | None:
     """
     if _QUOTED_LIST.fullmatch(gold) and "[" not in answer:
         return ", ".join(re.split("', ?'", gold[2:-2]))
-    match = _LABELLED_VALUE.fullmatch(gold) or _LABELLED_RATIO.fullmatch(gold)
+    match = _LABELLED_VALUE.fullmatch(gold) or _LABELLED_RATIO.fullmatch(gold) or _RATIO_BEFORE_LABEL.fullmatch(gold)
     if match is None or _NO_LABEL.search(match["label"]):
         return None
     if read_date(plain(answer)) or read_time(plain(answer)):
         return match["value"]
-    is_bare = all(word == "to" or is_measure(NAMES.get(word.lower(), word)) for word in _WORDS.findall(answer))
+    is_bare = all(word in ("to", "by") or is_measure(NAMES.get(word.lower(), word)) for word in _WORDS.findall(answer))
     return match["value"] if is_bare and not answer[:1].isalpha() else None
 
 
