@@ -57,7 +57,7 @@ _SHAPES = tuple(
         r"(?:~|\.{0,2})/[A-Za-z.][\w./-]*|[A-Za-z]:/[\w./ -]*",  # /usr/bin
         r"(?!sin |cos |tan |log |ln )[a-z]{2,}(?: [\w./-]+){0,9} (?:--?[a-z][\w-]*|-[A-Z])(?: .*)?",  # ls -l
         r"--[a-z][\w-]*(?:[= ]\S+)?",  # --dry-run
-        r"(?P<part>\d+)/(?P=part)|24/7(?: [a-z]+){0,3}",  # 4/4
+        r"(?:(?P<part>\d+)/(?P=part)|24/7)(?: [a-z]+){0,3}",  # 4/4
         r"[A-Z]-\d{2,3}|\d{2,3}[BDEG]",  # B-52, seat 27D
         r"10\.\d{4,9}/\S+",  # of a publication
         r"[a-z]{2,3}[-_][A-Z]{2}",  # en-US
