@@ -46,7 +46,7 @@ _NEW_NAMES = {
     "lvert": "|", "rvert": "|", "vert": "|", "land": " and ", "wedge": " and ", "lor": " or ", "vee": " or ",
     "backslash": r"\setminus", "smallsetminus": r"\setminus", "colon": ":", "R": r"\mathbb{R}",
     "degree": "°", "circ": "°", "lbrace": r"\{", "rbrace": r"\}", "lbrack": "[", "rbrack": "]", "dots": r"\ldots",
-    "lg": r"\log_{10}",
+    "lg": r"\log_{10}", "tg": r"\tan", "ctg": r"\cot", "arctg": r"\arctan", "arcctg": r"\arccot",
     "pounds": "£", "textsterling": "£", "euro": "€", "yen": "¥", "textdollar": "$", "textdegree": "°", "degrees": "°",
     "celsius": "°C", "percent": "%",
     "cdots": r"\ldots", "varnothing": r"\emptyset", "overrightarrow": r"\vec",
@@ -69,6 +69,10 @@ _COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperatur
     rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
 )
 _RATIO = lazy_compile(r"\A\d{1,3}:\d{1,3}(?:,\d{3})+\Z")  # 1:50,000
+_FUNCTION = lazy_compile(
+    r"\\operatorname\s*\{\s*((?:arc)?(?:sin|cos|tan|cot|sec|csc|tg|ctg)|sinh|cosh|tanh|ln|lg|log|exp|max|min|gcd|lcm)\s*\}"
+)
+_BETWEEN_DOLLARS = lazy_compile(r"(?<=[-+*/=,])\s*\$\s+\$")  # a formula that goes on: x_0 +$ $v_0 t
 _ROW_SPACE = lazy_compile(r"\\\\\[-?\d*\.?\d+ ?(?:pt|em|ex|mm|cm)\]")
 _LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
 _BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
@@ -115,12 +119,14 @@ def normal(text: str) -> str:
     if "\\(" in text and "$" not in text:
         text = _INLINE.sub(r"\1", text)
     if text.count("$") > 1:
-        text = _without_dollars(text)
+        text = _without_dollars(_BETWEEN_DOLLARS.sub(" ", text))
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:  # escaped twice: \\\\frac{1}{2}
             text = _ESCAPED.sub(r"\\", text)
         if "\\!" in text or "phantom" in text:
             text = _UNPRINTED.sub("", text)
+        if "\\operatorname" in text:
+            text = _FUNCTION.sub(r"\\\1 ", text)
         text = text.replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         if not _NEW_NAMES.keys().isdisjoint(_COMMAND.findall(text)):
             text = _COMMAND.sub(lambda match: _NEW_NAMES.get(match[1], match[0]), text)

@@ -33,7 +33,7 @@ _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
-_ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]{3})")
+_ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
@@ -119,7 +119,8 @@ def _element(answer: ParsedAnswer, content: Group) -> ParsedAnswer:
 def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
     """Two answers as tuples if one names its coordinates, ``x=2, y=-1``, and the other one has them in order."""
     for first, second in ((one, other), (other, one)):  # (x, y) = (2, -1) for 2, -1
-        if "," in (first.variable or "") and (listed := as_tuple(second)):
+        is_tuple = isinstance(first.content, Group) and first.content.kind == "()"
+        if is_tuple and "," in (first.variable or "") and (listed := as_tuple(second)):
             return first, listed
     for first, second, swapped in ((one, other, False), (other, one, True)):
         names = _names(first)
@@ -174,7 +175,7 @@ def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | No
 def one_spelling(name: str) -> str:
     r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``."""
     if angle := _ANGLE.fullmatch(name):
-        return min(name, angle[1] + angle[2][::-1])
+        return angle[2] if len(angle[2]) == 1 else min(name, angle[1] + angle[2][::-1])
     if joint := _JOINT.fullmatch(name):
         return joint[1] + joint[3].join(sorted((joint[2], joint[4]))) + joint[5]
     return name

@@ -73,6 +73,11 @@ _MATRIX = lazy_compile(
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
     re.DOTALL,
 )
+_MULTIPLE = lazy_compile(
+    r"(?P<factor>(?:\\pm\s?|-\s?)?(?:\d{1,6}|\\frac\{\d{1,6}\}\{(?:\d{1,6}|\\sqrt\{\d{1,6}\})\}|\d{1,3}/\d{1,3}"
+    r"|\\sqrt\{\d{1,6}\})?)\s?(?P<vector>(?:\(|\\langle).*(?:\)|\\rangle))",
+    re.DOTALL,
+)
 _COLUMN = lazy_compile(r"\(([^()]*,[^()]*)\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal|\\math(?:sf|rm)\s?\{?T\}?)\s?\}?")
 _COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
@@ -222,7 +227,7 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
         content = _parse(value, depth - 1).content
         is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
         return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
-    if _NAMED_TUPLE.fullmatch(name) and outer(value)[0] == "()":
+    if _NAMED_TUPLE.fullmatch(name) and (outer(value)[0] == "()" or _multiple(value, depth)):
         return ParsedAnswer(text, _parse(value, depth - 1).content, name.replace(" ", ""), value)
     return None
 
@@ -280,6 +285,7 @@ def _other_content(text: str, depth: int) -> Content:
         or _named_set(text)
         or _set_operation(text, depth)
         or _bracketed(text, depth)
+        or _multiple(text, depth)
         or _listed(text, depth)
         or read_words(text)
         or read_ratio(text, lambda part: _parse(part, depth - 1))
@@ -348,6 +354,33 @@ def _bracketed(text: str, depth: int) -> Content | None:
     if len(parts) == 1 and read_number(parts[0]):
         return _content(parts[0], depth - 1) if kind == "()" else Group(kind, (_parse(parts[0], depth - 1),))
     return None
+
+
+def _multiple(text: str, depth: int) -> Group | None:
+    r"""A number times a vector, ``\frac{1}{5}\langle 3, 4\rangle``, or both signs of one, ``\pm(1, 1, 1)``."""
+    match = _MULTIPLE.fullmatch(text)
+    kind, inner = outer(match["vector"]) if match else ("", "")
+    parts = items(inner) if kind in ("()", "<>") else []
+    if match is None or len(parts) < 2 or _PLUS_MINUS.search(inner):
+        return None
+    factor = match["factor"].strip()
+    factors = (factor.replace("\\pm", "", 1), factor.replace("\\pm", "-", 1)) if "\\pm" in factor else (factor,)
+    vectors = [
+        Group(kind, tuple(_parse(_times(factor.strip(), part), depth - 1) for part in parts)) for factor in factors
+    ]
+    if len(vectors) == 1:
+        return vectors[0]
+    return Group("set", tuple(ParsedAnswer(text, vector) for vector in vectors))
+
+
+def _times(factor: str, part: str) -> str:
+    """A product, as a number where both are numbers."""
+    sign = {"": Fraction(1), "-": Fraction(-1)}.get(factor)
+    one = read_number(factor) if sign is None else Number(sign)
+    other = read_number(part)
+    if one and other and not (one.unit or other.unit):
+        return str(one.value * other.value)
+    return f"{factor}({part})"
 
 
 def _such_that(inner: str, depth: int) -> Group | None:

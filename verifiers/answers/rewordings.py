@@ -247,7 +247,7 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield _TIMES.sub(" x ", answer)
     if kind == "set" and _LETTERS.fullmatch(gold) and (options := _OPTIONS.match(answer)):
         yield answer[options.end() :]
-    if kind == "set" and (letters := _LETTERS_JOINED.fullmatch(answer)) and _LETTERS.fullmatch(gold):
+    if kind == "set" and (letters := _LETTERS_JOINED.fullmatch(_plain_text(answer))) and _LETTERS.fullmatch(gold):
         yield from _listed_letters(letters[0])
     if kind == "code" and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):
         yield f"{score[1]}-{score[2]}"
@@ -417,6 +417,12 @@ def _words(gold: str, answer: str) -> Iterator[str]:
         yield answer[verb.end() :]
     if _SIZE.match(gold) and len(answer.rstrip(".")) == 1:
         yield f"size {answer}"
+
+
+def _plain_text(answer: str) -> str:
+    r"""``ACD`` of ``\text{ACD}``."""
+    match = _TEXT.fullmatch(answer)
+    return match[1] if match else answer
 
 
 def _value_of_choice(answer: str) -> str | None:
