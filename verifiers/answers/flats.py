@@ -57,9 +57,9 @@ class Flat(NamedTuple):
 
 def may_be_flat(gold: str) -> bool:
     """Whether a gold answer may be one of these."""
-    return "span" in gold.lower() or r"\mathbb" in gold or r"\ne" in gold or gold.count("=") > 1 or (
-        "+" in gold and ("(" in gold or "matrix" in gold or r"\langle" in gold)
-    )  # fmt: skip
+    if "span" in gold.lower() or r"\mathbb" in gold or r"\ne" in gold or gold.count("=") > 1:
+        return True
+    return "+" in gold and (("(" in gold and "," in gold) or "matrix" in gold or r"\langle" in gold)
 
 
 def is_flat(text: str) -> bool:

@@ -59,7 +59,7 @@ class Piece(NamedTuple):
 
 def may_be_intervals(gold: str) -> bool:
     """Whether a gold answer may be such a family."""
-    return "Z" in gold or "\u2124" in gold or "integer" in gold or "\\pi" in gold
+    return "Z" in gold or "\u2124" in gold or "integer" in gold or ("\\pi" in gold and "," in gold)
 
 
 def is_interval_family(text: str) -> bool:
