@@ -45,6 +45,7 @@ _MAY_BE = lazy_compile(
     r"(?<![A-Za-z\\])[CcK](?![A-Za-z]{3})|[a-z)]\s?[CcK]_?\d|[AB].*[ABe]|constant|\\mathbb\s?\{?\s?R"
 )
 _IS_ADDED = lazy_compile(r"C\s*[+-][^C]+|[^C]+\+\s*C")
+_C_MINUS = lazy_compile(r"C\s*-")  # C - x may be the rest of a given C
 _OTHER = lazy_compile(r"[<>]|\\(?:pm|mp|le|ge|ne|in|int|sum|prod|cup|begin)(?![a-z])")
 _COORDINATES = frozenset("txyz")
 _ARGUMENTS = ("x", "t", r"\theta")
@@ -125,8 +126,10 @@ def _family(form: _Form) -> _Family | None:
     variable = next((name for name in _ARGUMENTS if name in form.names - constants and name != form.unknown), "")
     if form.argument not in ("", variable) or not variable or not 1 <= len(constants) <= MAX_CONSTANTS:
         return None
-    if not form.unknown and constants != indexed and not _IS_ADDED.fullmatch(form.right):
-        return None
+    if not form.unknown and constants != indexed:
+        is_added = _IS_ADDED.fullmatch(form.right) and (form.has_functions or not _C_MINUS.match(form.right))
+        if not is_added or form.names - constants != {variable}:
+            return None
     if constants != indexed and form.names - constants != {variable}:
         how = "renamed"  # the other letters were given, and so may be this one
     return _Family(constants, variable, how)

@@ -33,6 +33,7 @@ _STRUCTURE = lazy_compile(
 )
 _C = r"(?:[CcKk](?:_\{?[01]\}?)?|constant)"
 _CONSTANT = lazy_compile(rf"(?P<core>.+?)\s*\+\s*{_C}", re.DOTALL)
+_LESS = lazy_compile(rf"{_C}\s*-")  # C - x may be what is left of a given C
 _CONSTANT_FIRST = lazy_compile(rf"{_C}\s*(?P<core>[+-].+)", re.DOTALL)
 _VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
 _EQUATION = lazy_compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
@@ -137,6 +138,8 @@ def _terms(text: str) -> tuple[list[str], list[str]] | None:
 def _antiderivatives(gold: str, answer: str, rules: Rules) -> bool:
     """Whether two functions of one variable plus a constant C differ by a constant."""
     one, other = (_CONSTANT.fullmatch(text) or _CONSTANT_FIRST.fullmatch(text) for text in (gold, answer))
+    if _LESS.match(gold) and not _CONSTANT.fullmatch(gold):
+        return False
     if not (one and other) or _EQUATION.search(gold + answer):
         return False
     cores = one["core"], other["core"]
