@@ -87,9 +87,9 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     same = same_family(gold, text)
     if same is None:
         same = same_vector(gold, answer)
-    if same is None:
+    if same is None and may_be_intervals(gold):
         same = same_intervals(gold, text)
-    if same is None:
+    if same is None and may_be_flat(gold):
         same = same_flat(gold, text)
     if same is None and "cases" in gold:
         same = same_branches(gold, text, equal)
@@ -97,7 +97,7 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
         same = _sequences(gold, text, rules)
     if same is None and may_have_constants(gold):
         same = same_constant_family(gold, text, rules.time)
-    if same is None and (_hexadecimal(gold, text) or same_equations(gold, text, equal)):
+    if same is None and (_hexadecimal(gold, text) or (may_be_list(gold) and same_equations(gold, text, equal))):
         return True
     return True if same is None and _antiderivatives(gold, text, rules) else same
 
@@ -138,9 +138,9 @@ def _terms(text: str) -> tuple[list[str], list[str]] | None:
 def _antiderivatives(gold: str, answer: str, rules: Rules) -> bool:
     """Whether two functions of one variable plus a constant C differ by a constant."""
     one, other = (_CONSTANT.fullmatch(text) or _CONSTANT_FIRST.fullmatch(text) for text in (gold, answer))
-    if _LESS.match(gold) and not _CONSTANT.fullmatch(gold):
-        return False
     if not (one and other) or _EQUATION.search(gold + answer):
+        return False
+    if _LESS.match(gold) and not _CONSTANT.fullmatch(gold):
         return False
     cores = one["core"], other["core"]
     if len({variable for core in cores for variable in _VARIABLE.findall(core)}) != 1:
