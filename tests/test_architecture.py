@@ -78,8 +78,8 @@ def test_the_core_uses_only_the_standard_library(name):
         assert top in sys.stdlib_module_names or (top == "grpo_env" and submodules[0] in STDLIB_ONLY), module
 
 
-# algebra_worker.py is the program of the computer-algebra process, which alone imports sympy_equality.py.
-IN_THE_WORKER = ("algebra_worker.py", "sympy_equality.py")
+# algebra_worker.py is the program of the computer-algebra process, which alone imports the modules named sympy_*.py.
+IN_THE_WORKER = ("algebra_worker.py", "sympy_equality.py", "sympy_families.py")
 IMPORTED = [path for path in sorted((ROOT / "verifiers").rglob("*.py")) if path.name not in IN_THE_WORKER]
 
 

@@ -44,7 +44,7 @@ from .answers.rewordings import (
     value_of_label,
 )
 from .answers.sentences import stated
-from .answers.structures import by_structure, may_have_structure
+from .answers.structures import by_structure, is_structure, may_have_structure
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -430,6 +430,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
         if problem := next(filter(None, problems), None):
             if kind is None and is_text(answers[0]):
                 return Gold(*read_gold(answers[0], "code"))
+            if is_structure(gold.text):
+                break
             return _only_text(answers[0], problem)
     return Gold(gold, gold_kind, spelling)
 

@@ -39,6 +39,7 @@ OWN_TABLES = (
     "accuracy",
     "daily_answers",
     "everyday",
+    "families",
     "hostile",
     "notation",
     "quantities",

@@ -87,6 +87,8 @@ class _Comparison(NamedTuple):
     rel_tol: float | None
     decimals: int | None
     up_to_constant: bool = False
+    family: str = ""
+    variable: str = ""
 
 
 class Algebra:
@@ -113,6 +115,11 @@ class Algebra:
         """Whether two formulas have equal derivatives. Raises the same errors."""
         return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), None, None, True), time)
 
+    def same_family(self, gold: str, answer: str, how: str, variable: str, time: TimeLimit) -> bool:
+        """Whether two formulas are the same family, see ``sympy_families.same_family``. Raises the same errors."""
+        texts = _with_plain_names(gold), _with_plain_names(answer)
+        return self._result(_Comparison(*texts, None, None, False, how, variable), time)
+
     def _result(self, comparison: _Comparison, time: TimeLimit) -> bool:
         if comparison in self._results:
             return self._results[comparison]
@@ -128,8 +135,8 @@ class Algebra:
         return result
 
     def _compare(self, comparison: _Comparison, time: TimeLimit) -> bool:
-        gold, answer, rel_tol, decimals, up_to_constant = comparison
-        if up_to_constant:
+        gold, answer, rel_tol, decimals, up_to_constant, family, _ = comparison
+        if up_to_constant or family:
             check_size(answer)
             check_size(gold)
             return bool(self.ask(comparison._asdict(), time)["same"])

@@ -22,6 +22,7 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.worker_process import limit_memory, limit_processor_time, read_requests
 
 from .sympy_equality import Closeness, same, same_up_to_constant
+from .sympy_families import same_family
 
 _PLAIN = lazy_compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
 # \\sin x \\cdot y is a product: latex2sympy reads it as \\sin(xy)
@@ -108,7 +109,7 @@ def _exact(expression: Any) -> Any:
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a request: ``{"gold"}`` to try to read it, ``{"gold", "answer", "rel_tol", "decimals"}`` to compare.
 
-    With ``up_to_constant`` the derivatives are compared.
+    With ``up_to_constant`` the derivatives are compared, with ``family`` and ``variable`` families of functions.
     """
     texts = [request["gold"], request.get("answer")]
     is_complex = any(_COMPLEX.search(text) for text in texts if text)
@@ -122,6 +123,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"same": True}
     if request.get("up_to_constant"):
         return {"same": same_up_to_constant(*read_texts)}
+    if request.get("family"):
+        return {"same": same_family(read_texts[0], read_texts[1], request["family"], request["variable"])}
     return {"same": same(read_texts[0], read_texts[1], Closeness(request.get("rel_tol"), request.get("decimals")))}
 
 

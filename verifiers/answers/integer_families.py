@@ -25,36 +25,34 @@ MAX_LENGTH = 200
 Value: TypeAlias = Mapping[Term, Fraction]  # a constant: its roots and powers of pi with their coefficients
 Progression: TypeAlias = tuple[Value, Value]  # start and step
 
-_INTEGERS = r"(?:\\mathbb\s?\{?\s?Z\s?\}?|\\Z(?![A-Za-z])|\u2124|Z)"
-_DECLARED = lazy_compile(
+INTEGERS = r"(?:\\mathbb\s?\{?\s?Z\s?\}?|\\Z(?![A-Za-z])|\u2124|Z)"
+DECLARED = lazy_compile(
     r"(?P<body>.*?)[\s,;]*\(?(?:where|for|with|and)?\s*(?:(?:any|all|every|some|each)\s+)?(?:integers?\s+)?"
-    rf"(?P<name>[a-z])\s*(?:\\in\s*{_INTEGERS}|is (?:an|any) (?:arbitrary )?integer|(?<=integer [a-z]))\)?",
+    rf"(?P<name>[a-z])\s*(?:\\in\s*{INTEGERS}|is (?:an|any) (?:arbitrary )?integer|(?<=integer [a-z]))\)?",
     re.DOTALL,
 )
-_SET = lazy_compile(
-    rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{_INTEGERS}\s*\\\}}", re.DOTALL
-)
+_SET = lazy_compile(rf"\\\{{\s*(?P<body>.*?)\s*(?:\\mid|\||:)\s*(?P<name>[a-z])\s*\\in\s*{INTEGERS}\s*\\\}}", re.DOTALL)
 _UNDECLARED = lazy_compile(r"(?<![A-Za-z\\])([kmn])(?![A-Za-z])")
 _UNKNOWN = lazy_compile(r"(?:[t-z]|\\theta|\\alpha)\s*=")
 _NAMED = lazy_compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
 _CONGRUENCE = lazy_compile(
     r"(?:(?P<name>[A-Za-z])\s*\\equiv\s*)?(?P<residue>-?\d{1,6})\s*\(?\s*\\?p?mod(?![a-z])\s*\{?\s*(?P<modulus>\d{1,6})\s*\}?\s*\)?"
 )
-_DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
+DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
 
 
 def same_family(one: str, other: str) -> bool | None:
     """Whether two texts in normal spelling are the same solutions; ``None`` if one of them is no such family."""
     first, second = _family(one), _family(other)
-    if first is None and _UNKNOWN.match(one) and (undeclared := _declared(one)):  # x = k\pi, as the answer may be then
-        first, second = _family(undeclared), second or _family(_declared(other) or "")
+    if first is None and _UNKNOWN.match(one) and (undeclared := with_declaration(one)):  # x = k\pi, for both
+        first, second = _family(undeclared), second or _family(with_declaration(other) or "")
     if first is None or second is None or (first[0] and second[0] and first[0] != second[0]):
         return None
     return _same(first[1], second[1])
 
 
-def _declared(text: str) -> str | None:
+def with_declaration(text: str) -> str | None:
     r"""``x = k\pi, k\in\mathbb{Z}`` for ``x = k\pi``: multiples of ``\pi`` with one letter."""
     names = set(_UNDECLARED.findall(text)) if "\\pi" in text or "°" in text else set()
     if len(names) != 1 or "\\in" in text or "integer" in text:
@@ -71,20 +69,20 @@ def _family(text: str) -> tuple[str, tuple[Progression, ...]] | None:
         modulus = int(match["modulus"])
         numbers: list[Value] = [{ONE: Fraction(number)} for number in (int(match["residue"]), modulus)]
         return (match["name"] or "", ((numbers[0], numbers[1]),)) if modulus else None
-    unknown, text = _without_name(text)
-    match = _SET.fullmatch(text) or _DECLARED.fullmatch(text)
+    unknown, text = without_name(text)
+    match = _SET.fullmatch(text) or DECLARED.fullmatch(text)
     if match is None:
         return None
     body = match["body"]
     if not unknown:
-        unknown, body = _without_name(body)
-    parts = [_without_name(part)[1] for part in items(_DEGREES.sub(r"\\frac{\1\\pi}{180}", body))]
-    progressions = [_progression(signed, match["name"]) for part in parts for signed in _signed(part)]
+        unknown, body = without_name(body)
+    parts = [without_name(part)[1] for part in items(DEGREES.sub(r"\\frac{\1\\pi}{180}", body))]
+    progressions = [progression(signed, match["name"]) for part in parts for signed in _signed(part)]
     found = tuple(progression for progression in progressions if progression is not None)
     return (unknown, found) if found and len(found) == len(progressions) else None
 
 
-def _without_name(text: str) -> tuple[str, str]:
+def without_name(text: str) -> tuple[str, str]:
     match = _NAMED.match(text)
     return (match["name"], text[match.end() :]) if match else ("", text)
 
@@ -96,7 +94,7 @@ def _signed(text: str) -> Iterator[str]:
         yield from (_PLUS_MINUS.sub(sign, text) for sign in ("+", "-")[: signs + 1])
 
 
-def _progression(text: str, name: str) -> Progression | None:
+def progression(text: str, name: str) -> Progression | None:
     """The start and step of a formula that is linear in a parameter, with constant coefficients."""
     coefficients = linear(text, name)
     if coefficients is None:
@@ -107,28 +105,28 @@ def _progression(text: str, name: str) -> Progression | None:
 
 def _same(first: tuple[Progression, ...], second: tuple[Progression, ...]) -> bool | None:
     unit = first[0][1]
-    ratios = [_ratio(step, unit) for _, step in (*first, *second)]
+    ratios = [ratio_of(step, unit) for _, step in (*first, *second)]
     if None in ratios:  # steps such as 1 and pi have no common multiple
         return None if len(first) + len(second) > 2 else False
     steps = [abs(ratio) for ratio in ratios if ratio is not None]
-    whole = _common_multiple(steps)
+    whole = common_multiple(steps)
     if sum(whole / step for step in steps) > MAX_RESIDUES:
         return None
     sized = list(zip((*first, *second), steps, strict=True))
     residues = [
-        {_reduced(start, unit, whole, n * size) for (start, _), size in family for n in range(int(whole / size))}
+        {reduced(start, unit, whole, n * size) for (start, _), size in family for n in range(int(whole / size))}
         for family in (sized[: len(first)], sized[len(first) :])
     ]
     return residues[0] == residues[1]
 
 
-def _common_multiple(numbers: list[Fraction]) -> Fraction:
+def common_multiple(numbers: list[Fraction]) -> Fraction:
     """The smallest positive number that is a multiple of all of these positive ones."""
     denominator = lcm(*(number.denominator for number in numbers))
     return Fraction(lcm(*(int(number * denominator) for number in numbers)), denominator)
 
 
-def _ratio(value: Value, unit: Value) -> Fraction | None:
+def ratio_of(value: Value, unit: Value) -> Fraction | None:
     """A constant as a rational multiple of another one."""
     if value.keys() != unit.keys():
         return None
@@ -136,7 +134,7 @@ def _ratio(value: Value, unit: Value) -> Fraction | None:
     return ratios.pop() if len(ratios) == 1 else None
 
 
-def _reduced(start: Value, unit: Value, whole: Fraction, added: Fraction) -> tuple[tuple[Term, Fraction], ...]:
+def reduced(start: Value, unit: Value, whole: Fraction, added: Fraction) -> tuple[tuple[Term, Fraction], ...]:
     """``start`` plus so many units, modulo so many: its terms, of which one decides how often to subtract."""
     term = next(iter(sorted(unit)))
     count = start.get(term, Fraction(0)) / unit[term] + added

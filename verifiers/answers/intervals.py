@@ -68,7 +68,7 @@ def group(pieces: Pieces) -> Group:
 def without(whole: Pieces, removed: Pieces) -> Pieces:
     """What is in ``whole`` but not in ``removed``."""
     edges = [_ALL[0][0], *(edge for piece in removed for edge in piece), _ALL[0][1]]
-    return _common(whole, tuple(gap for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]))
+    return common(whole, tuple(gap for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]))
 
 
 def inequality(text: str, parse: Parse) -> Region | None:
@@ -140,7 +140,7 @@ def _all_of(conditions: list[Region | None]) -> Region | None:
         return None
     together = sets[0]
     for pieces in sets[1:]:
-        together = _common(together, pieces)
+        together = common(together, pieces)
     return regions[0][0], group(together or _merged([piece for pieces in sets for piece in pieces]))
 
 
@@ -178,7 +178,8 @@ def _merged(pieces: list[tuple[Edge, Edge]]) -> Pieces:
     return tuple(merged)
 
 
-def _common(one: Pieces, other: Pieces) -> Pieces:
+def common(one: Pieces, other: Pieces) -> Pieces:
+    """What is in both."""
     both = [(max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other]
     return _merged([piece for piece in both if piece[0] < piece[1]])
 

@@ -52,7 +52,7 @@ _NEW_NAMES = {
     "cdots": r"\ldots", "varnothing": r"\emptyset", "overrightarrow": r"\vec",
     **dict.fromkeys(("mathrm", "textrm", "textbf", "mathbf", "textit", "mathit", "mbox", "hbox"), r"\text"),
     **dict.fromkeys(("textnormal", "emph", "boldsymbol", "mathsf", "textsf", "texttt", "mathtt"), r"\text"),
-    **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "operatorname"), ""),
+    **dict.fromkeys(("left", "right", "displaystyle", "middle", "textstyle", "limits", "operatorname"), ""),
     **dict.fromkeys((f"{big}{side}" for big in ("big", "bigg", "Big", "Bigg") for side in ("", "l", "r", "m")), ""),
 }  # fmt: skip
 _UNPRINTED = lazy_compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")

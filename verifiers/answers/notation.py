@@ -36,6 +36,7 @@ _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
+_OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
 
@@ -232,8 +233,13 @@ def _words_as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
 
 
 def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
-    """Whether an answer leaves open which of several choices are right, ``A or C``, where the gold answer says all."""
+    """Whether an answer leaves open which of several choices are right, ``A or C``, where the gold answer says all.
+
+    So does ``x=2 or y=-1`` where the gold answer is ``x=2, y=-1``.
+    """
     content = gold.content
+    if _names(gold) is not None and _OR.search(answer.text) and isinstance(answer.content, Group):
+        return True
     if not (isinstance(content, Group) and content.kind == "set" and _ALTERNATIVES.search(answer.text)):
         return False
     are_choices = all(isinstance(item.content, Words) and len(item.content.text) == 1 for item in content.items)

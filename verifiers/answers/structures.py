@@ -1,4 +1,4 @@
-r"""Answers whose form says how they are compared: solutions with an integer parameter, branches, vectors, sequences.
+r"""Answers whose form says how they are compared: families of solutions, branches, lines, vectors, sequences.
 
 These are looked at only where the ordinary comparison has not said that an answer is right.
 """
@@ -12,7 +12,11 @@ from grpo_env.lazy_regex import lazy_compile
 from .algebra import ALGEBRA, UnreadableError
 from .brackets import items
 from .compare import Rules, Verdict, compare
+from .constant_families import may_have_constants, same_constant_family
+from .equation_lists import may_be_list, same_equations
+from .flats import is_flat, may_be_flat, same_flat
 from .integer_families import same_family
+from .interval_families import is_interval_family, may_be_intervals, same_intervals
 from .normal import normal
 from .number import OverLimitError
 from .parse import parse
@@ -23,11 +27,14 @@ MAX_LENGTH = 500
 
 _STRUCTURE = lazy_compile(
     r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
-    r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A\(.*,.*\)\Z"
+    r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)\Z"
     r"|[kmn]\s?\\pi|\\pi\s?[kmn](?![A-Za-z])|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
 )
-_CONSTANT = lazy_compile(r"(?P<core>.+?)\s*\+\s*(?:[CcKk](?:_\{?[01]\}?)?|constant)", re.DOTALL)
+_C = r"(?:[CcKk](?:_\{?[01]\}?)?|constant)"
+_CONSTANT = lazy_compile(rf"(?P<core>.+?)\s*\+\s*{_C}", re.DOTALL)
+_LESS = lazy_compile(rf"{_C}\s*-")  # C - x may be what is left of a given C
+_CONSTANT_FIRST = lazy_compile(rf"{_C}\s*(?P<core>[+-].+)", re.DOTALL)
 _VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
 _EQUATION = lazy_compile(r"=|<|>|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _HEXADECIMAL = lazy_compile(r"\(?(?P<digits>[0-9A-Fa-f]{1,40})\)?\s*_\s*\{?\s*(?:16|\(16\))\s*\}?")
@@ -44,7 +51,16 @@ _LEAST_TERMS = 3
 
 def may_have_structure(gold: str) -> bool:
     """Whether a gold answer in normal spelling may be one of these."""
-    return len(gold) <= MAX_LENGTH and _STRUCTURE.search(gold) is not None
+    if len(gold) > MAX_LENGTH:
+        return False
+    if any(may_be(gold) for may_be in (may_have_constants, may_be_flat, may_be_intervals, may_be_list)):
+        return True
+    return _STRUCTURE.search(gold) is not None
+
+
+def is_structure(gold: str) -> bool:
+    """Whether a gold answer in normal spelling that algebra cannot read is surely one of these."""
+    return len(gold) <= MAX_LENGTH and (is_interval_family(gold) or is_flat(gold))
 
 
 def by_structure(gold: str, answer: str, rules: Rules) -> Verdict | None:
@@ -63,16 +79,27 @@ def by_structure(gold: str, answer: str, rules: Rules) -> Verdict | None:
 def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     """Whether an answer is right, by the first form that both have."""
     text = parse(answer).text
+
+    def equal(one: str, other: str) -> bool:
+        return _equal(one, other, rules)
+
+    gold = normal(gold)
     same = same_family(gold, text)
     if same is None:
         same = same_vector(gold, answer)
+    if same is None and may_be_intervals(gold):
+        same = same_intervals(gold, text)
+    if same is None and may_be_flat(gold):
+        same = same_flat(gold, text)
     if same is None and "cases" in gold:
-        same = same_branches(gold, text, lambda one, other: _equal(one, other, rules))
+        same = same_branches(gold, text, equal)
     if same is None and "\\ldots" in gold:
         same = _sequences(gold, text, rules)
-    if same is None and (_hexadecimal(gold, text) or _antiderivatives(gold, text, rules)):
+    if same is None and may_have_constants(gold):
+        same = same_constant_family(gold, text, rules.time)
+    if same is None and (_hexadecimal(gold, text) or (may_be_list(gold) and same_equations(gold, text, equal))):
         return True
-    return same
+    return True if same is None and _antiderivatives(gold, text, rules) else same
 
 
 def _both_absent(gold: str, answer: str) -> bool:
@@ -110,8 +137,10 @@ def _terms(text: str) -> tuple[list[str], list[str]] | None:
 
 def _antiderivatives(gold: str, answer: str, rules: Rules) -> bool:
     """Whether two functions of one variable plus a constant C differ by a constant."""
-    one, other = _CONSTANT.fullmatch(gold), _CONSTANT.fullmatch(answer)
+    one, other = (_CONSTANT.fullmatch(text) or _CONSTANT_FIRST.fullmatch(text) for text in (gold, answer))
     if not (one and other) or _EQUATION.search(gold + answer):
+        return False
+    if _LESS.match(gold) and not _CONSTANT.fullmatch(gold):
         return False
     cores = one["core"], other["core"]
     if len({variable for core in cores for variable in _VARIABLE.findall(core)}) != 1:

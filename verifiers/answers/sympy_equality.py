@@ -144,24 +144,25 @@ def _points(
 ) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
     """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5).
 
+    Each variable is negative at two points.
+
     The variables that are ``counted`` are whole numbers, larger ones at later points. Those in exponents have a small
     denominator: the exact power of 1.04 by 86716/104729 takes seconds.
     """
     powers = {symbol for part in a.atoms(sympy.Pow) | b.atoms(sympy.Pow) for symbol in part.exp.free_symbols}
     draw = random.Random("\n".join(sorted((str(a), str(b)))))  # the same in every process
+    signs = {symbol: [1] * 4 + draw.sample((1, 1, -1, -1), 4) + [1] * (POINTS - 8) for symbol in symbols}
     for number in range(POINTS):
         scale = 100 if number >= POINTS - 2 else 1
-        signs = (1, -1) if 4 <= number < POINTS - 2 else (1,)
         point = {}
         for symbol in symbols:
             if symbol in counted:
                 point[symbol] = sympy.Integer(6 * number + draw.randrange(1, 7))
                 continue
-            sign = draw.choice(signs)
             numerator, denominator = draw.randrange(20_000, 400_000), 104_729
             if symbol in powers:
                 numerator, denominator = numerator // 1000, 104
-            point[symbol] = scale * sign * sympy.Rational(numerator, denominator)
+            point[symbol] = scale * signs[symbol][number] * sympy.Rational(numerator, denominator)
         yield point
 
 
