@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import items, split
+from .brackets import items, outer, split
 
 MAX_LENGTH = 200
 MAX_EQUATIONS = 8
@@ -59,6 +59,37 @@ def same_equations(gold: str, answer: str, equal: Callable[[str, str], bool]) ->
     return all(any(same(one, other) for other in second) for one in first) and all(
         any(same(one, other) for one in first) for other in second
     )
+
+
+def same_solutions(gold: str, answer: str, equal: Callable[[str, str], bool]) -> bool:
+    """Whether two texts in normal spelling name the same solutions: ``x=3, y=1 or x=1, y=3``, ``(x,y)=(3,1) or …``."""
+    first, second = _solutions(gold), _solutions(answer)
+    if not first or not second or first[0].keys() != second[0].keys():
+        return False
+
+    def same(one: dict[str, str], other: dict[str, str]) -> bool:
+        return all(equal(value, other[name]) for name, value in one.items())
+
+    return all(any(same(one, other) for other in second) for one in first) and all(
+        any(same(one, other) for one in first) for other in second
+    )
+
+
+def _solutions(text: str) -> list[dict[str, str]]:
+    """The values of the same names in each of several solutions; none if the text is something else."""
+    if len(text) > MAX_LENGTH or " or " not in text or "=" not in text or _RELATION.search(text):
+        return []
+    found = []
+    for alternative in text.split(" or "):
+        pairs = [split(part, "=") for part in items(alternative)]
+        if len(pairs) == 1 and len(pairs[0]) == 2:  # (x, y) = (3, 1)
+            names, values = (items(side[1:-1]) if outer(side)[0] == "()" else [] for side in pairs[0])
+            pairs = [list(pair) for pair in zip(names, values, strict=True)] if len(names) == len(values) else []
+        if len(pairs) < 2 or any(len(pair) != 2 for pair in pairs):
+            return []
+        found.append({name.strip(): value.strip() for name, value in pairs})
+    same_names = all(solution.keys() == found[0].keys() and len(solution) > 1 for solution in found)
+    return found if same_names and len(found) <= MAX_EQUATIONS else []
 
 
 @lru_cache(maxsize=512)

@@ -38,6 +38,13 @@ _NAMED = lazy_compile(r"(?P<name>[A-Za-z]|\\theta|\\alpha)\s*(?:=|\\in)\s*")
 _CONGRUENCE = lazy_compile(
     r"(?:(?P<name>[A-Za-z])\s*\\equiv\s*)?(?P<residue>-?\d{1,6})\s*\(?\s*\\?p?mod(?![a-z])\s*\{?\s*(?P<modulus>\d{1,6})\s*\}?\s*\)?"
 )
+_IN_WORDS = lazy_compile(
+    r"\\mathbb\{Z\}|(?:the set of )?(?:all )?(?:the )?"
+    r"(?:(?:(?P<parity>odd|even) )?integers|(?:integer )?multiples of (?P<of>\d{1,6}))(?: [a-z])?"
+)
+_ALTERNATING = lazy_compile(
+    r"\(\s?-\s?1\s?\)\s?\^\s?\{?\s?(?P<name>[a-z])(?P<shift>\s?[+-]\s?1)?\s?\}?\s*(?:\\cdot\s?)?"
+)
 DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
 _PLUS_MINUS = lazy_compile(r"\\pm(?![A-Za-z])")
 
@@ -63,13 +70,16 @@ def with_declaration(text: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _family(text: str) -> tuple[str, tuple[Progression, ...]] | None:
     """The name of the unknown, if there is one, and the progressions of a text."""
-    if len(text) > MAX_LENGTH or not ("Z" in text or "\u2124" in text or "integer" in text or "mod" in text):
+    if len(text) > MAX_LENGTH or not any(hint in text for hint in ("Z", "\u2124", "integer", "mod", "multiples")):
         return None
     if match := _CONGRUENCE.fullmatch(text):
         modulus = int(match["modulus"])
         numbers: list[Value] = [{ONE: Fraction(number)} for number in (int(match["residue"]), modulus)]
         return (match["name"] or "", ((numbers[0], numbers[1]),)) if modulus else None
     unknown, text = without_name(text)
+    if match := _IN_WORDS.fullmatch(text):
+        step = int(match["of"] or (2 if match["parity"] else 1))
+        return (unknown, (({ONE: Fraction(int(match["parity"] == "odd"))}, {ONE: Fraction(step)}),)) if step else None
     match = _SET.fullmatch(text) or DECLARED.fullmatch(text)
     if match is None:
         return None
@@ -77,9 +87,28 @@ def _family(text: str) -> tuple[str, tuple[Progression, ...]] | None:
     if not unknown:
         unknown, body = without_name(body)
     parts = [without_name(part)[1] for part in items(DEGREES.sub(r"\\frac{\1\\pi}{180}", body))]
-    progressions = [progression(signed, match["name"]) for part in parts for signed in _signed(part)]
+    progressions = [
+        found for part in parts for signed in _signed(part) for found in _progressions(signed, match["name"])
+    ]
     found = tuple(progression for progression in progressions if progression is not None)
     return (unknown, found) if found and len(found) == len(progressions) else None
+
+
+def _progressions(text: str, name: str) -> tuple[Progression | None, ...]:
+    """The progression of a formula, or those for even and for odd values of its parameter: ``(-1)^k`` is 1 or -1."""
+    match = _ALTERNATING.search(text)
+    if match is None or match["name"] != name:
+        return (progression(text, name),)
+    signs = ("1", "-1") if match["shift"] is None else ("-1", "1")
+    even, odd = (progression(f"{text[: match.start()]}{sign} \\cdot {text[match.end() :]}", name) for sign in signs)
+    if even is None or odd is None:
+        return (None,)
+    return (even[0], _sum(even[1], even[1])), (_sum(odd[0], odd[1]), _sum(odd[1], odd[1]))
+
+
+def _sum(one: Value, other: Value) -> Value:
+    total = {term: one.get(term, Fraction(0)) + other.get(term, Fraction(0)) for term in {*one, *other}}
+    return {term: number for term, number in total.items() if number}
 
 
 def without_name(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from .algebra import ALGEBRA, UnreadableError
 from .brackets import items
 from .compare import Rules, Verdict, compare
 from .constant_families import may_have_constants, same_constant_family
-from .equation_lists import may_be_list, same_equations
+from .equation_lists import may_be_list, same_equations, same_solutions
 from .flats import is_flat, may_be_flat, same_flat
 from .integer_families import same_family
 from .interval_families import is_interval_family, may_be_intervals, same_intervals
@@ -26,7 +26,7 @@ from .unit_vectors import same_vector
 MAX_LENGTH = 500
 
 _STRUCTURE = lazy_compile(
-    r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
+    r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|multiples|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
     r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)\Z"
     r"|[kmn]\s?\\pi|\\pi\s?[kmn](?![A-Za-z])|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
@@ -97,7 +97,9 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
         same = _sequences(gold, text, rules)
     if same is None and may_have_constants(gold):
         same = same_constant_family(gold, text, rules.time)
-    if same is None and (_hexadecimal(gold, text) or (may_be_list(gold) and same_equations(gold, text, equal))):
+    if same is None and may_be_list(gold) and (same_equations(gold, text, equal) or same_solutions(gold, text, equal)):
+        return True
+    if same is None and _hexadecimal(gold, text):
         return True
     return True if same is None and _antiderivatives(gold, text, rules) else same
 
