@@ -124,6 +124,7 @@ _QUARTER = lazy_compile(
     r"(?:(?: of |[ ,/-]{1,2})(?P<year>\d{4}))?|(?P<first>\d{4})(?:[ ,/-]{1,2})Q(?P<last>[1-4]))",
     re.IGNORECASE,
 )
+_ARROW = lazy_compile(r" ?-?> ?")
 _LOCALE = lazy_compile(r"[a-z]{2,3}[-_][A-Z]{2}")
 _PAIR = lazy_compile(rf"({ISO})[/ -]?({ISO})")
 _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4"}
@@ -504,6 +505,11 @@ def _position(text: str) -> str | None:
     return _BETWEEN_COORDINATES.sub(" ", text) if "\u00b0" in text else None
 
 
+def _arrows(text: str) -> str | None:
+    """``File > Save`` and ``File -> Save``."""
+    return _ARROW.sub(">", text) if ">" in text and not text.startswith(("<", ">")) else None
+
+
 def _locale(text: str) -> str | None:
     """``en-US`` and ``en_US``."""
     return text.replace("_", "-") if _LOCALE.fullmatch(text) else None
@@ -549,6 +555,7 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _without_hash,
     _without_thousands,
     _with_half,
+    _arrows,
     _locale,
     _pair,
     _position,

@@ -72,6 +72,7 @@ _SYNONYMS = {"yes": {*_YES, "that is correct", "that's correct"}, "no": {*_NO}} 
 _DOTTED_CLOCK = lazy_compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
 _KEYS = lazy_compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
 _CONTROL = lazy_compile(r"control(?= ?\+)", re.IGNORECASE)
+_PERIODS = lazy_compile(r"(?:[A-Za-z]{1,3}\.?){2,5}")  # Ph.D.
 _COMPASS = {
     "NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast", "NNW": "north northwest",
     "NNE": "north northeast", "SSW": "south southwest", "SSE": "south southeast",
@@ -142,6 +143,8 @@ def _abbreviated(gold: str, answer: str) -> Iterator[str]:
         yield gold
     if "," not in gold and "," in answer and (place := without_country(answer)):
         yield place
+    if "." in answer + gold and gold != answer and _PERIODS.fullmatch(answer) and _PERIODS.fullmatch(gold):
+        yield from [gold] if answer.replace(".", "") == gold.replace(".", "") else []
     if short in _COMPASS:
         yield _COMPASS[short]
     if text in _COMPASS and re.sub("[- ]", "", short.lower()) == _COMPASS[text].replace(" ", ""):
