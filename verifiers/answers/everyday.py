@@ -72,7 +72,7 @@ _SYNONYMS = {"yes": {*_YES, "that is correct", "that's correct"}, "no": {*_NO}} 
 _DOTTED_CLOCK = lazy_compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)
 _KEYS = lazy_compile(r"(?:(?:Ctrl|Control|Alt|Shift|Cmd|Command|Option|Tab|Esc|Del) ?\+ ?){1,3}\w{1,6}", re.IGNORECASE)
 _CONTROL = lazy_compile(r"control(?= ?\+)", re.IGNORECASE)
-_PERIODS = lazy_compile(r"(?:[A-Za-z]{1,3}\.?){2,5}")  # Ph.D.
+_PERIODS = lazy_compile(r"(?:[A-Z][a-z]{0,2}\.?){2,5}")  # Ph.D.
 _COMPASS = {
     "NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast", "NNW": "north northwest",
     "NNE": "north northeast", "SSW": "south southwest", "SSE": "south southeast",
