@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -162,6 +163,11 @@ _LETTER_AND_FORMULA = lazy_compile(
     r"\$?(?P<formula>(?=[\\\w(-])(?!\\(?:lor|div|cup|cap|neq?|pm|mp|times|cdot|[lg]eq?|vee|wedge|land|setminus|approx)(?![a-z]))"
     r"(?=[^$]*[\\\d])[^$]{1,80})\$?\.?"
 )
+_TEXT_LABEL = lazy_compile(r"\\text(?:bf|it|rm)?\{([A-Za-z][A-Za-z ]{2,30})(?::\s?\}|\}\s?:)\s*")
+_SOME_CONSTANT = lazy_compile(
+    r"[\s,;]*(?:\\text\{)?[\s,]*(?:for|with|where) (?:some|any|all|an?) (?:arbitrary |real |fixed )?constants?"
+    r"\s?\}?\s*\$?(?P<name>[a-zA-Z])\$?\.?\}?\s*\Z"
+)
 _NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
 _TWO_CHOICES = lazy_compile(r"\([A-J]\)|\b(?:or|and|not)\b")
 _OTHER_SCRIPT = lazy_compile(r"(?P<words>[^()\uff08\uff09]+?)\s?[(\uff08](?P<gloss>[^()\uff08\uff09]+)[)\uff09]")
@@ -220,6 +226,10 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [shorter] if shorter and "\\in" not in gold else []
     if kind in _MATHEMATICS and (value := _value_of_choice(answer)):
         yield value
+    if kind in _MATHEMATICS and "\\text" in answer and (label := _TEXT_LABEL.match(answer)):
+        yield from [] if _NO_LABEL.search(label[1]) else [answer[label.end() :]]
+    if kind in _MATHEMATICS and "constant" in answer:
+        yield from _with_constant(gold, answer)
     if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
         yield answer[point.end() :]
     if kind == "choice":
@@ -417,6 +427,22 @@ def _words(gold: str, answer: str) -> Iterator[str]:
         yield answer[verb.end() :]
     if _SIZE.match(gold) and len(answer.rstrip(".")) == 1:
         yield f"size {answer}"
+
+
+def _with_constant(gold: str, answer: str) -> Iterator[str]:
+    """``f(x) = cx`` for ``f(x) = kx for some constant k``, where the gold answer has a c."""
+    match = _SOME_CONSTANT.search(answer)
+    if match is None:
+        return
+    rest, old = answer[: match.start()], match["name"]
+    letters = re.compile(rf"\\[A-Za-z]+|{old}")
+    for new in "cCkKaA":
+        if new in gold and new not in rest:
+            yield letters.sub(partial(_renamed, old, new), rest)
+
+
+def _renamed(old: str, new: str, match: re.Match[str]) -> str:
+    return new if match[0] == old else match[0]
 
 
 def _plain_text(answer: str) -> str:
