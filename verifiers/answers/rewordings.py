@@ -435,6 +435,8 @@ def _with_constant(gold: str, answer: str) -> Iterator[str]:
     if match is None:
         return
     rest, old = answer[: match.start()], match["name"]
+    if old in gold:
+        yield rest
     letters = re.compile(rf"\\[A-Za-z]+|{old}")
     for new in "cCkKaA":
         if new in gold and new not in rest:
