@@ -170,8 +170,8 @@ class Accuracy(Verifier):
                 status, why = "over_limit", f"{final.source}: {error}"
             except DeadlineError:
                 status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
-        answer = " | ".join(final.answers[:MAX_ANSWERS])[:MAX_SHOWN] if final.answers else None
-        gold = " | ".join([gold.answer.text for gold in golds])[:MAX_SHOWN]
+        answer = _shown(final.answers) if final.answers else None
+        gold = _shown([gold.answer.text for gold in golds])
         return Score(value, status, answer=answer, gold=gold, kind=golds[0].kind, explanation=why)
 
     def problem(self, example: Example) -> str | None:
@@ -332,6 +332,11 @@ class Accuracy(Verifier):
             return Verdict(False, "not evaluated") if not_evaluated else verdict
         reason = hedging(gold.text, answer.text)
         return Verdict(False, reason) if reason else verdict
+
+
+def _shown(texts: Sequence[str]) -> str:
+    """Texts as a score shows them."""
+    return (texts[0] if len(texts) == 1 else " | ".join(texts[:MAX_ANSWERS]))[:MAX_SHOWN]
 
 
 class Gold(NamedTuple):

@@ -156,6 +156,8 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
     are_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
+    if are_numbers and gold is answer:  # ``parse`` remembers what it has read
+        return Verdict(True, "the same number")
     if not are_numbers and rules.notation == "flexible" and (elements := unpacked(gold, answer)):
         gold, answer = elements  # but not inside of sets: {{5}} is not {5}
     return _compare(gold, answer, rules)
