@@ -97,6 +97,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "latex_models",
         "latex_outputs",
         "latex_proportions",
+        "latex_random",
         "latex_school",
         "latex_sets",
         "near_misses",

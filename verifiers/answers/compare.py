@@ -354,6 +354,8 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
         one, other = real_set(gold), real_set(answer)
         if one and other and (one == other or rules.exact):
             return _elements(one == other)
+    if {gold.kind, answer.kind} == {"[]", "matrix"}:
+        gold, answer = _as_matrix(gold), _as_matrix(answer)
     if gold.kind != answer.kind:
         return Verdict(False, "a different kind of answer")
     if gold.kind in ("set", "union"):
@@ -363,6 +365,20 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
     if len(gold.items) != len(answer.items):
         return Verdict(False, "a different number of elements")
     return _elements(all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True)))
+
+
+def _as_matrix(group: Group) -> Group:
+    """``[[2, 1], [1, 2]]`` as a matrix and ``[1, 0, -2]`` as a column; a pair, which may be an interval, as it is."""
+    contents = [item.content for item in group.items]
+    if group.kind == "matrix":
+        return group
+    if contents and all(isinstance(content, Group) and content.kind == "[]" for content in contents):
+        rows = [replace(content, kind="row") for content in contents if isinstance(content, Group)]
+    elif len(contents) > 2:
+        rows = [Group("row", (item,)) for item in group.items]
+    else:
+        return group
+    return Group("matrix", tuple(ParsedAnswer("", row) for row in rows))
 
 
 def _elements(same: bool) -> Verdict:

@@ -33,7 +33,7 @@ _NAME = (
     r"|[A-Za-z]_\{?\d\}?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
-    r"|\\(?:max|min|sup|inf|lim|det)(?![a-z])[^=<>]{1,60}"
+    r"|\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}|\{(?:rank|tr|nullity)\}[^=<>]{1,40}|\|[zw]\|"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
     r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
@@ -46,6 +46,7 @@ _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = lazy_compile(
     r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*"
+    r"|(?:so|thus|hence|therefore),?\s(?=[A-Za-z]\s?=)"
     r"|(?:domain|range|solution(?: set)?|interval)\s?:\s*|(?:the )?(?:open |closed |half-open )?interval\s(?=[(\[])",
     re.IGNORECASE,
 )
