@@ -37,11 +37,10 @@ from .answers.qualified import qualified
 from .answers.rewordings import (
     in_text,
     may_have_other_form,
+    part_of_gold,
     rewordings,
     same_numeral,
     shorter_gold,
-    text_of_choice,
-    value_of_label,
 )
 from .answers.sentences import stated
 from .answers.structures import by_structure, is_structure, may_have_structure
@@ -265,8 +264,7 @@ class Accuracy(Verifier):
         for other in rewordings(gold.answer.text, gold.kind, text):
             if (gold.forms and has_same_form(gold.forms, plain(other))) or self._accepts(gold, other, rules):
                 return Verdict(True, "the same words" if gold.kind == "words" else "the same text")
-        part_of = {"choice": text_of_choice, "words": value_of_label, "code": value_of_label}.get(gold.kind)
-        if part_of and (part := part_of(gold.answer.text, text)):
+        if part := part_of_gold(gold.answer.text, gold.kind, text):
             verdict = self._verdict_on(Gold(*read_gold(part, None)), text, rules)
             return verdict if verdict.correct else None
         if gold.kind == "words" and (shorter := shorter_gold(gold.answer.text, text)):

@@ -44,7 +44,7 @@ _AGAINST = lazy_compile(
     r"|left out|one of)\b|[不没非或若设]|可能|如果",
     re.IGNORECASE,
 )
-_TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
+TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
 _BEFORE = lazy_compile(
     r"(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?<!\bcomes )(?<!\bcame )(?<!leaves )(?<!departs )"
     r"(?<!starts )\bfrom\Z"
@@ -120,7 +120,7 @@ _TAIL = lazy_compile(
 def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     """What a sentence may say is the answer: all that follows its verb, or that without its end."""
     text = " ".join(text.split()).rstrip(".!。 ")
-    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or gold.lower() in _TRUTHS:
+    if len(text) > MAX_LENGTH or " " not in text or not text[:1].isalnum() or "?" in text or gold.lower() in TRUTHS:
         return
     if kind == "number" and text[0].isdigit() and not _IS.search(text):
         return  # "5 apples cost 10 dollars" names another number besides

@@ -1,0 +1,58 @@
+r"""Formulas without what is said beside them.
+
+Where one holds (``f(x) = x + 1 \text{ for all } x \in \mathbb{R}``), its constant (``f(x) = kx for some constant k``
+where the gold answer has a c), the name of a point (``P(0, 3)``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from grpo_env.lazy_regex import lazy_compile
+
+MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
+"""The kinds of gold answers that are mathematics."""
+_DOMAIN = lazy_compile(
+    r"[\s,]*(?:\\(?:quad|qquad|,|;| ))*\s*(?:\(\s*(?P<bare>[a-z])\s*\\in\s*SET\s*\)"
+    r"|(?:\\text\{[\s,]*for (?:all|every|any)\s*\}|\\forall|for (?:all|every|any))\s*\$?(?P<all>[a-z])\s*\\in\s*SET\$?"
+    r"|(?:\\text\{\s*)?for (?:all|every|any)(?: (?:real|positive|natural|nonnegative|numbers?|integers?|reals))* ?\}?"
+    r"\s*\$?(?P<word>[a-z])(?![a-z])\$?\}?)".replace(
+        "SET", r"\\math(?:bb|bf)\s?\{?\s?[NZQR]\s?\}?(?:[\^_](?:[*+]|\{[^{}]{1,6}\}))?"
+    )
+)
+_SOME_CONSTANT = lazy_compile(
+    r"[\s,;]*(?:\\text\{)?[\s,]*(?:for|with|where) (?:some|any|all|an?) (?:arbitrary |real |fixed )?constants?"
+    r"\s?\}?\s*\$?(?P<name>[a-zA-Z])\$?\.?\}?\s*\Z"
+)
+_NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
+
+
+def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
+    """A formula without its domain, constant or name."""
+    if "\\in" in answer or "for " in answer:
+        shorter = _DOMAIN.sub("", answer).strip(" ,$")
+        yield from [shorter] if shorter and "\\in" not in gold else []
+    if "constant" in answer:
+        yield from _with_constant(gold, answer)
+    if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
+        yield answer[point.end() :]
+
+
+def _with_constant(gold: str, answer: str) -> Iterator[str]:
+    """``f(x) = cx`` for ``f(x) = kx for some constant k``, where the gold answer has a c."""
+    match = _SOME_CONSTANT.search(answer)
+    if match is None:
+        return
+    rest, old = answer[: match.start()], match["name"]
+    if old in gold:
+        yield rest
+    letters = re.compile(rf"\\[A-Za-z]+|{old}")
+    for new in "cCkKaA":
+        if new in gold and new not in rest:
+            yield letters.sub(partial(_renamed, old, new), rest)
+
+
+def _renamed(old: str, new: str, match: re.Match[str]) -> str:
+    return new if match[0] == old else match[0]

@@ -1,0 +1,108 @@
+"""Numbers and quantities.
+
+In short and in full (``2,5 kg``, ``one hour and thirty minutes``, ``1:23:45``, ``a 40-foot container``; see
+``quantities``), below zero (``a decrease of 3.2%``, ``5 °C below zero``, ``($40.00)``), with a name (``m+n = 204``,
+``No. 7``, ``a rating of 4.5``, ``6 feet tall``), in Roman numerals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..currencies import SIGN
+from ..quantities import in_full
+from ..spellings import spelled
+
+_SUM_OF_NAMES = lazy_compile(  # m+n = 204, |a+b| = 1+4 = 5
+    r"\$?(?:[a-z](?: ?\+ ?[a-z]){1,3}|\|[^|=<>\d]{1,20}\|)(?: ?=[\d +-]{3,40})? ?= ?(\S{1,20}?)\$?"
+)
+_COMPOUND = lazy_compile(
+    r"an? ([a-z]+|\d[\d,.]*)-((?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|gallon|pound"
+    r"|degree|page)(?: [a-z]+)?)\.?",
+    re.IGNORECASE,
+)  # a two-year warranty
+_NUMBERED = lazy_compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
+_TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
+_DECIMAL_COMMA = lazy_compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
+_WITH_UNIT = lazy_compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
+_IN_TWO_UNITS = lazy_compile(
+    r"[a-z -]{3,40} (?:feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"
+    r" (?:inch(?:es)?|minutes?|seconds?|ounces?|months?|days?)\.?",
+    re.IGNORECASE,
+)
+_DECREASE = lazy_compile(
+    rf"(?:(?:an?|the) )?(?:decrease|decline|drop|fall|reduction|loss) (?:of|by) (?={SIGN}?\.?\d)"
+    rf"|down (?:by )?(?={SIGN}?\.?\d)",
+    re.IGNORECASE,
+)
+_BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero(\s[a-z]{1,10})?", re.IGNORECASE)
+_IN_BOOKKEEPING = lazy_compile(rf"\(({SIGN}\d[\d.,]*)\)")  # ($40.00)
+_OF_MEASURE = lazy_compile(
+    r"(?:an? |the )?(?:rating|height|length|width|depth|weight|mass|price|cost|value|area|volume|speed|temperature"
+    r"|distance|score|capacity|duration|population|radius|diameter|age|size) of (?=\d)",
+    re.IGNORECASE,
+)
+_DIMENSION = lazy_compile(r"(?<=[a-z\"'] )(?:tall|long|wide|high|deep|thick|in (?:height|length|width|depth))\.?\Z")
+_OTHER_FORM = lazy_compile(
+    r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
+    r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
+    r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
+)
+"""What a rule of this package may read in an answer that differs from a gold answer of digits."""
+_ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
+
+
+def other_numbers(gold: str, answer: str) -> Iterator[str]:
+    """A number in another form: ``40 foot container`` for ``a 40-foot container``, ``2.5 kg`` for ``2,5 kg``."""
+    yield from in_full(gold, answer)
+    if "=" in answer and gold[-1:].isdigit() and (total := _SUM_OF_NAMES.fullmatch(answer)):
+        yield total[1]
+    if answer[:1] in "aA" and (compound := _COMPOUND.fullmatch(answer)):
+        yield f"{compound[1]} {compound[2]}"
+    if gold.isdecimal() and (numbered := _NUMBERED.fullmatch(answer)):
+        yield numbered[1]
+    if answer.count(":") == 2 and gold[-1:].isalpha() and (timer := _TIMER.fullmatch(answer.rstrip("."))):
+        yield f"{timer[1]} h {timer[2]} min {timer[3]} s"
+    if "," in answer and _DECIMAL_COMMA.fullmatch(answer) and _WITH_UNIT.search(gold):
+        yield answer.replace(",", ".")
+    if answer[:1].isalpha() and _IN_TWO_UNITS.fullmatch(answer):
+        yield spelled(answer)
+    if gold.lstrip("$ \\").startswith(("-", "\u2212", "\u2013", "minus")):
+        yield from _below_zero(answer)
+    if " of " in answer and (measure := _OF_MEASURE.match(answer)):
+        yield answer[measure.end() :]
+    if (dimension := _DIMENSION.search(answer)) and not _DIMENSION.search(gold):
+        yield answer[: dimension.start()].rstrip()
+
+
+def _below_zero(answer: str) -> Iterator[str]:
+    """``-3.2%`` of ``a decrease of 3.2%``, ``-5 °C`` of ``5 °C below zero``, ``-$40.00`` of ``($40.00)``."""
+    if match := _DECREASE.match(answer):
+        yield f"-{answer[match.end() :]}"
+    if match := _BELOW_ZERO.fullmatch(answer.rstrip(".")):
+        yield f"-{match[1]}{match[2] or ''}"
+    if match := _IN_BOOKKEEPING.fullmatch(answer):
+        yield f"-{match[1]}"
+
+
+def may_have_other_form(answer: str) -> bool:
+    """Whether an answer that is not a gold answer of digits may be it in another form."""
+    return not answer.isdecimal() and _OTHER_FORM.search(answer) is not None
+
+
+def same_numeral(one: str, other: str) -> bool:
+    """Whether one of two texts is the Roman numeral, in capitals, of the number that the other one is."""
+    roman, digits = (one, other) if one[:1] in _ROMAN_DIGITS else (other, one)
+    if roman[:1] not in _ROMAN_DIGITS:
+        return False
+    roman, digits = roman.strip(" .\n"), digits.strip(" .\n")
+    if not (digits.isdecimal() and digits.isascii() and len(digits) < 5 and _ROMAN.fullmatch(roman)):
+        return False
+    values = [_ROMAN_DIGITS[letter] for letter in roman]
+    value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    return roman not in _NO_NUMERALS and digits == str(value)

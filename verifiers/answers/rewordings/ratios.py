@@ -1,0 +1,46 @@
+"""Ratios and scores.
+
+``2:3`` for ``2 to 3``, ``16:9`` for ``16 by 9`` and ``aspect ratio 16:9``, ``4/5`` for ``4 out of 5``; the score
+``3-1`` for ``3:1 (final score)``, unless it may be a range.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..codes import plain
+
+_OF_RATIO = lazy_compile(r"(?:(?:the|an?) )?(?:aspect ratio|ratio|scale|odds)(?: of| is)? (?=\d)", re.IGNORECASE)
+_THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_RATIO = lazy_compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
+_SIDES = lazy_compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
+_OUT_OF = lazy_compile(r"(?<=\d) out of (?=\d)")
+_SCORE = lazy_compile(r"(\d{1,3}) ?[-\u2013] ?(\d{1,3})")
+_SCORE_WITH_COLON = lazy_compile(r"(\d{1,3}) ?: ?(\d{1,3})(?: \((?:the )?(?:final |full-time )?(?:score|result)\))?\.?")
+
+
+def as_ratio(gold: str, kind: str, answer: str) -> Iterator[str]:
+    """A ratio or score in the signs of the gold answer."""
+    if kind == "code":
+        if ":" in answer and (score := _SCORE_WITH_COLON.fullmatch(answer)) and _is_score(gold):
+            yield f"{score[1]}-{score[2]}"
+        return
+    if " out of " in answer and "/" in gold:
+        yield _OUT_OF.sub("/", answer)
+    if ":" not in gold:
+        return
+    ratio = _THOUSANDS.sub("", _OF_RATIO.sub("", answer))
+    yield from [ratio] if ratio != answer else []
+    if ":" not in answer and " to" in answer and _RATIO.fullmatch(ratio := plain(answer)):
+        yield ratio.replace(" to ", ":")
+    if sides := _SIDES.fullmatch(answer):
+        yield f"{sides[1]}:{sides[2]}"
+
+
+def _is_score(gold: str) -> bool:
+    """Whether ``3-1`` is no range, which would have its smaller number first."""
+    match = _SCORE.fullmatch(gold)
+    return match is not None and (int(match[1]) >= int(match[2]) or match[1] == "0")
