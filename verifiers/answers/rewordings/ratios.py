@@ -14,7 +14,6 @@ from grpo_env.lazy_regex import lazy_compile
 from ..codes import plain
 
 _OF_RATIO = lazy_compile(r"(?:(?:the|an?) )?(?:aspect ratio|ratio|scale|odds)(?: of| is)? (?=\d)", re.IGNORECASE)
-_THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _RATIO = lazy_compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")
 _SIDES = lazy_compile(r"(\d{1,4}) ?(?:by|x|\u00d7) ?(\d{1,4})\.?")
 _OUT_OF = lazy_compile(r"(?<=\d) out of (?=\d)")
@@ -32,7 +31,7 @@ def as_ratio(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield _OUT_OF.sub("/", answer)
     if ":" not in gold:
         return
-    ratio = _THOUSANDS.sub("", _OF_RATIO.sub("", answer))
+    ratio = _OF_RATIO.sub("", answer)
     yield from [ratio] if ratio != answer else []
     if ":" not in answer and " to" in answer and _RATIO.fullmatch(ratio := plain(answer)):
         yield ratio.replace(" to ", ":")
