@@ -13,6 +13,8 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .number_words import number_at
 
+ARROW = r"\u2192|->|\\(?:to|rightarrow)(?![a-z])"
+"""An arrow between two parts as it may be written. The texts of ``codes.plain`` have it as ``->``."""
 _QUOTES = lazy_compile('["«»„“”‟‹›「」『』《》〈〉]')
 _AND = lazy_compile(r"\s*&\s*")
 _THOUSANDS = lazy_compile(r"(?<=\d),(?=\d{3}(?!\d))")

@@ -13,7 +13,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .other_names import same_other_name
 from .parsed import Words
 from .person_names import same_name
-from .spellings import STATES, greek_in_words, same_spelling, spelled
+from .spellings import ARROW, STATES, greek_in_words, same_spelling, spelled
 from .unit_names import PRODUCT
 
 MAX_ITEMS = 50  # of lists whose items are compared with each other
@@ -44,7 +44,7 @@ _STATE = lazy_compile(r"(?<=\w, )[A-Z]{2}(?=$|,| \d{5})")
 _LISTED_ONLY = lazy_compile(r"(?:[Oo]nly )?([IVX]+(?:(?:, | and |, and )[IVX]+)*)(?: only)?")
 _ONLY_FIRST = lazy_compile(r"\A[Oo]nly (.*)\Z")
 _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
-_ARROW = lazy_compile(r"\s?(?:\u2192|->|>|\\to(?![a-z])|\\rightarrow(?![a-z]))\s?")
+_ARROW = lazy_compile(rf"\s?(?:{ARROW}|>)\s?")
 _IS_VERB = lazy_compile(r"(?<= )(?:is|are|was|were)(?= )")
 _IS = lazy_compile(r"(?<= )(?:is|are|was|were|[Tt]he|an?)(?= )")
 _PAIR = lazy_compile(r"(?<!\w)([A-Za-z]{2})(?!\w)")

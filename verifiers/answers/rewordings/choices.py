@@ -38,8 +38,8 @@ _SIZE_AND_NAME = lazy_compile(r"(S|M|L) \((?:small|medium|large)\)|(?:small|medi
 
 def chosen(gold: str, kind: str, answer: str) -> Iterator[str]:
     """An answer with the letter of a choice as the gold answer writes it."""
-    if kind in MATHEMATICS and (formula := _value_of_choice(answer)):
-        yield formula
+    if kind in MATHEMATICS and (match := _letter_and_formula(answer)):
+        yield match["formula"]
     if kind == "choice":
         yield from _choice(gold, answer)
     if kind == "set" and _LETTERS.fullmatch(gold):
@@ -57,8 +57,7 @@ def _choice(gold: str, answer: str) -> Iterator[str]:
     """``(C) Tuesday`` of ``option C, Tuesday``, ``(B)`` of ``(B) 18``, ``M`` of ``size M`` and ``M (medium)``."""
     if len(gold) > 3 and (choice := _CHOSEN.fullmatch(answer)):
         yield f"({choice[1] or choice[4]}) {choice[2] or choice[3]}"
-    match = _LETTER_AND_FORMULA.fullmatch(answer) if len(gold.strip("().")) == 1 else None
-    if match and not _TWO_CHOICES.search(match["formula"]):
+    if len(gold.strip("().")) == 1 and (match := _letter_and_formula(answer)):
         yield f"({match['letter']})"
     if size := _SIZE.match(answer):
         yield answer[size.end() :]
@@ -73,10 +72,10 @@ def text_of_choice(gold: str, answer: str) -> str | None:
     return match[1] if match and not _NAMES_CHOICE.match(answer) and re.search(r"[\d\\$]", answer) else None
 
 
-def _value_of_choice(answer: str) -> str | None:
-    r"""``16`` of ``\textbf{(D)}\ 16``."""
+def _letter_and_formula(answer: str) -> re.Match[str] | None:
+    r"""``D`` and ``16`` of ``\textbf{(D)}\ 16``."""
     match = _LETTER_AND_FORMULA.fullmatch(answer)
-    return match["formula"] if match and not _TWO_CHOICES.search(match["formula"]) else None
+    return None if match is None or _TWO_CHOICES.search(match["formula"]) else match
 
 
 def _is_size(letter: str, answer: str) -> bool:

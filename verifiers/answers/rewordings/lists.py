@@ -12,9 +12,10 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..arrangements import numbered_items
 from ..json_value import text_list
+from ..spellings import ARROW
 
 _ITEM = lazy_compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
-_ARROW = lazy_compile(r"\s?(?:\u2192|->|\\(?:to|rightarrow)(?![a-z]))\s?")
+_ARROW = lazy_compile(rf"\s?(?:{ARROW})\s?")
 _COMMA = lazy_compile(r"\s?,\s(?:and )?")
 _COMMA_OR_THEN = lazy_compile(r"\s?,\s(?:and |then )?")
 _QUOTED_LIST = lazy_compile(r"\['[^'\",\[\]]+'(?:, ?'[^'\",\[\]]+'){1,20}\]")
