@@ -2,5 +2,6 @@
 
 ``extract`` finds the answer in the completion, ``normal`` normalizes its spelling, ``parse`` parses it into one of the
 kinds in ``parsed``, ``compare`` decides whether two parsed answers are equal, and ``hedging`` what is wrong with any
-value, and ``rewordings`` which other forms an answer has. Formulas are compared exactly in ``formulas`` if possible, else by computer algebra in ``algebra``.
+value. ``rewordings`` has further readings of an answer that is not right as it stands. Formulas are compared exactly in
+``formulas`` if possible, else by computer algebra in ``algebra``.
 """

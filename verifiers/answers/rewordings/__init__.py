@@ -10,7 +10,7 @@ they reword:
     glosses        ``Usain Bolt (Jamaica)``, ``Apple Inc. (AAPL)``, ``Portland (Oregon)``
     choices        ``(B) 18``, ``size M``, ``ACD`` for A, C and D
     mathematics    where a formula holds, the name of a constant or of a point
-    numbers        ``a decrease of 3.2%``, ``No. 7``, ``1:23:45``; Roman numerals
+    number_forms   ``a decrease of 3.2%``, ``No. 7``, ``1:23:45``; Roman numerals
     ratios         ``2 to 3``, ``16 by 9``, ``4 out of 5``, ``3:1`` as the score 3-1
     times          ``1405``, ``11.30 pm``, ``every Tuesday``
     codes          files, addresses, versions, keys
@@ -31,7 +31,7 @@ from .leads import without_lead
 from .lists import quoted_items, relisted
 from .markup import in_text, unmarked
 from .mathematics import MATHEMATICS, other_formulas
-from .numbers import may_have_other_form, other_numbers, same_numeral
+from .number_forms import may_have_other_form, other_numbers, same_numeral
 from .ratios import as_ratio
 from .times import other_times
 from .words import abbreviated, other_words
