@@ -359,7 +359,7 @@ def _bracketed(text: str, depth: int) -> Content | None:
 
 def _multiple(text: str, depth: int) -> Group | None:
     r"""A number times a vector, ``\frac{1}{5}\langle 3, 4\rangle``, or both signs of one, ``\pm(1, 1, 1)``."""
-    match = _MULTIPLE.fullmatch(text)
+    match = _MULTIPLE.fullmatch(text) if text.endswith((")", "\\rangle")) else None
     kind, inner = outer(match["vector"]) if match else ("", "")
     parts = items(inner) if kind in ("()", "<>") else []
     if match is None or len(parts) < 2 or _PLUS_MINUS.search(inner):
