@@ -18,7 +18,7 @@ _BLANK = lazy_compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?
 
 def boxed(text: str) -> ExtractedAnswer | None:
     """The contents of the outermost boxes that are not blank."""
-    if "\\boxed" not in text and "\\fbox" not in text:
+    if "\\" not in text or ("\\boxed" not in text and "\\fbox" not in text):  # one sign is found faster
         return None
     start = min(at for at in (text.find("\\boxed"), text.find("\\fbox")) if at >= 0)
     while start and text[start - 1] == "\\":  # one before it may escape the backslash of the box
