@@ -292,7 +292,7 @@ class Accuracy(Verifier):
         if by.kind == "number" and self.kind is None and not by.spelling:
             answer = parse(text)
             both_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
-            if both_numbers and not is_relative(gold.text, answer.text):
+            if both_numbers and (text.isdecimal() or not is_relative(gold.text, answer.text)):
                 return compare(gold, answer, rules)
         elif isinstance(gold.content, _AS_TEXT):
             if by.spelling and same_text(normal(text), by.spelling):

@@ -68,7 +68,7 @@ class UnreadableError(Exception):
         self.role = role
 
 
-@dataclass
+@dataclass(slots=True)
 class TimeLimit:
     """Seconds of processor time for one comparison, and in total for all comparisons with the same object."""
 

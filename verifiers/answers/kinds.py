@@ -149,8 +149,10 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
     if kind == "number" and isinstance(answer.content, Words | Formula):
         if thousands := _THOUSANDS.fullmatch(answer.text):
             return parse(f"{thousands[1]} thousand")
-        label, number = labelled(plain(text))
-        return parse(number) if label and _UNIT_FREE.fullmatch(number) else answer  # port 443
+        if _may_be_labelled(answer.text):
+            label, number = labelled(plain(text))
+            return parse(number) if label and _UNIT_FREE.fullmatch(number) else answer  # port 443
+        return answer
     if kind == "words" and isinstance(answer.content, Formula) and answer.text.isalpha():
         return ParsedAnswer(answer.text, Words(answer.text))  # "bad" is a product elsewhere
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
@@ -257,6 +259,12 @@ def _is_numeric(value: Json) -> bool:
 def _is_time(text: str) -> bool:
     """Whether a text is a time of day. ``3:30`` is, as a ratio would be written 1:10; ``1:10`` may be either."""
     return bool(read_time(text)) and (_HOUR.fullmatch(text) is None or _is_unreduced(text))
+
+
+def _may_be_labelled(text: str) -> bool:
+    """Whether a text may be a number and its label, ``port 443`` or ``27 (bus)``, which is cheap to find out."""
+    words = text.split()
+    return len(words) > 1 and any(word.strip(".,:;#()")[-1:].isdigit() for word in (words[0], words[-1]))
 
 
 def _explained(text: str) -> Kind | None:
