@@ -262,9 +262,8 @@ def _is_time(text: str) -> bool:
 
 
 def _may_be_labelled(text: str) -> bool:
-    """Whether a text may be a number and its label, ``port 443`` or ``27 (bus)``, which is cheap to find out."""
-    words = text.split()
-    return len(words) > 1 and any(word.strip(".,:;#()")[-1:].isdigit() for word in (words[0], words[-1]))
+    """Whether a text may be a number and its label, ``port 443``, which is cheap to find out."""
+    return any(word.strip(".,:;#()")[-1:].isdigit() for word in text.split())
 
 
 def _explained(text: str) -> Kind | None:
