@@ -64,7 +64,7 @@ _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
 _C = r"(?:C|\\(?:math|text)(?:rm|bf|it)?\s?\{C\})"
 _COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperature
-    rf"\{{?\}}?[_^]\s?\{{?(?P<n>\d{{1,4}})\}}?\s?{_C}\s?_\s?\{{?(?P<k>\d{{1,4}})\}}?"
+    rf"(?:\{{\s?\}}|(?<![A-Za-z\d)\]}}]))[_^]\s?\{{?(?P<n>\d{{1,4}})\}}?\s?{_C}\s?_\s?\{{?(?P<k>\d{{1,4}})\}}?"
     rf"|(?<![A-Za-z\\}}]){_C}_\s?\{{?(?P<of>\d{{1,4}})\}}?\s?\^\s?\{{?(?P<from>\d{{1,4}})\}}?"
     rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
 )
