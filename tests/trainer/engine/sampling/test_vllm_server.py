@@ -321,18 +321,17 @@ def test_a_run_says_what_samples_and_where(
     assert json.loads((tmp_path / "run/versions.json").read_text())["vllm"] == "0.32.0"
 
 
-def test_a_server_that_hangs_is_noticed(
-    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As one that was stopped by SIGSTOP: it answers nothing, and then everything."""
-    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
-    monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
-    sampler, lines, awake = replace(policy, rollout_engine=engine), list[str](), threading.Event()
-    expected = sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
-    answer = servers[0].answer
+def hangs_until_reported(
+    engine: VllmServers, server: FakeVllm, paths: tuple[str, ...] = ()
+) -> tuple[list[str], threading.Event]:
+    """Let a server answer nothing (or nothing at some paths) until the engine reports something, or the event is set.
+
+    Returns the reported lines, and the event.
+    """
+    lines, awake, answer = list[str](), threading.Event(), server.answer
 
     def hang(path: str, body: object) -> tuple[int, object]:
-        if path in ("/v1/completions", "/health"):
+        if not paths or path in paths:
             awake.wait(30)
         return answer(path, body)
 
@@ -340,7 +339,19 @@ def test_a_server_that_hangs_is_noticed(
         lines.append(line)
         awake.set()
 
-    servers[0].answer, engine.report = hang, report
+    server.answer, engine.report = hang, report
+    return lines, awake
+
+
+def test_a_server_that_hangs_is_noticed(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was stopped by SIGSTOP: it answers nothing, and then everything."""
+    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
+    monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
+    sampler = replace(policy, rollout_engine=engine)
+    expected = sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+    lines, awake = hangs_until_reported(engine, servers[0], ("/v1/completions", "/health"))
     assert sample(sampler, PROMPTS, 2, max_new_tokens=8, temperature=1.0) == expected
     # On a busy machine another call may be the first that has no answer in time.
     assert re.match(
@@ -363,17 +374,7 @@ def test_a_server_that_hangs_while_it_gets_weights_is_noticed(
 ) -> None:
     monkeypatch.setattr(vllm_server, "LOOK", 0.05)
     monkeypatch.setattr(vllm_server, "CONNECT", 0.5)
-    lines, awake, answer = list[str](), threading.Event(), servers[0].answer
-
-    def hang(path: str, body: object) -> tuple[int, object]:
-        awake.wait(30)
-        return answer(path, body)
-
-    def report(line: str) -> None:
-        lines.append(line)
-        awake.set()
-
-    servers[0].answer, engine.report = hang, report
+    lines, _ = hangs_until_reported(engine, servers[0])
     engine.update_weights(policy, 1)
     assert re.match(rf"{servers[0].url}(?: does not answer \(|: )ReadTimeout", lines[0])
     assert all(server.version == engine._label for server in servers)
