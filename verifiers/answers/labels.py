@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .number_words import in_digits
+from .number_words import in_digits, roman_value
 
 MAX_LENGTH = 80
 
@@ -75,7 +75,6 @@ _SHAPES = {
 """What a code with such a label looks like: 10.0.0.0/16 is no port."""
 _NUMBERS = frozenset(("chapter", "section", "page", "volume", "table"))  # also numbered in Roman numerals
 _ROMAN = lazy_compile(r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
-_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _NAMES = {
     "release": "version", "patch": "version",
     "zip": "zip code", "postal code": "zip code", "postcode": "zip code", "post code": "zip code",
@@ -124,8 +123,7 @@ def is_numbered(text: str) -> bool:
 def _in_digits(code: str, label: str) -> str:
     """``three``, and ``III`` of a chapter, in digits; ``B14`` for gate B-14."""
     if label in _NUMBERS and _ROMAN.fullmatch(code):
-        values = [_VALUES[letter] for letter in code]
-        return str(sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True)))
+        return str(roman_value(code))
     if label == "gate" and re.fullmatch(r"[A-Z]-\d{1,3}", code):
         return code.replace("-", "")
     spelled = in_digits(code) if code.isalpha() and code.islower() else None

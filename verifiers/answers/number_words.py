@@ -33,6 +33,7 @@ _DOZEN = lazy_compile(r"(?:a|(half a))\sdozen(?:(?=\s[a-z])|$)", re.IGNORECASE)
 _WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
 _OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
+ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 
 def in_digits(text: str) -> str | None:
@@ -142,3 +143,9 @@ def _chinese(text: str) -> str | None:
     if digit and len(text) > 1 and text[-2] in "百千万亿":  # 一百五 is 150 or 105
         return None
     return str(total + section + digit)
+
+
+def roman_value(numeral: str) -> int:
+    """The number of a well-formed Roman numeral in capitals: 14 of ``XIV``."""
+    values = [ROMAN_DIGITS[digit] for digit in numeral]
+    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .number_words import number_at
+from .number_words import number_at, roman_value
 
 ARROW = r"\u2192|->|\\(?:to|rightarrow)(?![a-z])"
 """An arrow between two parts as it may be written. The texts of ``codes.plain`` have it as ``->``."""
@@ -73,7 +73,6 @@ _FROM = lazy_compile(r"from (?=.* to )", re.IGNORECASE)
 _REPEATED = lazy_compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
 _PUNCTUATION = lazy_compile(r"([,;:!?()])")
 _ROMAN = lazy_compile(r"(?=..)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
-_ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 
 
 def _groups(table: str) -> dict[str, frozenset[str]]:
@@ -266,8 +265,7 @@ def _same_numeral(roman: str, number: str, before: str) -> bool:
     is_letter = (letter in ("i", "v") and before) or (letter == "x" and before.casefold() in _NUMBERED)
     if not (is_letter or _ROMAN.fullmatch(roman)):
         return False
-    values = [_ROMAN_DIGITS[digit] for digit in letter]
-    value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    value = roman_value(letter.upper())
     return number in (str(value), f"{value}th")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..currencies import SIGN
+from ..number_words import ROMAN_DIGITS, roman_value
 from ..quantities import in_full
 from ..spellings import spelled
 
@@ -53,7 +54,6 @@ _OTHER_FORM = lazy_compile(
 )
 """What a rule of this package may read in an answer that differs from a gold answer of digits."""
 _ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa: SIM905
 
 
@@ -97,12 +97,10 @@ def may_have_other_form(answer: str) -> bool:
 
 def same_numeral(one: str, other: str) -> bool:
     """Whether one of two texts is the Roman numeral, in capitals, of the number that the other one is."""
-    roman, digits = (one, other) if one[:1] in _ROMAN_DIGITS else (other, one)
-    if roman[:1] not in _ROMAN_DIGITS:
+    roman, digits = (one, other) if one[:1] in ROMAN_DIGITS else (other, one)
+    if roman[:1] not in ROMAN_DIGITS:
         return False
     roman, digits = roman.strip(" .\n"), digits.strip(" .\n")
     if not (digits.isdecimal() and digits.isascii() and len(digits) < 5 and _ROMAN.fullmatch(roman)):
         return False
-    values = [_ROMAN_DIGITS[letter] for letter in roman]
-    value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-    return roman not in _NO_NUMERALS and digits == str(value)
+    return roman not in _NO_NUMERALS and digits == str(roman_value(roman))
