@@ -209,7 +209,7 @@ def test_hostile_programs_end(name: str, mode: Any) -> None:
 
 def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
     program = "import time\nnumber = input()\nprint(number)\nif number == '1': time.sleep(99)"
-    results = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(0.8), isolation=mode))
+    results = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(2), isolation=mode))
     assert [(result.output, result.ended) for result in results] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
 
 

@@ -10,6 +10,7 @@ What counts as equal:
     bases          ``101_2`` is 5; the base may be left out (``101``); ``52_8`` is not ``52_9``
     lists, sets    ``2, 3``, ``3 and 2``, ``\{2,3\}``, ``\pm`` pairs: in any order, repetitions ignored
     tuples         ``(1,2)``, ``[1,2]``, intervals: in order, with the same brackets; never equal to a set
+    vectors        ``(1,2)``, ``\langle 1,2\rangle``, a row, a column, ``\mathbf{i}+2\mathbf{j}``; no row is a column
     notations      ``30°``, ``\frac{\pi}{6}``; ``a \le b``, ``b \ge a``; ``x=2, y=-1``, ``(2,-1)``; ``\{5\}``, 5
     real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
@@ -356,6 +357,8 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
             return _elements(one == other)
     if {gold.kind, answer.kind} == {"[]", "matrix"}:
         gold, answer = _as_matrix(gold), _as_matrix(answer)
+    if gold.kind != answer.kind and rules.notation == "flexible":
+        gold, answer = _as_vector(gold), _as_vector(answer)
     if gold.kind != answer.kind:
         return Verdict(False, "a different kind of answer")
     if gold.kind in ("set", "union"):
@@ -379,6 +382,18 @@ def _as_matrix(group: Group) -> Group:
     else:
         return group
     return Group("matrix", tuple(ParsedAnswer("", row) for row in rows))
+
+
+def _as_vector(group: Group) -> Group:
+    r"""A matrix of one column or one row, and ``\langle 1,2\rangle``, as ``(1,2)``; anything else as it is."""
+    items = group.items
+    if group.kind == "matrix":
+        rows = [row.content.items for row in items if isinstance(row.content, Group)]
+        items = rows[0] if len(rows) == 1 else tuple(cell for row in rows for cell in row if len(row) == 1)
+        is_vector = len(items) > 1 and len(rows) in (1, len(items))
+    else:
+        is_vector = group.kind == "<>"
+    return Group("()", items) if is_vector else group
 
 
 def _elements(same: bool) -> Verdict:

@@ -16,6 +16,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .brackets import items, outer, split
 from .formulas import quotient
 from .polynomials import PI, Quotient, TooLargeError
+from .vectors import in_components
 
 MAX_LENGTH = 400
 MAX_VECTORS = 6  # and components of each
@@ -36,10 +37,6 @@ _NAMED = lazy_compile(
     re.DOTALL,
 )
 _SYSTEM = lazy_compile(r"\\begin\{(?P<kind>cases|aligned)\}(?P<rows>.+)\\end\{(?P=kind)\}", re.DOTALL)
-_MATRIX = lazy_compile(
-    r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
-)
-_TRANSPOSED = lazy_compile(r"(?<=[)\]])\s*\^\s*\{?\s*(?:T|\\top|\\text\s*\{\s*T\s*\})\s*\}?")
 _BRACKET = lazy_compile(r"\\langle|\\rangle|\\[{}]|[()\[\]{}]")
 _COORDINATES = (("x", "y"), ("x", "y", "z"), *(tuple(f"x_{n}" for n in range(1, m + 1)) for m in range(2, 6)))
 _USUAL = frozenset(("s", "t", r"\lambda", r"\mu"))  # names of parameters that need no declaration
@@ -97,7 +94,7 @@ def _flat(text: str) -> Flat | None:
 def _span(text: str) -> Flat | None:
     match = _SPAN.fullmatch(text)
     inner = outer(match["vectors"].strip())[1] if match else ""
-    vectors = [_vector(part) for part in items(_in_brackets(inner))]
+    vectors = [_vector(part) for part in items(in_components(inner))]
     directions = [vector for vector in vectors if vector and all(part.is_constant() for part in vector)]
     if not 0 < len(directions) == len(vectors) <= MAX_VECTORS or len({len(vector) for vector in directions}) > 1:
         return None
@@ -112,7 +109,7 @@ def _with_parameters(text: str) -> Flat | None:
     if system := _SYSTEM.fullmatch(body):
         body = ", ".join(row.strip(" ,;&") for row in split(system["rows"], "\\\\") if row).replace("&", "")
     named = _NAMED.fullmatch(body)
-    if vector := _vector(_in_brackets(named["value"] if named else body)):
+    if vector := _vector(in_components(named["value"] if named else body)):
         is_sure = not outer(body)[0]  # (1+3t, 2+4t) may be a place at the time t
     elif found := _parametric(body):
         vector, is_sure = found, len(found) > 2
@@ -143,17 +140,6 @@ def _with_parameters(text: str) -> Flat | None:
 
 def _letters(value: Quotient) -> set[str]:
     return {name for polynomial in (value.top, value.bottom) for _, powers in polynomial for name, _ in powers} - {PI}
-
-
-def _in_brackets(text: str) -> str:
-    r"""Columns, rows and ``\langle 1,2\rangle`` as ``(1,2)``, without the sign of a transposed one."""
-
-    def row(match: re.Match[str]) -> str:
-        cells = [cell for line in split(match["cells"], "\\\\") if line for cell in split(line, "&")]
-        return f"({','.join(cells)})" if len(split(match["cells"], "\\\\")) == 1 or "&" not in match["cells"] else "?"
-
-    text = _MATRIX.sub(row, text) if "matrix" in text else text
-    return _TRANSPOSED.sub("", text).replace(r"\langle", "(").replace(r"\rangle", ")")
 
 
 def _vector(text: str) -> Vector | None:

@@ -60,6 +60,7 @@ _SPACES = lazy_compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = lazy_compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
+_BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
 _C = r"(?:C|\\(?:math|text)(?:rm|bf|it)?\s?\{C\})"
@@ -135,7 +136,7 @@ def normal(text: str) -> str:
         if "\\mathcal" in text:
             text = _ORDER.sub("O", text)
         if "\\text" in text:
-            text = _TEXT.sub(_plain_text, text)
+            text = _BARE_TEXT.sub(" ", _TEXT.sub(_plain_text, text))
         if "\\sqrt" in text:
             text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text)
         text = text.replace(r"\mathbb R", r"\mathbb{R}")

@@ -33,6 +33,7 @@ _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
+_ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
@@ -174,7 +175,12 @@ def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | No
 
 
 def one_spelling(name: str) -> str:
-    r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``."""
+    r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``.
+
+    The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
+    """
+    if arrow := _ARROW.match(name):
+        name = arrow[1] + name[arrow.end() :]
     if angle := _ANGLE.fullmatch(name):
         return angle[2] if len(angle[2]) == 1 else min(name, angle[1] + angle[2][::-1])
     if joint := _JOINT.fullmatch(name):

@@ -29,14 +29,15 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 # What may stand left of "= 5": a variable, a function's value f(2), part of a figure AB, \angle ABC, or words.
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _NAME = (
-    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\s?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
     r"|[A-Za-z]_\{?\d\}?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
     r"|\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}|\{(?:rank|tr|nullity)\}[^=<>]{1,40}|\|[zw]\|"
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
     r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
-    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}"
+    r"|\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?"
+    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}'{0,2}(?:\s?\([A-Za-z]\))?"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
 _NAMED = lazy_compile(rf"(?:{_NAME})")
@@ -79,7 +80,9 @@ _MULTIPLE = lazy_compile(
     r"|\\sqrt\{\d{1,6}\})?)\s?(?P<vector>(?:\(|\\langle).*(?:\)|\\rangle))",
     re.DOTALL,
 )
-_COLUMN = lazy_compile(r"\(([^()]*,[^()]*)\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal|\\math(?:sf|rm)\s?\{?T\}?)\s?\}?")
+_COLUMN = lazy_compile(
+    r"[(\[]([^()\[\]]*,[^()\[\]]*)[)\]]\s?\^\s?\{?\s?(?:T|\\top|\\intercal|\\math(?:sf|rm)\s?\{?T\}?)\s?\}?"
+)
 _COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi)(?![A-Za-z])")
 _EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
 _CURRENCY = lazy_compile(ANY)
@@ -310,8 +313,8 @@ def _matrix(text: str, depth: int) -> Group | None:
 
 
 def _column(text: str, depth: int) -> Group | None:
-    """``(1, 2)^T``."""
-    match = _COLUMN.fullmatch(text) if text.startswith("(") else None
+    """``(1, 2)^T`` or ``[1, 2]^T``."""
+    match = _COLUMN.fullmatch(text) if "^" in text and text[0] in "([" else None
     if match is None:
         return None
     rows = [row for row in items(match[1]) if row]

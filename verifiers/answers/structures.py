@@ -21,13 +21,13 @@ from .normal import normal
 from .number import OverLimitError
 from .parse import parse
 from .piecewise import same_branches
-from .unit_vectors import same_vector
+from .vectors import same_vector
 
 MAX_LENGTH = 500
 
 _STRUCTURE = lazy_compile(
     r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|multiples|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
-    r"|\\(?:mathbf|hat|vec|boldsymbol)|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)\Z"
+    r"|\\(?:mathbf|hat|vec|boldsymbol)|[bp]matrix|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)\Z"
     r"|[kmn]\s?\\pi|\\pi\s?[kmn](?![A-Za-z])|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
 )
@@ -83,10 +83,10 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     def equal(one: str, other: str) -> bool:
         return _equal(one, other, rules)
 
+    same = same_vector(gold, answer, equal)
     gold = normal(gold)
-    same = same_family(gold, text)
     if same is None:
-        same = same_vector(gold, answer)
+        same = same_family(gold, text)
     if same is None and may_be_intervals(gold):
         same = same_intervals(gold, text)
     if same is None and may_be_flat(gold):
