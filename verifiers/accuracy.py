@@ -17,6 +17,7 @@ from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .answers.amounts import change
 from .answers.arrangements import acidity, by_how_much, dose
+from .answers.asked import value_asked
 from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
@@ -435,6 +436,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
                 return Gold(*read_gold(answers[0], "code"))
             if is_structure(gold.text):
                 break
+            if value := value_asked(gold.text):
+                return _parse_gold(value, kind, timeout)
             return _only_text(answers[0], problem)
     return Gold(gold, gold_kind, spelling)
 

@@ -44,6 +44,7 @@ from .matrix_products import same_product
 from .normal import same_text, squeezed
 from .notation import (
     as_coordinates,
+    as_vector,
     in_radians,
     in_same_order,
     one_spelling,
@@ -358,7 +359,7 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
     if {gold.kind, answer.kind} == {"[]", "matrix"}:
         gold, answer = _as_matrix(gold), _as_matrix(answer)
     if gold.kind != answer.kind and rules.notation == "flexible":
-        gold, answer = _as_vector(gold), _as_vector(answer)
+        gold, answer = as_vector(gold), as_vector(answer)
     if gold.kind != answer.kind:
         return Verdict(False, "a different kind of answer")
     if gold.kind in ("set", "union"):
@@ -382,18 +383,6 @@ def _as_matrix(group: Group) -> Group:
     else:
         return group
     return Group("matrix", tuple(ParsedAnswer("", row) for row in rows))
-
-
-def _as_vector(group: Group) -> Group:
-    r"""A matrix of one column or one row, and ``\langle 1,2\rangle``, as ``(1,2)``; anything else as it is."""
-    items = group.items
-    if group.kind == "matrix":
-        rows = [row.content.items for row in items if isinstance(row.content, Group)]
-        items = rows[0] if len(rows) == 1 else tuple(cell for row in rows for cell in row if len(row) == 1)
-        is_vector = len(items) > 1 and len(rows) in (1, len(items))
-    else:
-        is_vector = group.kind == "<>"
-    return Group("()", items) if is_vector else group
 
 
 def _elements(same: bool) -> Verdict:

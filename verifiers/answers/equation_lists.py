@@ -40,12 +40,15 @@ def may_be_list(gold: str) -> bool:
 
 def same_equations(gold: str, answer: str, equal: Callable[[str, str], bool]) -> bool:
     """Whether two texts in normal spelling list the same equations. ``equal`` compares two values or equations."""
-    first = _equations(gold)
+    first, second = _equations(gold), _equations(answer)
+    if {equation.label for equation in second} == {""} and len({equation.label for equation in first}) == len(first):
+        first = tuple(
+            equation._replace(label="") for equation in first
+        )  # \lambda = 5, \lambda = 2 for \lambda_1 = 2, …
     if len(first) < 2 or len({(equation.name, equation.label) for equation in first}) > 1:
         return False
     if not first[0].name and len(items(gold)) > 1:  # a system
         return False
-    second = _equations(answer)
     if len(second) < 2 or len({equation.name for equation in second if equation.name}) > 1:
         return False
     if second[0].label and not (second[0].name and len({equation.label for equation in second}) > 1):

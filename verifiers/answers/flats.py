@@ -16,7 +16,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .brackets import items, outer, split
 from .formulas import quotient
 from .polynomials import PI, Quotient, TooLargeError
-from .vectors import in_components
+from .vectors import in_components, unit_vectors_in_components
 
 MAX_LENGTH = 400
 MAX_VECTORS = 6  # and components of each
@@ -31,15 +31,17 @@ _DECLARED = lazy_compile(
     r"(?:\\in\s*\\mathbb\s?\{?\s?R\s?\}?(?P<excluded>\s*(?:\\setminus|-)\s*\\\{\s*0\s*\\\})?|(?P<nonzero>\\ne\s*0))\s*\)?",
     re.DOTALL,
 )
-_SPAN = lazy_compile(r"(?:[A-Z]\s*=\s*)?\{?\\?span\}?\s*(?P<vectors>.+)", re.IGNORECASE | re.DOTALL)
+_SPAN = lazy_compile(r"(?:[A-Z][^=]{0,30}=\s*)?\{?\\?span\}?\s*(?P<vectors>.+)", re.IGNORECASE | re.DOTALL)
 _NAMED = lazy_compile(
-    r"(?:\\(?:vec|overline|text)\s*\{\s*[rxvXL]\s*\}|[rXLl]|\\ell|\(\s*x\s*,\s*y\s*(?:,\s*z\s*)?\))\s*[=:]\s*(?P<value>.+)",
+    r"(?:(?:\\(?:vec|overline|text)\s*\{\s*[rxvXL]\s*\}|[rxXLl]|\\ell)\s*(?:\(\s*(?:[a-z]|\\[a-z]+)\s*\))?"
+    r"|\(\s*x\s*,\s*y\s*(?:,\s*z\s*)?\))\s*[=:]\s*(?P<value>.+)",
     re.DOTALL,
 )
 _SYSTEM = lazy_compile(r"\\begin\{(?P<kind>cases|aligned)\}(?P<rows>.+)\\end\{(?P=kind)\}", re.DOTALL)
 _BRACKET = lazy_compile(r"\\langle|\\rangle|\\[{}]|[()\[\]{}]")
 _COORDINATES = (("x", "y"), ("x", "y", "z"), *(tuple(f"x_{n}" for n in range(1, m + 1)) for m in range(2, 6)))
 _USUAL = frozenset(("s", "t", r"\lambda", r"\mu"))  # names of parameters that need no declaration
+_OF_A_SPAN = lazy_compile(r"[cdkrst]|c_?\d")  # of two or more
 _ARE_PARAMETERS = lazy_compile(_PARAMETER)
 
 
@@ -109,7 +111,8 @@ def _with_parameters(text: str) -> Flat | None:
     if system := _SYSTEM.fullmatch(body):
         body = ", ".join(row.strip(" ,;&") for row in split(system["rows"], "\\\\") if row).replace("&", "")
     named = _NAMED.fullmatch(body)
-    if vector := _vector(in_components(named["value"] if named else body)):
+    value = named["value"] if named else body
+    if vector := _vector(in_components(value)) or _vector(unit_vectors_in_components(value)):
         is_sure = not outer(body)[0]  # (1+3t, 2+4t) may be a place at the time t
     elif found := _parametric(body):
         vector, is_sure = found, len(found) > 2
@@ -118,7 +121,8 @@ def _with_parameters(text: str) -> Flat | None:
     else:
         return None
     names = sorted({name for part in vector for name in _letters(part)})
-    is_sure = bool(declared) or (is_sure and _USUAL.issuperset(names))
+    is_span = len(names) > 1 and all(map(_OF_A_SPAN.fullmatch, names)) and not outer(body)[0]
+    is_sure = bool(declared) or (is_sure and _USUAL.issuperset(names)) or is_span
     if declared and {re.sub(r"[\s{}]", "", name) for name in declared["names"].split(",")} != set(names):
         return None
     if not 0 < len(names) <= MAX_PARAMETERS or not all(map(_ARE_PARAMETERS.fullmatch, names)):

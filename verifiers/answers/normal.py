@@ -60,6 +60,10 @@ _SPACES = lazy_compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = lazy_compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
+_AFTER_NAMES = ("_", "^", "'", "(")  # \mathbf{v}_1, \mathbf{r}(t)
+_UNIT_VECTOR = lazy_compile(
+    r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))"
+)
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
@@ -128,6 +132,8 @@ def normal(text: str) -> str:
             text = _UNPRINTED.sub("", text)
         if "\\operatorname" in text:
             text = _FUNCTION.sub(r"\\\1 ", text)
+        if "bf" in text or "\\bold" in text or "\\bm" in text:
+            text = _UNIT_VECTOR.sub(lambda match: rf"\hat{{{match[1] or match[2]}}}", text)
         text = text.replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
         if not _NEW_NAMES.keys().isdisjoint(_COMMAND.findall(text)):
             text = _COMMAND.sub(lambda match: _NEW_NAMES.get(match[1], match[0]), text)
@@ -173,7 +179,8 @@ def _plain_text(match: re.Match[str]) -> str:
     words = match["text"].strip(" ~")
     if match["before"] and words in LETTERS:
         return rf"{match['before']}\text{{{words}}}"
-    return f"{match['before'] or ''} {match['text']} "
+    is_name = len(words) == 1 and match.string[match.end() : match.end() + 1] in _AFTER_NAMES
+    return f"{match['before'] or ''} {words}" if is_name else f"{match['before'] or ''} {match['text']} "
 
 
 def unwrapped(text: str) -> str:

@@ -129,7 +129,10 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
         if names is None or _names(second) is not None:
             continue
         coordinates = as_tuple(second) or second
-        order = _order(names, coordinates.variable)
+        tuple_name = coordinates.variable if coordinates.variable and "," in coordinates.variable else None
+        order = _order(names, tuple_name)
+        if isinstance(coordinates.content, Group):
+            coordinates = replace(coordinates, content=as_vector(coordinates.content))
         if not (order and isinstance(coordinates.content, Group) and coordinates.content.kind == "()"):
             continue
         assert isinstance(first.content, Group)
@@ -137,6 +140,18 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
         pair = ParsedAnswer(first.text, Group("()", values)), replace(coordinates, variable=None)
         return (pair[1], pair[0]) if swapped else pair
     return None
+
+
+def as_vector(group: Group) -> Group:
+    r"""A matrix of one column or one row, and ``\langle 1,2\rangle``, as ``(1,2)``; anything else as it is."""
+    items = group.items
+    if group.kind == "matrix":
+        rows = [row.content.items for row in items if isinstance(row.content, Group)]
+        items = rows[0] if len(rows) == 1 else tuple(cell for row in rows for cell in row if len(row) == 1)
+        is_vector = len(items) > 1 and len(rows) in (1, len(items))
+    else:
+        is_vector = group.kind == "<>"
+    return Group("()", items) if is_vector else group
 
 
 def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:

@@ -29,18 +29,24 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 # What may stand left of "= 5": a variable, a function's value f(2), part of a figure AB, \angle ABC, or words.
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _NAME = (
-    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\s?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
-    r"|[A-Za-z]_\{?\d\}?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
+    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
+    r"|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
     rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
     r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
     r"|\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}|\{(?:rank|tr|nullity)\}[^=<>]{1,40}|\|[zw]\|"
-    r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
+    r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+(?:_\{?\w{1,3}\}?)?(?:\s?\([a-z]\))?|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
     r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
     r"|\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?"
     r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}'{0,2}(?:\s?\([A-Za-z]\))?"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
 _NAMED = lazy_compile(rf"(?:{_NAME})")
+_NAMED_FREELY = (
+    lazy_compile(  # 3\vec{a}-2\vec{b}, A^{-1}, [T]_B, \{proj\}_{b} a; no equation of coordinates or matrices
+        r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\langle|[<>]).){1,80}", re.DOTALL
+    )
+)
+_ENDS_OF_VECTORS = (")", "\\rangle", "\\end{pmatrix}", "\\end{bmatrix}", "\\end{matrix}", "\\end{array}", "]")
 _NAMED_TUPLE = lazy_compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
 _TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
 _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
@@ -73,6 +79,11 @@ _RESIDUE = lazy_compile(
 _MATRIX = lazy_compile(
     r"(?:\(\s*|\[\s*)?\\begin\{([pb]?matrix|array)\}\s*(?:\{[lcr| ]*\})?"
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
+    re.DOTALL,
+)
+_OPERATOR = lazy_compile(r".\+|\\(?:det|tr|rank|sum|prod|lim|int|ln|log)(?![a-z])|\{(?:det|tr|rank)\}")
+_FACTOR_OF_MATRIX = lazy_compile(
+    r"(?P<factor>(?:(?!\\begin|\\langle|[=,<>&]).){1,60}?)(?P<matrix>(?:\(\s*|\[\s*)?\\begin\{(?:[pb]?matrix|array)\}.*)",
     re.DOTALL,
 )
 _MULTIPLE = lazy_compile(
@@ -231,6 +242,10 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
         content = _parse(value, depth - 1).content
         is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
         return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
+    if _NAMED_FREELY.fullmatch(name) and value.endswith(_ENDS_OF_VECTORS) and len(items(name)) == 1:
+        vector = _parse(value, depth - 1)
+        is_vector = isinstance(vector.content, Group) and vector.content.kind in ("matrix", "<>", "()")
+        return vector if is_vector and not vector.variable else None
     if _NAMED_TUPLE.fullmatch(name) and (outer(value)[0] == "()" or _multiple(value, depth)):
         return ParsedAnswer(text, _parse(value, depth - 1).content, name.replace(" ", ""), value)
     return None
@@ -285,6 +300,7 @@ def _other_content(text: str, depth: int) -> Content:
         _negated_number(text)
         or read_clock(text, lambda part: _parse(part, depth - 1))
         or _matrix(text, depth)
+        or _multiple_of_matrix(text, depth)
         or _column(text, depth)
         or _named_set(text)
         or _set_operation(text, depth)
@@ -310,6 +326,22 @@ def _matrix(text: str, depth: int) -> Group | None:
         return None
     rows = [row for row in split(match[2], "\\\\") if row]
     return Group("matrix", tuple(ParsedAnswer(row, _row(row, depth)) for row in rows))
+
+
+def _multiple_of_matrix(text: str, depth: int) -> Group | None:
+    r"""``\frac{1}{2}\begin{pmatrix}…``, ``-\begin{bmatrix}…`` and ``e^{t}\begin{bmatrix}…``, multiplied out."""
+    match = _FACTOR_OF_MATRIX.fullmatch(text) if "\\begin" in text else None
+    matrix = _matrix(match["matrix"], depth) if match else None
+    if match is None or matrix is None or _OPERATOR.search(match["factor"]):
+        return None
+    factor = match["factor"].strip().removesuffix("\\cdot").strip()
+    rows = [row.content for row in matrix.items if isinstance(row.content, Group)]
+    products = [[_parse(_times(factor, cell.text), depth - 1) for cell in row.items] for row in rows]
+    texts = [" & ".join(cell.text for cell in cells) for cells in products]
+    return Group(
+        "matrix",
+        tuple(ParsedAnswer(text, Group("row", tuple(cells))) for text, cells in zip(texts, products, strict=True)),
+    )
 
 
 def _column(text: str, depth: int) -> Group | None:

@@ -10,6 +10,7 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from .algebra import ALGEBRA, UnreadableError
+from .asked import head
 from .brackets import items
 from .compare import Rules, Verdict, compare
 from .constant_families import may_have_constants, same_constant_family
@@ -33,6 +34,8 @@ _STRUCTURE = lazy_compile(
 )
 _C = r"(?:[CcKk](?:_\{?[01]\}?)?|constant)"
 _CONSTANT = lazy_compile(rf"(?P<core>.+?)\s*\+\s*{_C}", re.DOTALL)
+_COORDINATES = lazy_compile(r"(?<![A-Wa-w\\])[xyz]+(?![A-Wa-w])")
+_FUNCTION = lazy_compile(r"(?:[A-Za-z]|\\[A-Za-z]+)(?:\s?\([a-z](?:,\s?[a-z])*\))?")
 _LESS = lazy_compile(rf"{_C}\s*-")  # C - x may be what is left of a given C
 _CONSTANT_FIRST = lazy_compile(rf"{_C}\s*(?P<core>[+-].+)", re.DOTALL)
 _VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[a-df-z](?![A-Za-z])|\\theta(?![a-z])")
@@ -83,10 +86,10 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     def equal(one: str, other: str) -> bool:
         return _equal(one, other, rules)
 
-    same = same_vector(gold, answer, equal)
     gold = normal(gold)
-    if same is None:
-        same = same_family(gold, text)
+    if same_vector(gold, answer, equal):
+        return True
+    same = same_family(gold, text)
     if same is None and may_be_intervals(gold):
         same = same_intervals(gold, text)
     if same is None and may_be_flat(gold):
@@ -95,13 +98,13 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
         same = same_branches(gold, text, equal)
     if same is None and "\\ldots" in gold:
         same = _sequences(gold, text, rules)
+    if same is None and _antiderivatives(gold, text, rules):
+        return True
     if same is None and may_have_constants(gold):
         same = same_constant_family(gold, text, rules.time)
     if same is None and may_be_list(gold) and (same_equations(gold, text, equal) or same_solutions(gold, text, equal)):
         return True
-    if same is None and _hexadecimal(gold, text):
-        return True
-    return True if same is None and _antiderivatives(gold, text, rules) else same
+    return True if same is None and _hexadecimal(gold, text) else same
 
 
 def _both_absent(gold: str, answer: str) -> bool:
@@ -138,16 +141,29 @@ def _terms(text: str) -> tuple[list[str], list[str]] | None:
 
 
 def _antiderivatives(gold: str, answer: str, rules: Rules) -> bool:
-    """Whether two functions of one variable plus a constant C differ by a constant."""
+    """Whether two functions plus a constant C, of one variable or of x, y and z, differ by a constant."""
+    gold, answer = _without_one_name(gold, answer)
     one, other = (_CONSTANT.fullmatch(text) or _CONSTANT_FIRST.fullmatch(text) for text in (gold, answer))
     if not (one and other) or _EQUATION.search(gold + answer):
         return False
     if _LESS.match(gold) and not _CONSTANT.fullmatch(gold):
         return False
     cores = one["core"], other["core"]
-    if len({variable for core in cores for variable in _VARIABLE.findall(core)}) != 1:
+    variables = [set(_VARIABLE.findall(core)) for core in cores]
+    coordinates = [set("".join(_COORDINATES.findall(core))) for core in cores]
+    if len(variables[0] | variables[1]) != 1 and not ({"x", "y"} <= coordinates[0] == coordinates[1] >= variables[0]):
         return False
     return ALGEBRA.same_up_to_constant(*cores, rules.time)
+
+
+def _without_one_name(gold: str, answer: str) -> tuple[str, str]:
+    """The right sides of ``f(x,y)=…`` and ``f=…``, if both are the same function; else the texts as they are."""
+    parts = [text.partition("=") for text in (gold, answer)]
+    names = {head(name) for name, sign, _ in parts if sign}
+    if len(names) != 1 or not all(_FUNCTION.fullmatch(name.strip()) for name, sign, _ in parts if sign):
+        return gold, answer
+    one, other = (value.strip() if sign else name for name, sign, value in parts)
+    return one, other
 
 
 def _equal(one: str, other: str, rules: Rules) -> bool:

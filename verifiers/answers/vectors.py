@@ -1,30 +1,48 @@
-r"""Vectors in unit vectors, ``2\mathbf{i}-\mathbf{j}`` or ``2\hat{i}-\hat{j}``, and in components, ``(2,-1)``."""
+r"""Vectors as sums: ``2\mathbf{i}-\mathbf{j}``, ``\frac15(3,4)``, ``e^t\langle 1,2\rangle``, ``c_1(1,2)+c_2(1,-1)``.
+
+Two are equal if their components are, however the sums are written.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import items, outer, split
+from .brackets import items, split
 from .normal import normal
 
-MAX_LENGTH = 200
+MAX_LENGTH = 300
+MAX_TERMS = 12  # and components
+MAX_DEPTH = 4
 
-_UNIT = r"\\?([ijk])(?:math)?"
+_UNIT = r"\\?[ijk](?:math)?|e_\{?[123]\}?|#[123]"
 _DECORATED = lazy_compile(
-    r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec|overrightarrow|mathrm|text|textbf)\s*"
-    rf"(?:\{{\s*{_UNIT}\s*\}}|{_UNIT}(?![A-Za-z]))"
+    r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec|mathrm|text|textbf)\s*"
+    rf"(?:\{{\s*(?P<braced>{_UNIT})\s*\}}|(?P<bare>{_UNIT})(?![A-Za-z])|\{{?\s*e\s*\}}?\s*_\s*\{{?(?P<number>[123])\}}?)"
 )
-_DECORATION = lazy_compile(r"\\[a-z]+|[\s{}]")
+_LETTER = lazy_compile(r"(?<![A-Za-z\\_^])(?<![_^]\{)(?:[ijk](?![A-Za-z])|e_\{?[123]\}?)")
+_NO_SUM = lazy_compile(r"[<>=;:]|\\(?:in|cup|cap|ne|neq|le|leq|ge|geq|setminus|mid|pm)(?![a-z])|\b(?:or|and|for)\b")
+_MARKED = lazy_compile("#([123])")
+_NAME = lazy_compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
+_NUMBERS = {"i": 1, "j": 2, "k": 3}
+_DECORATION = lazy_compile(r"\\(?:vec|text|hat|overrightarrow|mathbf|boldsymbol|bm)(?![a-z])|[\s{}]")
 _MATRIX = lazy_compile(
     r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
 )
 _TRANSPOSED = lazy_compile(r"(?<=[)\]])\s*\^\s*\{?\s*(?:T|\\top|\\text\s*\{\s*T\s*\})\s*\}?")
-_LETTER = lazy_compile(r"(?<![A-Za-z\\_^])(?<![_^]\{)[ijk](?![A-Za-z])")
-_TERM = lazy_compile(r"\s*([-+]?)(.*?)(q_\{\d\})\s*", re.DOTALL)
-_NAMES = {"i": "q_{1}", "j": "q_{2}", "k": "q_{3}"}
+_OVER = lazy_compile(r"(?P<before>.*?)\\frac\{(?P<top>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}(?P<under>\{.*)", re.DOTALL)
+
+
+class _Vector(NamedTuple):
+    """Components as formulas; whether they are of unit vectors, only listed, or to be added up: ``(1,2)+(3,4)``."""
+
+    components: list[str]
+    in_units: bool
+    is_plain: bool = False
+    is_calculation: bool = False
 
 
 def in_components(text: str) -> str:
@@ -38,19 +56,31 @@ def in_components(text: str) -> str:
     return _TRANSPOSED.sub("", text).replace(r"\langle", "(").replace(r"\rangle", ")")
 
 
-def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool | None:
-    """Whether two vectors are equal, of which one has unit vectors; ``None`` for anything else.
+def unit_vectors_in_components(text: str) -> str:
+    r"""A vector in unit vectors, ``2t\hat{i}-\hat{j}``, as ``(2t,-1,0)``; of anything else an empty text."""
+    vector = _vector(text)
+    return f"({','.join(vector.components)})" if vector and vector.in_units else ""
+
+
+def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool:
+    """Whether two texts are the same vector, of which one is a sum.
 
     ``equal`` decides whether two formulas are.
     """
-    if not (_is_in_units(one) or _is_in_units(other)):
-        return None
     name, _, one = one.rpartition("=")
     other_name, _, other = other.rpartition("=")
     if name and other_name and _bare(name) != _bare(other_name):
-        return None
-    first, second = _formula(one), _formula(other)
-    return equal(first, second) if first and second else None
+        return False
+    first = _vector(one)
+    second = _vector(other) if first else None
+    if first is None or second is None or (first.is_plain and second.is_plain):
+        return False
+    if second.is_calculation and not first.is_calculation:
+        return False
+    parts, other_parts = first.components, second.components
+    if first.in_units or second.in_units:  # 2i-j is (2,-1) and (2,-1,0)
+        parts, other_parts = (side + ["0"] * (3 - len(side)) for side in (parts, other_parts))
+    return len(parts) == len(other_parts) and all(map(equal, parts, other_parts))
 
 
 def _bare(name: str) -> str:
@@ -58,29 +88,81 @@ def _bare(name: str) -> str:
     return _DECORATION.sub("", name)
 
 
-def _is_in_units(text: str) -> bool:
-    return _DECORATED.search(text) is not None or len(set(_LETTER.findall(text))) > 1
-
-
-def _formula(text: str) -> str | None:
-    """A vector as a formula with a variable for each unit vector."""
-    if len(text) > MAX_LENGTH:
+def _vector(text: str) -> _Vector | None:
+    if len(text) > MAX_LENGTH or _NO_SUM.search(text):
         return None
-    kind, inner = outer(in_components(normal(text)))
-    if kind == "()":
-        parts = items(inner)
-        terms = [f"({part}) {name}" for part, name in zip(parts, _NAMES.values(), strict=False)]
-        return "+".join(terms) if 2 <= len(parts) <= 3 else None
-    plain = normal(_undecorated(_undecorated(text)))  # \hat{\mathbf{i}}
-    formula = _LETTER.sub(lambda match: f" {_NAMES[match.group()]} ", plain)
-    terms = [_TERM.fullmatch(term) for term in _terms(formula)]
-    if all(terms):  # \cos t q would be the cosine of a product
-        return "".join(f"{term[1] or '+'}({term[2].strip() or 1}) {term[3]}" for term in terms if term)
-    return formula if formula != plain else None
+    plain = _DECORATED.sub(_marked, _DECORATED.sub(_marked, text))  # \hat{\mathbf{i}}
+    marked = _LETTER.sub(_marked, plain)
+    if plain == text and len(set(_MARKED.findall(marked))) < 2:  # one i is a number, one k a constant
+        marked = text
+    return _sum(in_components(normal(marked)), MAX_DEPTH)
 
 
-def _undecorated(text: str) -> str:
-    return _DECORATED.sub(lambda match: f" {match[1] or match[2]} ", text)
+def _marked(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    unit = groups.get("braced") or groups.get("bare") or groups.get("number") or match[0]
+    letter = next((letter for letter in unit if letter in "ijk123"), "")
+    return f" #{_NUMBERS.get(letter, letter)} "
+
+
+def _sum(text: str, depth: int) -> _Vector | None:
+    terms = _terms(text)
+    vectors = [_multiple(term, depth) for term in terms] if len(terms) <= MAX_TERMS else []
+    found = [vector for vector in vectors if vector]
+    if not found or len(found) < len(vectors):
+        return None
+    lengths = {len(vector.components) for vector in found if not vector.in_units}
+    if len(lengths) > 1:
+        return None
+    length = max(lengths, default=3)
+    sums = ["".join(vector.components[n] for vector in found if n < len(vector.components)) for n in range(length)]
+    is_calculation = len(found) > 1 and not any(vector.in_units for vector in found) and not _NAME.search(text)
+    return _Vector([part or "0" for part in sums], not lengths, len(found) == 1 and found[0].is_plain, is_calculation)
+
+
+def _multiple(term: str, depth: int) -> _Vector | None:
+    """A vector with sign and factors: ``-3 #1``, ``c_1(1,2)e^{t}``, ``2(3 #1 - #2)``, ``\\frac{#1 + #2}{2}``."""
+    term = term.strip()
+    sign, term = (term[0], term[1:].strip()) if term[:1] in ("+", "-") else ("+", term)
+    if unit := _MARKED.search(term):
+        factor = _factor(term[: unit.start()], term[unit.end() :])
+        if "#" not in factor and _is_balanced(term[: unit.start()]):
+            return _Vector([""] * (int(unit[1]) - 1) + [f"{sign}{factor or '1'}"], True)
+    for start, end in _groups(term):
+        parts = items(term[start + 1 : end - 1])
+        factor = _factor(term[:start], term[end:])
+        if "#" in factor or "," in factor:
+            continue
+        if 1 < len(parts) <= MAX_TERMS:
+            return _Vector([f"{sign}{factor}({part})" for part in parts], False, sign == "+" and not factor)
+        inner = _sum(term[start + 1 : end - 1], depth - 1) if depth and "#" in term[start:end] else None
+        if inner:
+            return inner._replace(components=[f"{sign}{factor}({part})" for part in inner.components], is_plain=False)
+    if depth and (over := _OVER.fullmatch(term)) and "#" in over["top"]:
+        return _multiple(rf"{sign}{over['before']}\frac{{1}}{over['under']}({over['top']})", depth - 1)
+    return None
+
+
+def _factor(before: str, after: str) -> str:
+    return "".join(f"({part.strip()})" for part in (before, after) if part.strip())
+
+
+def _is_balanced(text: str) -> bool:
+    return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "{}", "[]"))
+
+
+def _groups(term: str) -> list[tuple[int, int]]:
+    """Where the outermost round brackets begin and end."""
+    groups, depth, start = [], 0, 0
+    for at, character in enumerate(term):
+        if character in "([{":
+            start = at if depth == 0 else start
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            if depth == 0 and term[start] == "(":
+                groups.append((start, at + 1))
+    return groups
 
 
 def _terms(formula: str) -> list[str]:

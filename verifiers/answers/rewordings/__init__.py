@@ -9,7 +9,7 @@ they reword:
     leads          "The ZIP code is 90210.", "It was Captain Reyes.", "Not B, but C."
     glosses        ``Usain Bolt (Jamaica)``, ``Apple Inc. (AAPL)``, ``Portland (Oregon)``
     choices        ``(B) 18``, ``size M``, ``ACD`` for A, C and D
-    mathematics    where a formula holds, the name of a constant or of a point
+    mathematics    what was asked for, where a formula holds, the name of a constant or of a point
     number_forms   ``a decrease of 3.2%``, ``No. 7``, ``1:23:45``; Roman numerals
     ratios         ``2 to 3``, ``16 by 9``, ``4 out of 5``, ``3:1`` as the score 3-1
     times          ``1405``, ``11.30 pm``, ``every Tuesday``
@@ -30,7 +30,7 @@ from .labels import unlabelled, value_of_label
 from .leads import without_lead
 from .lists import quoted_items, relisted
 from .markup import in_text, unmarked
-from .mathematics import MATHEMATICS, other_formulas
+from .mathematics import MATHEMATICS, other_formulas, value_in_gold
 from .number_forms import may_have_other_form, other_numbers, same_numeral
 from .ratios import as_ratio
 from .times import other_times
@@ -80,4 +80,6 @@ def part_of_gold(gold: str, kind: str, answer: str) -> str | None:
     """The part of a gold answer that an answer without its other parts may name: ``15`` of ``(C) 15``."""
     if kind == "choice":
         return text_of_choice(gold, answer)
+    if kind in MATHEMATICS:
+        return value_in_gold(gold) if "=" in gold and "=" not in answer else None
     return quoted_items(gold, answer) or value_of_label(gold, answer) if kind in ("words", "code") else None

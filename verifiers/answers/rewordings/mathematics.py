@@ -1,7 +1,7 @@
 r"""Formulas without what is said beside them.
 
-Where one holds (``f(x) = x + 1 \text{ for all } x \in \mathbb{R}``), its constant (``f(x) = kx for some constant k``
-where the gold answer has a c), the name of a point (``P(0, 3)``).
+What was asked for (``\int_0^1 x\,dx = \frac12``), where one holds (``f(x) = x + 1 \text{ for all } x \in \mathbb{R}``),
+its constant (``f(x) = kx for some constant k`` where the gold answer has a c), the name of a point (``P(0, 3)``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from grpo_env.lazy_regex import lazy_compile
+
+from ..asked import is_operation, value_asked
+from ..brackets import items
+from ..normal import normal
 
 MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
 """The kinds of gold answers that are mathematics."""
@@ -30,7 +34,9 @@ _NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
 
 
 def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
-    """A formula without its domain, constant or name."""
+    """A formula without what was asked for, its domain, constant or name."""
+    if "=" in answer:
+        yield from _values(gold, answer)
     if "\\in" in answer or "for " in answer:
         shorter = _DOMAIN.sub("", answer).strip(" ,$")
         yield from [shorter] if shorter and "\\in" not in gold else []
@@ -38,6 +44,23 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _with_constant(gold, answer)
     if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
         yield answer[point.end() :]
+
+
+def value_in_gold(gold: str) -> str | None:
+    """The value in a gold answer that also says what was asked for."""
+    return value_asked(normal(gold))
+
+
+def _values(gold: str, answer: str) -> Iterator[str]:
+    """What stands right of the quantity that was asked for, or of each in a list."""
+    plain = normal(answer)
+    if "=" in gold and not is_operation(plain.partition("=")[0]):  # f(1) = 0 for f(-1) = 0
+        return
+    if value := value_asked(plain):
+        yield value
+    elif "=" not in gold and len(parts := items(plain)) > 1:
+        values = [value_asked(part) for part in parts]
+        yield from [", ".join(value for value in values if value)] if all(values) else []
 
 
 def _with_constant(gold: str, answer: str) -> Iterator[str]:

@@ -1,0 +1,77 @@
+r"""What was asked for, in front of its value: ``\int_0^1 x\,dx = \frac12``, ``P(X>2) = 0.3``, ``[T]_B = \ldots``.
+
+Only what cannot be an equation to be solved is taken for that: an operator, a function with its argument, a product of
+vectors, the name of a vector or matrix; not ``2x = 10``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grpo_env.lazy_regex import lazy_compile
+
+from .brackets import split
+
+MAX_LENGTH = 300
+
+_LETTER = (
+    r"(?:[A-Za-z]|\\(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|frac|binom|left|cdot|times|pm)(?![a-z]))[A-Za-z]+)"
+)
+_INDEX = r"(?:_(?:\{[^{}]{1,12}\}|\\?\w+)|\^(?:\{[^{}]{1,12}\}|\w)|')"
+# An operator that takes all that follows, sums too.
+_OPERATION = lazy_compile(r"\\(?:i{0,3}nt|o?iint|oint|sum|prod|lim)(?![a-z]).+", re.DOTALL)
+_OPERATOR = lazy_compile(
+    r"\\(?:nabla|Delta|det|dim|deg|arg|Pr|max|min|sup|inf|mathcal)(?![a-z]).+"
+    r"|\{[A-Za-z]{2,12}\}.*"  # \operatorname{…} in normal spelling
+    r"|(?:rank|nullity|tr|trace|dim|curl|div|grad|proj|Var|Cov|Res|Log|Arg)[\s_(\\].+"
+    r"|\\frac\s?\{\s?(?:d|\\partial).*\}\s?\{\s?(?:d|\\partial).*\}.*"
+    r"|\|.*(?:\\cdot|\\times|\\vec|\\partial|\\nabla).*\||\\begin\{[vV]matrix\}.*\\end\{[vV]matrix\}"
+    rf"|{_LETTER}\s?\\(?:cdot|times)\s?{_LETTER}"
+    r"|D_.{1,16}|\\(?:sin|cos|tan)\s?\\(?:alpha|beta|gamma|theta|phi)",
+    re.DOTALL,
+)
+_FUNCTION = lazy_compile(
+    rf"(?:[f-hA-Z]|\\[A-Za-z]+){_INDEX}*\s?(?:\(.*\)|\[.*\]|\\\{{.*\\\}}){_INDEX}*"
+    rf"|{_LETTER}{_INDEX}*\s?\(\s?\\?[a-z]+(?:,\s?\\?[a-z]+)*\s?\)",  # x(t), but x(x+1) is a product
+    re.DOTALL,
+)
+_HEAD = lazy_compile(r"[^(\[]+")
+
+
+def value_asked(text: str) -> str | None:
+    """What stands right of the quantity that was asked for; ``None`` if the text is anything else."""
+    if "=" not in text or len(text) > MAX_LENGTH:
+        return None
+    sides = split(text, "=")
+    if len(sides) < 2 or not all(sides) or not is_quantity(sides[0]):
+        return None
+    value = " = ".join(sides[1:])
+    is_recursive = sides[0].endswith(")") and f"{head(sides[0])}(" in value  # T(n) = 2T(n/2) + n
+    return None if is_recursive else value
+
+
+def head(name: str) -> str:
+    """The function of a quantity: f for ``f(1,2)``."""
+    match = _HEAD.match(name)
+    return match.group().strip() if match else ""
+
+
+def is_quantity(name: str) -> bool:
+    """Whether a left side is a quantity rather than a side of an equation."""
+    return is_operation(name) or (_FUNCTION.fullmatch(name.strip()) is not None and not _has_sum(name))
+
+
+def is_operation(name: str) -> bool:
+    """Whether a left side is an operation, such as an integral, rather than the name of a value."""
+    name = name.strip()
+    return _OPERATION.fullmatch(name) is not None or (_OPERATOR.fullmatch(name) is not None and not _has_sum(name))
+
+
+def _has_sum(name: str) -> bool:
+    """Whether a sign stands outside of all brackets."""
+    depth = 0
+    for at, character in enumerate(name):
+        depth += (character in "([{") - (character in ")]}")
+        if at and depth == 0 and character in "+-":
+            return True
+    return False
