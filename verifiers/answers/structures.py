@@ -18,6 +18,7 @@ from .equation_lists import may_be_list, same_equations, same_solutions
 from .flats import is_flat, may_be_flat, same_flat
 from .integer_families import same_family
 from .interval_families import is_interval_family, may_be_intervals, same_intervals
+from .labelled_lists import may_be_labelled, same_labelled
 from .normal import normal
 from .number import OverLimitError
 from .parse import parse
@@ -56,7 +57,8 @@ def may_have_structure(gold: str) -> bool:
     """Whether a gold answer in normal spelling may be one of these."""
     if len(gold) > MAX_LENGTH:
         return False
-    if any(may_be(gold) for may_be in (may_have_constants, may_be_flat, may_be_intervals, may_be_list)):
+    forms = (may_have_constants, may_be_flat, may_be_intervals, may_be_list, may_be_labelled)
+    if any(may_be(gold) for may_be in forms):
         return True
     return _STRUCTURE.search(gold) is not None
 
@@ -86,6 +88,9 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     def equal(one: str, other: str) -> bool:
         return _equal(one, other, rules)
 
+    def equal_or_vector(one: str, other: str) -> bool:
+        return equal(one, other) or same_vector(one, other, equal)
+
     gold = normal(gold)
     if same_vector(gold, answer, equal):
         return True
@@ -103,6 +108,8 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
     if same is None and may_have_constants(gold):
         same = same_constant_family(gold, text, rules.time)
     if same is None and may_be_list(gold) and (same_equations(gold, text, equal) or same_solutions(gold, text, equal)):
+        return True
+    if not same and same_labelled(gold, normal(answer), equal_or_vector):
         return True
     return True if same is None and _hexadecimal(gold, text) else same
 
