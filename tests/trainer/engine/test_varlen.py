@@ -135,6 +135,19 @@ def test_a_policy_in_16_bits_uses_it_on_cuda(monkeypatch: pytest.MonkeyPatch) ->
     assert all(weight.requires_grad and weight.grad is None for weight in policy.model.parameters())
 
 
+@pytest.mark.parametrize("family", ["llama", "mistral"])
+def test_the_kernel_of_torch_2_11_is_not_told_that_heads_share_keys(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(query: Tensor, key: Tensor, *arguments: Any, scale: float, window_size: tuple[int, int]) -> Tensor:
+        fewer = query.shape[1] != key.shape[1]
+        return kernel(query, key, *arguments, scale=scale, window_size=window_size, enable_gqa=fewer)
+
+    monkeypatch.setattr(varlen, "varlen_attn", older)
+    policy = on_fake_cuda(family, monkeypatch, torch.bfloat16)
+    assert (policy.uses_varlen, policy.refusals) == (True, {})
+
+
 @pytest.mark.usefixtures("stand_in")
 def test_why_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refusal(family: str, autocast: torch.dtype | None = torch.bfloat16) -> str:
@@ -145,11 +158,10 @@ def test_why_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal("llama", None) == "it computes in 16 bits, not in fp32"
     assert refusal("gemma2") == "ValueError: flash attention has no soft cap"
 
-    def diagonal_from_the_first_key(*arguments: Any, **options: Any) -> Tensor:
-        query, key, value, query_starts, _, longest, _ = arguments
-        return kernel(
-            query, key[: len(query)], value[: len(query)], query_starts, query_starts, longest, longest, **options
-        )
+    def diagonal_from_the_first_key(*arguments: Any, enable_gqa: bool, **options: Any) -> Tensor:
+        query, key, value, starts, _, longest, _ = arguments
+        key, value = key[: len(query)], value[: len(query)]
+        return kernel(query, key, value, starts, starts, longest, longest, enable_gqa=enable_gqa, **options)
 
     monkeypatch.setattr(varlen, "varlen_attn", diagonal_from_the_first_key)
     assert "differs" in refusal("llama")

@@ -1,6 +1,6 @@
 """Attention of packed rows by variable-length flash attention (Dao 2023), which needs neither masks nor padding.
 
-Torch has the kernel as ``torch.nn.attention.varlen`` (from 2.12 on in the form used here), for CUDA and 16-bit numbers.
+Torch has the kernel as ``torch.nn.attention.varlen`` (from 2.11 on in the form used here), for CUDA and 16-bit numbers.
 It takes any number of sequences without padding between them, and its causal diagonal ends at the last query and the
 last key of each sequence. So a completion's queries, with the keys of its prompt and its own, see what they should.
 
@@ -12,6 +12,9 @@ and if they differ or the kernel fails, the padded parts stay and the run's firs
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -58,6 +61,9 @@ class VarlenLayout(Layout):
         if torch.is_autocast_enabled(query.device.type):  # to which the kernel pays no attention
             dtype = torch.get_autocast_dtype(query.device.type)
             query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+        # The kernel of torch 2.11 takes fewer key heads without being told.
+        fewer = query.shape[1] != key.shape[1]
+        told: dict[str, Any] = {"enable_gqa": fewer} if _takes_enable_gqa(varlen_attn) else {}
         attended: Any = varlen_attn(
             query,
             key.index_select(0, self._keys),
@@ -68,9 +74,14 @@ class VarlenLayout(Layout):
             self._longest_keys,
             scale=scaling,
             window_size=(-1 if window is None else window - 1, 0),
-            enable_gqa=query.shape[1] != key.shape[1],
+            **told,
         )
         return attended  # type: ignore[no-any-return]
+
+
+@cache
+def _takes_enable_gqa(kernel: Callable[..., Any]) -> bool:
+    return "enable_gqa" in inspect.signature(kernel).parameters
 
 
 def _numbers(mask: Tensor) -> Tensor:
