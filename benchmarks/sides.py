@@ -98,10 +98,14 @@ class StopTraining(BaseException):
 
 
 def now() -> float:
-    """Wall-clock seconds, once the GPU has finished its queue."""
+    """Wall-clock seconds; in the main thread, once the GPU has finished its queue.
+
+    Other threads score, without the GPU. If they waited for it while the main thread records a CUDA graph, both would
+    fail, whatever the mode of the recording.
+    """
     import torch
 
-    if torch.cuda.is_available():
+    if torch.cuda.is_available() and threading.current_thread() is threading.main_thread():
         torch.cuda.synchronize()
     return time.perf_counter()
 

@@ -36,3 +36,18 @@ def test_nested_timers_count_each_second_once(monkeypatch: pytest.MonkeyPatch) -
     thread.join()
     assert stopwatch.seconds == {"inner": 6.0, "outer": 1.0}
     assert stopwatch.background_seconds == {"inner": 4.0, "outer": 1.0}, "times in other threads are kept apart"
+
+
+def test_only_the_main_thread_waits_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another thread it would break a CUDA graph that is being recorded."""
+    monkeypatch.syspath_prepend(FOLDER)
+    import sides
+
+    waits = list[str]()
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.synchronize", lambda: waits.append(threading.current_thread().name))
+    thread = threading.Thread(target=sides.now)
+    thread.start()
+    thread.join()
+    sides.now()
+    assert waits == [threading.main_thread().name]
