@@ -17,7 +17,7 @@ from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.fast import layers
 from grpo_env.trainer.engine.fast.attention import install_attention
-from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
+from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder, _recording_stream
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy, load_policy
@@ -179,27 +179,36 @@ def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.M
     assert f"sampling   without CUDA graphs, which do not work here ({why})" in lines
 
 
-def test_other_threads_may_use_cuda_during_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, modes = SimpleNamespace(wait_stream=lambda other: None), list[str]()
+def test_other_threads_may_use_cuda_during_a_recording_and_all_use_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    used, modes = list[object](), list[str]()
+
+    class Stream:
+        def __init__(self, device: object = None) -> None:
+            self.wait_stream = lambda other: None
 
     @contextmanager
-    def graph(graph: object, *, capture_error_mode: str) -> Iterator[None]:
+    def graph(graph: object, *, stream: Stream, capture_error_mode: str) -> Iterator[None]:
+        used.append(stream)
         modes.append(capture_error_mode)
         yield
 
     for name, stand_in in {
-        "Stream": lambda: stream,
-        "current_stream": lambda: stream,
-        "stream": lambda stream: nullcontext(),
+        "Stream": Stream,
+        "current_stream": Stream,
+        "stream": lambda stream: used.append(stream) or nullcontext(),
         "CUDAGraph": object,
         "graph": graph,
     }.items():
         monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
     policy = tiny("llama")
     install_attention(policy.model)
+    _recording_stream.cache_clear()
     with decoding_context(policy):
-        RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
-    assert modes == ["thread_local"]
+        for _ in range(2):
+            RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
+    _recording_stream.cache_clear()
+    assert modes == ["thread_local"] * 2
+    assert used == used[:1] * 4, "cuBLAS keeps memory for each stream"
 
 
 def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ and if they differ or recording fails, decoding goes on without graphs and the r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -101,13 +102,14 @@ class CudaGraphDecoder(FusedDecoder):
     def _record(self) -> torch.cuda.CUDAGraph:
         # A first call, since what libraries set up at their first call must not be in the graph. It writes what the
         # graph will write again.
-        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream = _recording_stream(self.policy.device)
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             self._forward()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # the scorer's thread may use CUDA meanwhile
+        # The scorer's thread may use CUDA meanwhile.
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
             self.graph_logits = self._forward()
         return graph
 
@@ -127,3 +129,9 @@ class CudaGraphDecoder(FusedDecoder):
             return attention_forward(module, query.unsqueeze(2), keys, values, mask(window), scaling=module.scaling)[0]
 
         return self.head(hidden_states(self.policy.model, self.input_ids, self.positions, attention_fn))
+
+
+@cache
+def _recording_stream(device: torch.device) -> Any:
+    """One stream for all recordings: cuBLAS keeps 32 MB (on an H100) for every stream that it was ever used on."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
