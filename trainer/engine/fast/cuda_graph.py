@@ -12,6 +12,7 @@ and if they differ or recording fails, decoding goes on without graphs and the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -24,6 +25,10 @@ from ..policy import Policy
 from ..prefix_cache import Layers, Prefix
 from .attention import SharedPrompts, attention_forward
 from .layers import hidden_states
+
+# Positions of a row are a multiple of this: products whose rows begin at other addresses than multiples of 16 bytes are
+# computed by slower kernels.
+STEP = 8
 
 
 class CudaGraphDecoder(FusedDecoder):
@@ -47,7 +52,7 @@ class CudaGraphDecoder(FusedDecoder):
     ) -> None:
         super().__init__(policy, prompts, group_size, max_new_tokens, prefixes)
         assert self.prompts is not None
-        width = self.width + max_new_tokens
+        width = self.row_positions(policy, self.width, max_new_tokens)
         self.key_values = [
             [states.new_zeros(len(self.positions), states.shape[1], width, states.shape[3]) for states in layer]
             for layer in self.prompts.layers
@@ -97,7 +102,7 @@ class CudaGraphDecoder(FusedDecoder):
     @classmethod
     def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:
         """See ``Decoder``: a copy of the prompt, and room for all tokens from the start."""
-        return prompt + max_new_tokens
+        return math.ceil((prompt + max_new_tokens) / STEP) * STEP
 
     def _record(self) -> torch.cuda.CUDAGraph:
         # A first call, since what libraries set up at their first call must not be in the graph. It writes what the
