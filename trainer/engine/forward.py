@@ -141,9 +141,12 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
     exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
     separate = replace(exact, has_separate_head=True)
-    has_separate_head = mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate)) is None
+    refusals = dict(policy.refusals)
+    if why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate)):
+        refusals["has_separate_head"] = why
+    has_separate_head = "has_separate_head" not in refusals
     exact = replace(exact, has_separate_head=has_separate_head)
-    shared, refusals = replace(exact, shares_prompts=True), dict(policy.refusals)
+    shared = replace(exact, shares_prompts=True)
     if share_prompts and (why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared))):
         refusals["shares_prompts"] = why
     shares_prompts = share_prompts and "shares_prompts" not in refusals

@@ -67,6 +67,10 @@ def start_recording(run: Run, start: int) -> None:
 def _print_fallbacks(run: Run) -> None:
     """Say which fast paths this model does not support."""
     policy = run.policy
+    if why := policy.refusals.get("has_separate_head"):
+        run.console.print(
+            f"loss       with the logits of all tokens at once: this model's head cannot be applied by itself ({why})"
+        )
     if why := policy.refusals.get("shares_prompts"):
         run.console.print(
             f"loss       each completion with its own copy of the prompt: this model cannot share it ({why})"
