@@ -23,6 +23,7 @@ from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context, with_cuda_graphs
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
@@ -33,7 +34,7 @@ from grpo_env.trainer.run.recording import _print_fallbacks
 from grpo_env.trainer.update import update
 
 from ..shortcuts import packed, roll_out
-from .fake_cuda import CUDA, FakeCuda, move_to_cuda
+from .fake_cuda import CUDA, INDEXES, READS, FakeCuda, device_of, leaves_of, move_to_cuda
 from .test_forward import tiny
 
 TASK = load_task("arithmetic")
@@ -226,6 +227,31 @@ def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkey
     assert actual == expected
     assert recordings == sorted(set(recordings), reverse=True), "one for each number of rows"
     assert recordings[0] == 4
+
+
+class CountingCuda(FakeCuda):
+    """Counts how often the fake device is read, which on CUDA waits until all kernels have run."""
+
+    reads = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        on_cuda = [leaf for leaf in leaves_of(args) if isinstance(leaf, torch.Tensor) and device_of(leaf) == CUDA]
+        by_mask = func in INDEXES and any(tensor.dtype == torch.bool for tensor in on_cuda[1:])
+        self.reads += bool(on_cuda) and (func in READS or by_mask)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_token_reads_the_gpu_once(cuda_policy: Policy, temperature: float) -> None:
+    policy, reads = replace(cuda_policy, uses_cuda_graphs=True), []
+    vars(policy)["end_ids"] = []
+    for tokens in (10, 30):
+        limits = [2, tokens, tokens]  # the rows of the first prompt end earlier
+        request = SamplingRequest([[40, 41, 42], [50], [51]], 4, tokens, temperature, list("abc"), limits)
+        with CountingCuda() as cuda, decoding_context(policy):
+            own.decode_stepwise(policy, request, lambda *_: None)
+        reads.append(cuda.reads)
+    assert reads[1] - reads[0] == 20
 
 
 @pytest.mark.parametrize("shares", [True, False])

@@ -6,7 +6,7 @@ Its random numbers are drawn beforehand, one per token, from a generator that ea
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,8 @@ from ..sharding.weights import unsharded
 from .admission import fitting_prompts
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .row_limit import RowLimit
+
+NOT_FINITE = -2  # in place of a completion's number
 
 
 class OwnEngine(RolloutEngine):
@@ -78,8 +80,16 @@ def decode_stepwise(
         ending = alive & (torch.isin(chosen, ends) | (lengths == lasts[rows]))
         alive &= ~ending
         lengths = (lengths + 1).where(alive, last + 1)
-        _keep(decoder, request, completions, rows, ending)
-        ended += completions.end(rows[ending])
+        # All that is read of a token, since a GPU stops for each reading: of rows that end the completion, else -1.
+        ends_here = rows.where(ending, -1).where(prob.isfinite(), NOT_FINITE).tolist()
+        if NOT_FINITE in ends_here:
+            raise DivergedError(
+                "the model's output is not finite; try a lower optimizer.learning_rate, or engine.precision=fp32"
+            )
+        finished = [(place, row) for place, row in enumerate(ends_here) if row >= 0]
+        _keep(decoder, request, completions, finished)
+        completions.end(row for _, row in finished)
+        ended += len(finished)
         if started == count and ended == len(rows):
             return
         if started == count and ended >= decoder.drop_at * len(rows):
@@ -95,12 +105,16 @@ def decode_stepwise(
             started, ended = started + groups, ended - len(places)
 
 
-def _keep(decoder: Decoder, request: SamplingRequest, completions: _Completions, rows: Tensor, ending: Tensor) -> None:
-    """Keep what the rows of a decoder that end have read, if the request has a place for it."""
+def _keep(
+    decoder: Decoder, request: SamplingRequest, completions: _Completions, finished: Iterable[tuple[int, int]]
+) -> None:
+    """Keep what finished rows of a decoder have read, if the request has a place for it.
+
+    ``finished`` are the place of each in the decoder and the number of its completion.
+    """
     if request.prefix_cache is None:
         return
-    for place in ending.nonzero()[:, 0].tolist():
-        number = int(rows[place])
+    for place, number in finished:
         layers = decoder.prefix(place)
         if layers is not None:
             read = layers[0][0].shape[1]
@@ -128,15 +142,14 @@ class _Completions:
         tokens: list[int] = self._tokens[row].tolist()
         return tokens
 
-    def end(self, rows: Tensor) -> int:
-        """Report the groups whose last rows these are; returns the number of rows."""
-        for row in (numbers := rows.tolist()):
+    def end(self, rows: Iterable[int]) -> None:
+        """Report the groups whose last rows these are."""
+        for row in rows:
             number = row // self._size
             self._unfinished[number] -= 1
             if not self._unfinished[number]:
                 part = slice(number * self._size, (number + 1) * self._size), slice(self._max)
                 self._on_group(number, self._tokens[part].tolist(), self._probs[part].log().tolist())
-        return len(numbers)
 
 
 @contextmanager
@@ -152,7 +165,8 @@ def decoding_context(policy: Policy) -> Iterator[None]:
 def choose_tokens(logits: Tensor, temperature: float, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
     """One token per row and its probability, by inversion of the distribution function at ``uniforms`` (rows, 1).
 
-    Without ``uniforms`` it is the most likely token, whose probability is then 1.
+    Without ``uniforms`` it is the most likely token, whose probability is then 1. Otherwise the probability is not
+    finite if the logits are not.
     """
     if uniforms is None:
         chosen = logits.argmax(-1)
@@ -160,12 +174,9 @@ def choose_tokens(logits: Tensor, temperature: float, uniforms: Tensor | None) -
     probs = torch.softmax(logits.float() / temperature, dim=-1)
     cumulative = probs.cumsum(-1)
     total = cumulative[:, -1:]  # 1, up to rounding
-    if not total.isfinite().all():
-        raise DivergedError(
-            "the model's output is not finite; try a lower optimizer.learning_rate, or engine.precision=fp32"
-        )
     below = torch.nextafter(total, torch.zeros_like(total))
     chosen = torch.searchsorted(cumulative, torch.minimum(uniforms * total, below), right=True)
+    chosen.clamp_(max=probs.shape[1] - 1)  # among numbers that are not finite there is no place
     return chosen.squeeze(1), probs.gather(1, chosen).squeeze(1)
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grpo_env.core import Example, Format, Message
-from grpo_env.errors import UsageError
+from grpo_env.errors import DivergedError, UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
@@ -135,6 +135,13 @@ def test_padding_of_prompts_changes_nothing(policy: Policy) -> None:
     together = sample(policy, PROMPTS, 1, max_new_tokens=10, temperature=0)
     for prompt, rollout in zip(PROMPTS, together, strict=True):
         assert sample(policy, [prompt], 1, max_new_tokens=10, temperature=0) == [rollout]
+
+
+@pytest.mark.parametrize("poison", [float("nan"), float("inf")])
+def test_a_model_whose_output_is_not_finite(policy: Policy, poison: float) -> None:
+    policy.model.get_output_embeddings().weight.data[7] = poison
+    with pytest.raises(DivergedError, match=r"output is not finite; try a lower optimizer.learning_rate"):
+        sample(policy, PROMPTS, 2, max_new_tokens=4, temperature=1.0)
 
 
 def test_training_mode_is_restored(policy: Policy) -> None:
