@@ -212,6 +212,55 @@ def test_other_threads_may_use_cuda_during_a_recording_and_all_use_one_stream(mo
     assert used == used[:1] * 4, "cuBLAS keeps memory for each stream"
 
 
+def test_a_recording_that_fails_leaves_the_stream_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch does not: the end of a recording raises before it goes back to the stream from before."""
+    current = ["default"]
+
+    class Stream:
+        def __init__(self, *_: object) -> None:
+            self.wait_stream = lambda other: None
+
+    @contextmanager
+    def on_stream(stream: Stream) -> Iterator[None]:
+        before = current[-1]
+        current.append("recording")
+        try:
+            yield
+        finally:
+            current.append(before)
+
+    @contextmanager
+    def graph(graph: object, **options: object) -> Iterator[None]:
+        current.append("recording")
+        yield
+        raise RuntimeError("operation failed due to a previous error during capture")
+
+    stand_ins = {"Stream": Stream, "current_stream": Stream, "stream": on_stream, "CUDAGraph": object, "graph": graph}
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
+    policy = tiny("llama")
+    install_attention(policy.model)
+    _recording_stream.cache_clear()
+    with decoding_context(policy), pytest.raises(RuntimeError, match="previous error during capture"):
+        RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
+    _recording_stream.cache_clear()
+    assert current[-1] == "default"
+    assert "recording" in current
+
+
+@pytest.mark.parametrize("rope", ["dynamic", "longrope"])
+def test_frequencies_that_change_are_not_recorded(
+    rope: str, cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To record them fails, and leaves torch in a state in which other calls fail too."""
+    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda decoder: pytest.fail("recorded"))
+    cuda_policy.model.get_decoder().rotary_emb.rope_type = rope
+    with FakeCuda():
+        policy = with_cuda_graphs(cuda_policy)
+    assert not policy.uses_cuda_graphs
+    assert policy.refusals == {"uses_cuda_graphs": f"rope_type {rope} changes its frequencies with the longest row"}
+
+
 def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     """``FakeGraph`` refuses to replay with other tensors than those that it was recorded with."""
     recorded = replace(cuda_policy, uses_cuda_graphs=True)

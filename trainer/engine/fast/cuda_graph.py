@@ -109,13 +109,12 @@ class CudaGraphDecoder(FusedDecoder):
         # graph will write again.
         stream = _recording_stream(self.policy.device)
         stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            self._forward()
-        torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        # The scorer's thread may use CUDA meanwhile.
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-            self.graph_logits = self._forward()
+        with torch.cuda.stream(stream):  # around the recording too: if that fails, torch may leave its stream in place
+            self._forward()
+            # The scorer's thread may use CUDA meanwhile.
+            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+                self.graph_logits = self._forward()
         return graph
 
     def _forward(self) -> Tensor:
