@@ -35,10 +35,15 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     else:
         return
     if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use
-        head = model.get_output_embeddings()
+        embeddings = model.get_input_embeddings().weight
         for layer in model.modules():
-            if type(layer) is torch.nn.Linear and layer is not head and not layer.weight.requires_grad:
-                layer.weight.data = layer.weight.to(policy.autocast)
+            if type(layer) is torch.nn.Linear and not layer.weight.requires_grad:
+                rounded = layer.weight.to(policy.autocast)
+                if layer.weight is embeddings:  # which are not rounded, so a tied head gets a copy
+                    del layer.weight
+                    layer.register_buffer("weight", rounded, persistent=False)
+                else:
+                    layer.weight.data = rounded
 
 
 def _lora(policy: Policy, config: TrainConfig) -> Any:

@@ -149,9 +149,14 @@ def test_peft_and_transformers_load_the_model_folder(first: Path, model_folder: 
     assert tokenizer.eos_token == "<end>"
 
 
-def test_bf16_rounds_the_base_weights_once(model_folder: Path) -> None:
+@pytest.mark.parametrize("tied", [True, False])
+def test_bf16_rounds_the_base_weights_once(model_folder: Path, tied: bool) -> None:
     """Linear layers are rounded at every use anyway, so rounding them beforehand changes nothing."""
     plain = load_policy(str(model_folder), device="cpu", precision="bf16")
+    head, embeddings, size = plain.model.lm_head, plain.model.model.embed_tokens, plain.parameters
+    assert head.weight is embeddings.weight
+    if not tied:
+        head.weight = torch.nn.Parameter(head.weight.clone())
     ids = torch.tensor([[40, 41, 42, 43]])
     with torch.no_grad(), plain.autocast_context():
         expected = plain.model(ids).logits
@@ -159,7 +164,9 @@ def test_bf16_rounds_the_base_weights_once(model_folder: Path) -> None:
         assert torch.equal(plain.model(ids).logits, expected)
     layer = plain.model.model.layers[0].mlp.down_proj
     assert (layer.base_layer.weight.dtype, layer.lora_A["default"].weight.dtype) == (torch.bfloat16, torch.float32)
-    assert plain.model.model.embed_tokens.weight.dtype == torch.float32
+    assert (head.weight.dtype, embeddings.weight.dtype) == (torch.bfloat16, torch.float32)
+    base = plain.parameters - sum(weight.numel() for weight in plain.trained.values())
+    assert base == size + (0 if tied else head.weight.numel()), "a rounded copy is no further weight"
 
 
 def test_unknown_target_modules_are_reported(policy: Policy) -> None:
