@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -59,8 +60,9 @@ def token_logp(
     rows = max(1, (CUDA_CHUNK if states.device.type == "cuda" else CHUNK) // vocabulary)
     if len(ids) <= rows:
         return _softmax_chunk(states, head, ids, temperature, entropy_gradient)
+    chunk = partial(checkpoint, _softmax_chunk, use_reentrant=False, preserve_rng_state=False)  # nothing is random
     chunks = [
-        checkpoint(_softmax_chunk, part, head, targets, temperature, entropy_gradient, use_reentrant=False)
+        chunk(part, head, targets, temperature, entropy_gradient)
         for part, targets in zip(torch.split(states, rows), torch.split(ids, rows), strict=True)
     ]
     return torch.cat([logp for logp, _ in chunks]), torch.cat([entropy for _, entropy in chunks])
