@@ -84,6 +84,8 @@ class Run:
 
     def __post_init__(self) -> None:
         self.initial_rms = root_mean_square(self.policy)
+        # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must wake up
+        # beside that.
         self.micro_batch_tokens = default_tokens(self.policy, self.config)
         self.optimizer.register_step_pre_hook(self._begin_update)
         self.engine.report = partial(self.console.print, style="red")
