@@ -305,7 +305,8 @@ def resume(setup: Setup) -> dict[str, Any]:
     from grpo_env.trainer.engine.policy import load_model
     from grpo_env.trainer.loop import resume as resume_run
 
-    settings = {"steps": 4, "checkpoint.every": 2, "engine.precision": setup.precision}
+    # In bfloat16, rounding differs from one run to the next, as the order of sums does.
+    settings = {"steps": 4, "checkpoint.every": 2, "engine.precision": "fp32"}
     with trained(setup, setup.device, settings) as (run, _):
         expected, steps = load_file(run / "model" / "model.safetensors"), metrics(run)
         shutil.rmtree(run / "model")
