@@ -67,7 +67,8 @@ def measurements(setup: Setup) -> list[Measurement]:
                 rows.append(Measurement(f"works/{kind}/{name} {precision}", run, 120))
     for name, settings in TRAININGS.items():
         run = partial(training, setup, settings)
-        rows.append(Measurement(f"works/training/{name}", run, 120, NEEDS.get(name, ())))
+        limit = 300 if name == "vLLM" else 120  # vLLM compiles and records when it starts
+        rows.append(Measurement(f"works/training/{name}", run, limit, NEEDS.get(name, ())))
     rows += [
         Measurement("works/resume", partial(resume, setup), 120),
         Measurement("works/out of memory/sampling", partial(out_of_memory, setup, "sampling"), 120),
