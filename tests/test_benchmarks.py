@@ -88,6 +88,7 @@ def test_gpu_measurements_survive_each_other_and_are_not_repeated(
 
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"measurement": "hal')  # as a machine that is taken away leaves it
+    measurements.append(plan.Measurement("later", dict, 30))
     assert plan.run_all(setup, measurements, command, seconds=60)
     assert [each.name for each in plan.pending(setup, measurements, retry=False)] == []
     assert [each.name for each in plan.pending(setup, measurements, retry=True)] == ["crashes", "hangs"]

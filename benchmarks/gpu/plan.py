@@ -99,6 +99,10 @@ def run_all(
     """
     end = time.monotonic() + seconds
     (setup.out / "logs").mkdir(parents=True, exist_ok=True)
+    results = setup.out / RESULTS
+    if results.exists() and not results.read_bytes().endswith(b"\n"):  # its last line was cut off by a crash
+        with results.open("ab") as file:
+            file.write(b"\n")
 
     def is_done(measurement: Measurement) -> bool:
         left = end - time.monotonic()
@@ -109,7 +113,7 @@ def run_all(
         if row["error"] == TIMEOUT and left < measurement.limit:
             say(f"{measurement.name}: not finished in the time left; it runs again the next time")
             return False
-        with (setup.out / RESULTS).open("a", encoding="utf-8") as file:
+        with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         outcome = "ok" if row["ok"] else f"FAILED: {row['error']}"
         say(f"{measurement.name}: {outcome}, {row['seconds']:.1f} s  {short(row['result'])}")
