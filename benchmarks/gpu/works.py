@@ -340,11 +340,13 @@ def out_of_memory(setup: Setup, part: str) -> dict[str, Any]:
 
 @contextmanager
 def limited_memory(setup: Setup, part: str) -> Iterator[None]:
-    """Six tenths of the memory that was used so far. On a CPU, more than half of the rows raise an error instead."""
+    """Six tenths of the memory that tensors took so far, without what torch only kept for later. On a CPU, more than
+    half of the rows raise an error instead.
+    """
     import torch
 
     if setup.device == "cuda":
-        used = torch.cuda.max_memory_reserved()
+        used = torch.cuda.max_memory_allocated()
         gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.set_per_process_memory_fraction(0.6 * used / torch.cuda.get_device_properties(0).total_memory)
