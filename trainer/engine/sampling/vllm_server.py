@@ -10,6 +10,7 @@ again.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import tempfile
@@ -167,8 +168,11 @@ class VllmServers(RolloutEngine):
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``. Refuses servers with another model or another tokenizer."""
         if self._transfer is None:
-            self._transfer = "nccl" if policy.device.type == "cuda" and find_spec("vllm") else "path"
-        if self._transfer != "path" and has_adapter(policy):
+            self._transfer = "path"
+            if policy.device.type == "cuda" and find_spec("vllm") and not has_adapter(policy):
+                _check_gpus([server.url for server in self._servers])
+                self._transfer = "nccl"
+        elif has_adapter(policy):
             self._transfer = "path"
         _check_transfer(policy, self._transfer)
         fresh, lengths = [], []
@@ -372,6 +376,18 @@ def _check_transfer(policy: Policy, transfer: str) -> None:
         )
     if transfer == "ipc" and policy.accelerator.num_processes > 1:
         raise UsageError("sampling.weight_transfer=ipc needs a run of one process; use nccl or path")
+
+
+def _check_gpus(urls: Sequence[str]) -> None:
+    """Raises ``UsageError`` if a server seems to be on the trainer's own GPU, where NCCL refuses a second rank."""
+    sees_all = "CUDA_VISIBLE_DEVICES" not in os.environ
+    for url in urls:
+        is_here = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+        if is_here and sees_all and torch.cuda.device_count() == 1:
+            raise UsageError(
+                f"sampling.url={url} is on this machine, which has one GPU, and NCCL sends nothing from a GPU to "
+                "itself; set sampling.weight_transfer=ipc (docs/scaling.md), or nccl if the server has another GPU"
+            )
 
 
 def _check_tokenizer(policy: Policy, server: VllmServer) -> None:

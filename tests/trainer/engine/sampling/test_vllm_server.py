@@ -254,6 +254,37 @@ def test_ipc_needs_one_process(policy: Policy, monkeypatch: pytest.MonkeyPatch) 
         vllm_server._check_transfer(policy, "ipc")
 
 
+@pytest.mark.parametrize(
+    ("url", "gpus", "visible", "refused"),
+    [
+        ("http://127.0.0.1:9", 1, None, True),
+        ("http://localhost:9", 1, None, True),
+        ("http://127.0.0.1:9", 2, None, False),
+        ("http://127.0.0.1:9", 1, "0", False),  # as docs/scaling.md divides the GPUs of a machine
+        ("http://10.0.0.7:9", 1, None, False),
+    ],
+)
+def test_nccl_is_not_chosen_for_a_server_on_the_trainers_own_gpu(
+    url: str, gpus: int, visible: str | None, refused: bool, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_server, "find_spec", lambda name: True)
+    monkeypatch.setattr(Policy, "device", torch.device("cuda"))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+
+    def gone(*_: object) -> None:
+        raise vllm_server.ServerGoneError("gone")
+
+    monkeypatch.setattr(vllm_server.VllmServer, "call", gone)
+    for transfer in (None, "nccl", "ipc"):
+        stops = refused and transfer is None
+        why = "which has one GPU, .* set sampling.weight_transfer=ipc" if stops else "does not answer"
+        with pytest.raises(UsageError, match=why):
+            VllmServers([url], transfer).start(policy)
+
+
 @pytest.mark.parametrize("kind", [ConnectionResetError, RuntimeError])  # of requests, and of NCCL
 def test_a_server_that_dies_while_tensors_are_sent_is_waited_for(
     kind: type[Exception], policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
