@@ -1,4 +1,4 @@
-"""The stage "fast": what the device can do, decoding, whole training steps, and each fast path on and off.
+"""The stage "fast": what the device can do, decoding, whole training steps, and fast paths on and off.
 
 ``ours`` and ``trl`` are the sides of ``benchmarks/trainer.py``; samplers are those of ``benchmarks/decoding.py``.
 """
@@ -56,34 +56,25 @@ class Variant(NamedTuple):
     patches: Mapping[str, Any] = MappingProxyType({})
 
 
-PADDED = {"run.setup.with_varlen_attention": lambda policy: policy}
 VARIANTS = {
     "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
     "compiled": Variant({"engine.compile": True}),
-    "transformers' layers": Variant(patches={"engine.fast.layers.FAMILIES": ()}),
+    "padded attention": Variant(patches={"run.setup.with_varlen_attention": lambda policy: policy}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
-    "padded attention in 4 parts": Variant(patches=PADDED),
-    "padded attention in 1 part": Variant(patches={**PADDED, "engine.fast.packed.CHUNKS": 1}),
-    "padded attention in 16 parts": Variant(patches={**PADDED, "engine.fast.packed.CHUNKS": 16}),
-    "2^23 logits at once": Variant(patches={"logprobs.CUDA_CHUNK": 2**23}),
     "2^29 logits at once": Variant(patches={"logprobs.CUDA_CHUNK": 2**29}),
-    "4,096 tokens a micro-batch": Variant({"engine.micro_batch_tokens": 4096}),
-    "32,768 tokens a micro-batch": Variant({"engine.micro_batch_tokens": 32768}),
-    "gradient checkpointing": Variant({"engine.gradient_checkpointing": True}),
     "adamw_bf16": Variant({"optimizer.name": "adamw_bf16", "engine.precision": "bf16"}),
-    "float32": Variant({"engine.precision": "fp32"}),
 }
 
 
 def measurements(setup: Setup) -> list[Measurement]:
-    """Ceilings first, then the headline figures, then what explains them."""
+    """Ceilings first, then the headline figures, then what explains them; long completions, if time is left."""
     small, large, long = Shape(64, 16, 512, 16384, 32), Shape(16, 8, 512, 4096, 8), Shape(16, 8, 2048, 16384, 8)
     if setup.tiny:
         small = large = long = Shape(4, 4, 40, 4096, 16)
     real = partial(_work, setup, setup.model)
     random = partial(_work, setup, "random")
     rows = [Measurement("fast/ceilings", partial(ceilings, setup), 60)]
-    samplers = ("CUDA graphs", "generate", "continuous batching", "ours", "transformers' layers")
+    samplers = ("CUDA graphs", "generate", "continuous batching", "ours")
     for name, work, shape, needs in (("real", real, small, ("model",)), ("1.5B", random, large, ())):
         for sampler in samplers[: 3 if name == "1.5B" else None]:
             run = partial(decode, setup, work(shape), sampler)

@@ -6,8 +6,18 @@
     python benchmarks/gpu/run.py --out /tmp/tiny --device cpu --tiny             # a rehearsal without a GPU
 
     works    CUDA against a CPU: decoding, attention, gradients, training, resuming, memory that runs out
-    fast     tokens per second, seconds per step and peak memory; TRL's if it is installed; each fast path on and off
+    fast     tokens per second, seconds per step and peak memory; TRL's if it is installed; fast paths on and off
     learns   held-out accuracy of a real model over time, and TRL's in equal time
+
+What fits into three calls of ten minutes on an H100, by estimate; ``OPTIONS`` are those of the first line above:
+
+    1  run.py OPTIONS --stages works --jobs 4 --seconds 330; run.py OPTIONS --stages fast --seconds 240
+    2  run.py OPTIONS --stages fast --seconds 580
+    3  run.py OPTIONS --stages learns --only "sums/" --seconds 580
+
+The second call should reach the variants, and the third finish the first seed. Left for further calls are long
+completions, the bundled model, and GSM8K, each of whose curves takes a call of its own (``--only GSM8K/ours``). What
+``--seconds`` interrupts starts anew in the next call.
 
 Every measurement runs in a separate process with a time limit, and leaves a line in ``OUT/results.jsonl`` and a log in
 ``OUT/logs``. The same command goes on where it was stopped: what has a line is not measured again (with
