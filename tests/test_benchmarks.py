@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
@@ -103,6 +105,17 @@ def test_a_gpu_measurement_without_time_is_left_for_the_next_call(
     assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0.3)
     assert not plan.finished(tmp_path / "results.jsonl")
     assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0)
+
+
+def test_gpu_variants_replace_what_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (FOLDER, FOLDER / "gpu"):
+        monkeypatch.syspath_prepend(folder)
+    fast = importlib.import_module("fast")
+    names = [name for variant in fast.VARIANTS.values() for name in variant.patches]
+    assert names
+    for name in names:
+        with patch(f"{fast.PACKAGE}.{name}"):
+            pass
 
 
 @pytest.mark.skipif(os.environ.get("GRPO_ENV_DOCS") != "all", reason="make test-docs runs it")
