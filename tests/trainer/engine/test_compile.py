@@ -39,6 +39,16 @@ def test_one_compiled_part_serves_all_layers_and_lengths_and_gives_the_same_grad
     assert counters["stats"]["unique_graphs"] == 2
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_traced_gives_the_same_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a compiler, in seconds; torch 2.11 traces some functions wrongly."""
+    monkeypatch.setattr(layers, "compile_part", lambda part: torch.compile(part, dynamic=True, backend="eager"))
+    policy = fast("qwen3")
+    expected, actual = logits_and_gradient(policy), logits_and_gradient(replace(policy, uses_compile=True))
+    torch.testing.assert_close(actual[0], expected[0], atol=1e-5, rtol=1e-5)
+    assert (actual[1] - expected[1]).norm() < 1e-5 * expected[1].norm()
+
+
 def test_why_it_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(part: object) -> None:
         raise RuntimeError("no C++ compiler\nSet TORCHDYNAMO_VERBOSE=1")

@@ -193,7 +193,9 @@ class SwiGLU(Function):
     def forward(context: Any, gate: Tensor, up: Tensor) -> Tensor:
         """See ``swiglu``."""
         context.save_for_backward(gate, up)
-        return silu(gate).mul_(up)
+        activated = silu(gate)
+        # Compiled by torch 2.11, an output that was changed in place has a gradient of zero.
+        return activated * up if torch.compiler.is_compiling() else activated.mul_(up)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
