@@ -275,7 +275,12 @@ def training(setup: Setup, settings: dict[str, Any]) -> dict[str, Any]:
     result["messages"] = messages
     own_sampler = settings.get("sampling.engine", "own") == "own"
     if settings["engine.precision"] != "fp32" or not own_sampler:
-        return check(result, (result["first step"]["rollout_logprob_gap"] < 0.1, "sampler and loss differ"))
+        compiled = not any("not compiled" in line for line in messages)
+        return check(
+            result,
+            (result["first step"]["rollout_logprob_gap"] < 0.1, "sampler and loss differ"),
+            (compiled, "the loss is not compiled"),
+        )
     expected = result["first step on the CPU"] = first_step_on_the_cpu(setup, settings)
     same = [abs(result["first step"][name] - expected[name]) <= 2e-2 * abs(expected[name]) + 1e-4 for name in expected]
     return check(result, (all(same), "not the first step of the CPU"))
