@@ -32,8 +32,9 @@ _TURNED = {
 _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
-_ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z]\)\Z")
+_ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
+_DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
@@ -193,9 +194,12 @@ def one_spelling(name: str) -> str:
     r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``.
 
     The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
+    A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
     """
     if arrow := _ARROW.match(name):
         name = arrow[1] + name[arrow.end() :]
+    if derivative := _DERIVATIVE.fullmatch(name):
+        return f"{derivative[2]}'" if derivative[1] == "d" else f"{derivative[2]}_{derivative[3]}"
     if angle := _ANGLE.fullmatch(name):
         return angle[2] if len(angle[2]) == 1 else min(name, angle[1] + angle[2][::-1])
     if joint := _JOINT.fullmatch(name):

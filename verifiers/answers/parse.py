@@ -37,7 +37,7 @@ _NAME = (
     r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+(?:_\{?\w{1,3}\}?)?(?:\s?\([a-z]\))?|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
     r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
     r"|\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?"
-    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}'{0,2}(?:\s?\([A-Za-z]\))?"
+    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?"
     r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
 )
 _NAMED = lazy_compile(rf"(?:{_NAME})")
@@ -46,7 +46,7 @@ _NAMED_FREELY = (
         r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\langle|[<>]).){1,80}", re.DOTALL
     )
 )
-_ENDS_OF_VECTORS = (")", "\\rangle", "\\end{pmatrix}", "\\end{bmatrix}", "\\end{matrix}", "\\end{array}", "]")
+_ENDS_LIKE_A_VECTOR = lazy_compile(r"(?:[)\]]|\\rangle|\\end\{\w+\})(?:\s?\^\s?\{?\s?(?:T|\\top)\s?\}?)?\Z")
 _NAMED_TUPLE = lazy_compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
 _TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
 _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
@@ -242,7 +242,7 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
         content = _parse(value, depth - 1).content
         is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
         return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
-    if _NAMED_FREELY.fullmatch(name) and value.endswith(_ENDS_OF_VECTORS) and len(items(name)) == 1:
+    if _NAMED_FREELY.fullmatch(name) and _ENDS_LIKE_A_VECTOR.search(value) and len(items(name)) == 1:
         vector = _parse(value, depth - 1)
         is_vector = isinstance(vector.content, Group) and vector.content.kind in ("matrix", "<>", "()")
         return vector if is_vector and not vector.variable else None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .asked import is_operation
 from .brackets import items, split
 from .normal import normal
 
@@ -18,17 +19,18 @@ MAX_LENGTH = 300
 MAX_TERMS = 12  # and components
 MAX_DEPTH = 4
 
-_UNIT = r"\\?[ijk](?:math)?|e_\{?[123]\}?|#[123]"
+_UNIT = r"\\?[ijk](?:math)?|e_\{?[123xyz]\}?|#[123]"
 _DECORATED = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec|mathrm|text|textbf)\s*"
-    rf"(?:\{{\s*(?P<braced>{_UNIT})\s*\}}|(?P<bare>{_UNIT})(?![A-Za-z])|\{{?\s*e\s*\}}?\s*_\s*\{{?(?P<number>[123])\}}?)"
+    rf"(?:\{{\s*(?P<braced>{_UNIT})\s*\}}|(?P<bare>{_UNIT})(?![A-Za-z])|\{{?\s*e\s*\}}?\s*_\s*\{{?(?P<number>[123xyz])\}}?)"
 )
 _LETTER = lazy_compile(r"(?<![A-Za-z\\_^])(?<![_^]\{)(?:[ijk](?![A-Za-z])|e_\{?[123]\}?)")
 _NO_SUM = lazy_compile(r"[<>=;:]|\\(?:in|cup|cap|ne|neq|le|leq|ge|geq|setminus|mid|pm)(?![a-z])|\b(?:or|and|for)\b")
 _MARKED = lazy_compile("#([123])")
 _NAME = lazy_compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
-_NUMBERS = {"i": 1, "j": 2, "k": 3}
+_NUMBERS = {"i": 1, "j": 2, "k": 3, "x": 1, "y": 2, "z": 3}
 _DECORATION = lazy_compile(r"\\(?:vec|text|hat|overrightarrow|mathbf|boldsymbol|bm)(?![a-z])|[\s{}]")
+_ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
 _MATRIX = lazy_compile(
     r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
 )
@@ -67,9 +69,10 @@ def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool
 
     ``equal`` decides whether two formulas are.
     """
+    one, other = (_listed(text) or text for text in (one, other))
     name, _, one = one.rpartition("=")
     other_name, _, other = other.rpartition("=")
-    if name and other_name and _bare(name) != _bare(other_name):
+    if not _may_be_same(name, other_name):
         return False
     first = _vector(one)
     second = _vector(other) if first else None
@@ -83,25 +86,41 @@ def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool
     return len(parts) == len(other_parts) and all(map(equal, parts, other_parts))
 
 
-def _bare(name: str) -> str:
-    r"""The name ``r(t)`` of ``\vec{r}(t)`` and ``\mathbf{r}(t)``."""
-    return _DECORATION.sub("", name)
+def _may_be_same(name: str, other: str) -> bool:
+    r"""Whether two names are the same, ``\vec{r}(t)`` and ``\mathbf{r}``, or one says what was asked for."""
+    if not (name and other) or is_operation(normal(name)) or is_operation(normal(other)):
+        return True
+    bare, other_bare = (_DECORATION.sub("", each) for each in (name, other))
+    return bare == other_bare or bare == _ARGUMENT.sub("", other_bare) or _ARGUMENT.sub("", bare) == other_bare
+
+
+def _listed(text: str) -> str:
+    """``x(t)=1+t, y(t)=2t`` as ``(1+t,2t)``; of anything else an empty text."""
+    if text.count("=") not in (2, 3) or "<" in text or "\\le" in text:
+        return ""
+    pairs = [split(part, "=") for part in items(normal(text))]
+    if len(pairs) != text.count("=") or not all(len(pair) == 2 for pair in pairs):
+        return ""
+    names = [_ARGUMENT.sub("", name.replace(" ", "")) for name, _ in pairs]
+    is_ordered = names == ["x", "y", "z"][: len(names)] or names == [f"x_{n}" for n in range(1, len(names) + 1)]
+    return f"({','.join(value for _, value in pairs)})" if is_ordered else ""
 
 
 def _vector(text: str) -> _Vector | None:
-    if len(text) > MAX_LENGTH or _NO_SUM.search(text):
+    if len(text) > MAX_LENGTH:
         return None
     plain = _DECORATED.sub(_marked, _DECORATED.sub(_marked, text))  # \hat{\mathbf{i}}
     marked = _LETTER.sub(_marked, plain)
     if plain == text and len(set(_MARKED.findall(marked))) < 2:  # one i is a number, one k a constant
         marked = text
-    return _sum(in_components(normal(marked)), MAX_DEPTH)
+    plain = in_components(normal(marked))
+    return None if _NO_SUM.search(plain) else _sum(plain, MAX_DEPTH)
 
 
 def _marked(match: re.Match[str]) -> str:
     groups = match.groupdict()
     unit = groups.get("braced") or groups.get("bare") or groups.get("number") or match[0]
-    letter = next((letter for letter in unit if letter in "ijk123"), "")
+    letter = next((letter for letter in unit if letter in "ijkxyz123"), "")
     return f" #{_NUMBERS.get(letter, letter)} "
 
 

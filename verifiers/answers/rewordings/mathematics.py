@@ -56,11 +56,10 @@ def _values(gold: str, answer: str) -> Iterator[str]:
     plain = normal(answer)
     if "=" in gold and not is_operation(plain.partition("=")[0]):  # f(1) = 0 for f(-1) = 0
         return
-    if value := value_asked(plain):
-        yield value
-    elif "=" not in gold and len(parts := items(plain)) > 1:
-        values = [value_asked(part) for part in parts]
-        yield from [", ".join(value for value in values if value)] if all(values) else []
+    parts = items(plain)
+    values = [value_asked(part) for part in parts] if len(parts) == 1 or "=" not in gold else []
+    if values and all(values):
+        yield ", ".join(value for value in values if value)
 
 
 def _with_constant(gold: str, answer: str) -> Iterator[str]:

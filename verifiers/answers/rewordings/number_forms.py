@@ -51,6 +51,7 @@ _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
     r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
+    r"|\A\$?\\[a-zA-Z].*=|\A\$?[A-Za-z_]{1,6} ?[(\[\\].*="  # what was asked for
 )
 """What a rule of this package may read in an answer that differs from a gold answer of digits."""
 _ROMAN = lazy_compile(r"(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
