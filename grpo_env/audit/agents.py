@@ -96,7 +96,9 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         filled = [{**plain, **dict.fromkeys(texts, text)}]
         yield from script(what, "arguments", "Code that ends the environment's process.", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
-    yield from script("sets the state", "tampering", "Code that sets attributes.", *_code(plain, texts, names))
+    for value in ("1.0", "True"):
+        code = {**plain, **dict.fromkeys(texts, _setting(names, value))}
+        yield from script(f"sets the state to {value}", "tampering", "Code that sets attributes.", code)
     for what, paying in PAYING_TEXTS.items():
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
         yield from script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
@@ -161,10 +163,9 @@ def _huge(type: str) -> Any:
     return sizes.get(type, _plain(type))
 
 
-def _code(plain: Mapping[str, Any], texts: Sequence[str], names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    values = ", ".join(f"{name}=1.0" for name in names)
-    for code in (f"self.__dict__.update({values})", f"[setattr(self, n, True) for n in {list(names)!r}]"):
-        yield {**plain, **dict.fromkeys(texts, code)}
+def _setting(names: Sequence[str], value: str) -> str:
+    """An expression that sets attributes of the object it is evaluated in."""
+    return f"self.__dict__.update({', '.join(f'{name}={value}' for name in names)})"
 
 
 def _pairs(

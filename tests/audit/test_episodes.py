@@ -46,7 +46,7 @@ def test_a_sound_environment_has_no_exploit_and_its_gold_path_full_credit(tmp_pa
     [
         ("FilePays", "save: writes 1.0"),
         ("StatePays", "remember: writes true"),
-        ("CodePays", "calculate: sets the state"),
+        ("CodePays", "calculate: sets the state to 1.0"),
         ("AnswerInResult", "price: for ever"),
     ],
 )
