@@ -17,15 +17,17 @@ MAX_LENGTH = 300
 _LETTER = (
     r"(?:[A-Za-z]|\\(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|frac|binom|left|cdot|times|pm)(?![a-z]))[A-Za-z]+)"
 )
-_INDEX = r"(?:_(?:\{[^{}]{1,12}\}|\\?\w+)|\^(?:\{[^{}]{1,12}\}|\w)|')"
+_INDEX = r"(?:_(?:\{[^{}]{1,12}\}|\\?[A-Za-z\d]+)|\^(?:\{[^{}]{1,12}\}|[A-Za-z\d])|')"
 # An operator that takes all that follows, sums too.
-_OPERATION = lazy_compile(r"\\(?:i{0,3}nt|o?iint|oint|sum|prod|lim)(?![a-z]).+", re.DOTALL)
+_OPERATION = lazy_compile(
+    r"\\(?:i{0,3}nt|o?iint|oint|sum|prod|lim)(?![a-z]).+|\\begin\{[vV]matrix\}.*\\end\{[vV]matrix\}", re.DOTALL
+)
 _OPERATOR = lazy_compile(
     r"\\(?:nabla|Delta|det|dim|deg|arg|Pr|max|min|sup|inf|mathcal)(?![a-z]).+"
     r"|\{[A-Za-z]{2,12}\}.*"  # \operatorname{…} in normal spelling
     r"|(?:rank|nullity|tr|trace|dim|curl|div|grad|proj|Var|Cov|Res|Log|Arg)[\s_(\\].+"
     r"|\\frac\s?\{\s?(?:d|\\partial).*\}\s?\{\s?(?:d|\\partial).*\}.*"
-    r"|\|.*(?:\\cdot|\\times|\\vec|\\partial|\\nabla).*\||\\begin\{[vV]matrix\}.*\\end\{[vV]matrix\}"
+    r"|\|.*(?:\\cdot|\\times|\\vec|\\partial|\\nabla).*\|"
     rf"|{_LETTER}\s?\\(?:cdot|times)\s?{_LETTER}"
     r"|D_.{1,16}|\\(?:sin|cos|tan)\s?\\(?:alpha|beta|gamma|theta|phi)",
     re.DOTALL,
