@@ -101,6 +101,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "latex_school",
         "latex_sets",
         "linear_algebra",
+        "linear_algebra_2",
         "near_misses",
         "not_mathematics",
         "office",
@@ -118,6 +119,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "thirty_kinds",
         "traps",
         "university",
+        "university_2",
         "vector_calculus",
     ],
 )

@@ -64,6 +64,7 @@ _AFTER_NAMES = ("_", "^", "'", "(")  # \mathbf{v}_1, \mathbf{r}(t)
 _UNIT_VECTOR = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))"
 )
+_OPERATOR = lazy_compile(r"\\mathbb\s?\{?\s?([EP])\s?\}?(?=\s?[(\[])")  # the expected value, the probability
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
@@ -145,7 +146,8 @@ def normal(text: str) -> str:
             text = _BARE_TEXT.sub(" ", _TEXT.sub(_plain_text, text))
         if "\\sqrt" in text:
             text = _ROOT_OF_BRACKETS.sub(r"\\sqrt{\1}", text)
-        text = text.replace(r"\mathbb R", r"\mathbb{R}")
+        if "\\mathbb" in text:
+            text = _OPERATOR.sub(r"\1", text.replace(r"\mathbb R", r"\mathbb{R}"))
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
         text = _braced(text)
     if "C" in text:

@@ -37,6 +37,7 @@ _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
+_EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
@@ -144,14 +145,14 @@ def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer
 
 
 def as_vector(group: Group) -> Group:
-    r"""A matrix of one column or one row, and ``\langle 1,2\rangle``, as ``(1,2)``; anything else as it is."""
+    r"""A row, a column, ``\langle 1,2\rangle`` and ``[1,2,3]`` as a tuple; a pair in ``[]`` may be an interval."""
     items = group.items
     if group.kind == "matrix":
         rows = [row.content.items for row in items if isinstance(row.content, Group)]
         items = rows[0] if len(rows) == 1 else tuple(cell for row in rows for cell in row if len(row) == 1)
         is_vector = len(items) > 1 and len(rows) in (1, len(items))
     else:
-        is_vector = group.kind == "<>"
+        is_vector = group.kind == "<>" or (group.kind == "[]" and len(items) > 2)
     return Group("()", items) if is_vector else group
 
 
@@ -222,7 +223,7 @@ def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
     if tuple_name:
         order = tuple_name.strip("()").split(",")
         return order if sorted(order) == sorted(names) else None
-    if all(map(_EXTREMES.fullmatch, names)):
+    if all(map(_EXTREMES.fullmatch, names)) or all(map(_EIGENVALUE.fullmatch, names)):
         return None
     for letters in _SEQUENCES:
         if all(name[0] in letters and name[1:] == names[0][1:] for name in names):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from grpo_env.lazy_regex import lazy_compile
 
 from ..arithmetic import equations
+from .asked import is_operation
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
 from .currencies import ANY
@@ -26,26 +27,30 @@ MAX_LENGTH = 1500
 MAX_NESTING = 20
 MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 
-# What may stand left of "= 5": a variable, a function's value f(2), part of a figure AB, \angle ABC, or words.
+# What may stand left of "= 5".
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
-_NAME = (
-    r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?)?|[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Z]{2,3}"
-    r"|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)|[A-Za-z]'{0,2}\(-?(?:[\d./]{1,9}|\\frac\{\d{1,4}\}\{\d{1,4}\})\)"
-    rf"|{_PART}(?:\s?:\s?{_PART}){{1,3}}|[PE]\s?[(\[][^()\[\]=<>]{{1,30}}[)\]]"
-    r"|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}"
-    r"|\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}|\{(?:rank|tr|nullity)\}[^=<>]{1,40}|\|[zw]\|"
-    r"|(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\\[a-z]+(?:_\{?\w{1,3}\}?)?(?:\s?\([a-z]\))?|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]|\\frac\{[a-zA-Z]{1,2}\}\{[a-zA-Z]{1,2}\}"
-    r"|\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}"
-    r"|\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?"
-    r"|\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?"
-    r"|(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}"
-)
-_NAMED = lazy_compile(rf"(?:{_NAME})")
-_NAMED_FREELY = (
-    lazy_compile(  # 3\vec{a}-2\vec{b}, A^{-1}, [T]_B, \{proj\}_{b} a; no equation of coordinates or matrices
-        r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\langle|[<>]).){1,80}", re.DOTALL
+_FRACTION = r"\\frac\{\d{1,4}\}\{\d{1,4}\}"
+_NAME = "|".join(
+    (
+        r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?|_\{1, ?2\})?",  # x, f', v_0, r_{1,2}
+        r"\\[a-z]+(?:_\{?\w{1,3}\}?|_\{1, ?2\})?(?:\s?\([a-z]\))?",  # \theta, \lambda_1, \kappa(t)
+        r"\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?",
+        r"[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)",  # f(x), y_p(x)
+        rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2)
+        r"[PE]\s?[(\[][^()\[\]=<>]{1,30}[)\]]",  # probabilities and expected values
+        r"[A-Z]{2,3}|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}",  # AB, A \cap B
+        r"(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]",  # angles, lengths, areas
+        r"\|\s?[uvwzF]\s?\||\\\|[^|]{1,20}\\\|",  # norms
+        rf"{_PART}(?:\s?:\s?{_PART}){{1,3}}|\\frac\{{[a-zA-Z]{{1,2}}\}}\{{[a-zA-Z]{{1,2}}\}}",  # ratios
+        r"\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}",
+        r"\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}",
+        r"\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?",
+        r"(?!(?:not|sin|cos|tan|cot|sec|csc|log|exp)\b)[A-Za-z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4}",  # words
     )
 )
+_NAMED = lazy_compile(rf"(?:{_NAME})")
+# Of a vector or a matrix: 3\vec{a}-2\vec{b}, A^{-1}, [T]_B; no equation of coordinates or of matrices.
+_NAMED_FREELY = lazy_compile(r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\langle|[<>]).){1,80}", re.DOTALL)
 _ENDS_LIKE_A_VECTOR = lazy_compile(r"(?:[)\]]|\\rangle|\\end\{\w+\})(?:\s?\^\s?\{?\s?(?:T|\\top)\s?\}?)?\Z")
 _NAMED_TUPLE = lazy_compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
 _TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
@@ -81,6 +86,8 @@ _MATRIX = lazy_compile(
     r"((?:(?!\\(?:begin|end)\{).)*)\\end\{\1\}(?:\s*[)\]])?",
     re.DOTALL,
 )
+_DIAGONAL = lazy_compile(r"\{?diag\}?\s?\((?P<cells>.*)\)|I_\{?(?P<size>[2-9])\}?")
+_MOST_ROWS = 20
 _OPERATOR = lazy_compile(r".\+|\\(?:det|tr|rank|sum|prod|lim|int|ln|log)(?![a-z])|\{(?:det|tr|rank)\}")
 _FACTOR_OF_MATRIX = lazy_compile(
     r"(?P<factor>(?:(?!\\begin|\\langle|[=,<>&]).){1,60}?)(?P<matrix>(?:\(\s*|\[\s*)?\\begin\{(?:[pb]?matrix|array)\}.*)",
@@ -238,7 +245,7 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
     """``x = 5``, ``5 = x`` or ``(x,y) = (1,2)``, with what the name stands for."""
     if _NAMED.fullmatch(value) and not _NAMED.fullmatch(name):
         name, value = value, name
-    if _NAMED.fullmatch(name) and (len(items(value)) == 1 or read_number(value)):
+    if (_NAMED.fullmatch(name) or is_operation(name)) and (len(items(value)) == 1 or read_number(value)):
         content = _parse(value, depth - 1).content
         is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
         return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
@@ -301,6 +308,7 @@ def _other_content(text: str, depth: int) -> Content:
         or read_clock(text, lambda part: _parse(part, depth - 1))
         or _matrix(text, depth)
         or _multiple_of_matrix(text, depth)
+        or _diagonal(text, depth)
         or _column(text, depth)
         or _named_set(text)
         or _set_operation(text, depth)
@@ -342,6 +350,18 @@ def _multiple_of_matrix(text: str, depth: int) -> Group | None:
         "matrix",
         tuple(ParsedAnswer(text, Group("row", tuple(cells))) for text, cells in zip(texts, products, strict=True)),
     )
+
+
+def _diagonal(text: str, depth: int) -> Group | None:
+    """``\\operatorname{diag}(3,-1)`` and ``I_3``."""
+    match = _DIAGONAL.fullmatch(text)
+    if match is None:
+        return None
+    cells = [cell for cell in items(match["cells"]) if cell] if match["cells"] else ["1"] * int(match["size"])
+    rows = [[cell if row == column else "0" for column, cell in enumerate(cells)] for row in range(len(cells))]
+    if len(rows) > _MOST_ROWS:
+        raise OverLimitError("the matrix is too large")
+    return Group("matrix", tuple(ParsedAnswer(" & ".join(row), _row(" & ".join(row), depth)) for row in rows))
 
 
 def _column(text: str, depth: int) -> Group | None:

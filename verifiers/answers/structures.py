@@ -92,7 +92,7 @@ def _same(gold: str, answer: str, rules: Rules) -> bool | None:
         return equal(one, other) or same_vector(one, other, equal)
 
     gold = normal(gold)
-    if same_vector(gold, answer, equal):
+    if rules.notation == "flexible" and same_vector(gold, answer, equal):
         return True
     same = same_family(gold, text)
     if same is None and may_be_intervals(gold):

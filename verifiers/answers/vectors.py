@@ -31,6 +31,7 @@ _NAME = lazy_compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _NUMBERS = {"i": 1, "j": 2, "k": 3, "x": 1, "y": 2, "z": 3}
 _DECORATION = lazy_compile(r"\\(?:vec|text|hat|overrightarrow|mathbf|boldsymbol|bm)(?![a-z])|[\s{}]")
 _ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
+_NO_LIST = lazy_compile(r"<|\\le|\bor\b")
 _MATRIX = lazy_compile(
     r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
 )
@@ -69,14 +70,15 @@ def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool
 
     ``equal`` decides whether two formulas are.
     """
-    one, other = (_listed(text) or text for text in (one, other))
+    listed, other_listed = _listed(one), _listed(other)
+    one, other = listed or one, other_listed or other
     name, _, one = one.rpartition("=")
     other_name, _, other = other.rpartition("=")
     if not _may_be_same(name, other_name):
         return False
     first = _vector(one)
     second = _vector(other) if first else None
-    if first is None or second is None or (first.is_plain and second.is_plain):
+    if first is None or second is None or (first.is_plain and second.is_plain and not (listed or other_listed)):
         return False
     if second.is_calculation and not first.is_calculation:
         return False
@@ -96,7 +98,7 @@ def _may_be_same(name: str, other: str) -> bool:
 
 def _listed(text: str) -> str:
     """``x(t)=1+t, y(t)=2t`` as ``(1+t,2t)``; of anything else an empty text."""
-    if text.count("=") not in (2, 3) or "<" in text or "\\le" in text:
+    if text.count("=") not in (2, 3) or _NO_LIST.search(text):
         return ""
     pairs = [split(part, "=") for part in items(normal(text))]
     if len(pairs) != text.count("=") or not all(len(pair) == 2 for pair in pairs):

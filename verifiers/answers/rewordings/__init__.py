@@ -81,5 +81,5 @@ def part_of_gold(gold: str, kind: str, answer: str) -> str | None:
     if kind == "choice":
         return text_of_choice(gold, answer)
     if kind in MATHEMATICS:
-        return value_in_gold(gold) if "=" in gold and "=" not in answer else None
+        return value_in_gold(gold, answer)
     return quoted_items(gold, answer) or value_of_label(gold, answer) if kind in ("words", "code") else None

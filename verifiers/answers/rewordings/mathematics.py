@@ -46,9 +46,13 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield answer[point.end() :]
 
 
-def value_in_gold(gold: str) -> str | None:
-    """The value in a gold answer that also says what was asked for."""
-    return value_asked(normal(gold))
+def value_in_gold(gold: str, answer: str) -> str | None:
+    """The value in a gold answer that also says what was asked for, or names a point, if the answer does not."""
+    if "=" in answer and not is_operation(normal(answer).partition("=")[0]):
+        return None
+    plain = normal(gold)
+    point = _NAMED_POINT.match(plain)
+    return plain[point.end() :] if point else value_asked(plain)
 
 
 def _values(gold: str, answer: str) -> Iterator[str]:
