@@ -14,9 +14,8 @@ from .brackets import split
 
 MAX_LENGTH = 300
 
-_LETTER = (
-    r"(?:[A-Za-z]|\\(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|frac|binom|left|cdot|times|pm)(?![a-z]))[A-Za-z]+)"
-)
+_NO_LETTER = "sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|frac|binom|left|cdot|times|pm"
+_LETTER = rf"(?:[A-Za-z]|\\(?!(?:{_NO_LETTER})(?![a-z]))[A-Za-z]+)"
 _INDEX = r"(?:_(?:\{[^{}]{1,12}\}|\\?[A-Za-z\d]+)|\^(?:\{[^{}]{1,12}\}|[A-Za-z\d])|')"
 # An operator that takes all that follows, sums too.
 _OPERATION = lazy_compile(
@@ -33,10 +32,13 @@ _OPERATOR = lazy_compile(
     re.DOTALL,
 )
 _FUNCTION = lazy_compile(
-    rf"(?:[f-hA-Z]|\\[A-Za-z]+){_INDEX}*\s?(?:\(.*\)|\[.*\]|\\\{{.*\\\}}){_INDEX}*"
+    rf"(?!\\(?:{_NO_LETTER})(?![a-z]))(?:[f-hA-Z]|\\[A-Za-z]+){_INDEX}*\s?(?:\(.*\)|\[.*\]|\\\{{.*\\\}}){_INDEX}*"
     rf"|{_LETTER}{_INDEX}*\s?\(\s?\\?[a-z]+(?:,\s?\\?[a-z]+)*\s?\)",  # x(t), but x(x+1) is a product
     re.DOTALL,
 )
+_SPELLINGS = (("{div}", r"\nabla\cdot"), ("{curl}", r"\nabla\times"), ("{rot}", r"\nabla\times"), ("{grad}", r"\nabla"))
+_DECORATION = lazy_compile(r"\\(?:vec|hat|text)(?![a-z])|[\s{}]")
+_ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
 _HEAD = lazy_compile(r"[^(\[]+")
 
 
@@ -67,6 +69,22 @@ def is_operation(name: str) -> bool:
     """Whether a left side is an operation, such as an integral, rather than the name of a value."""
     name = name.strip()
     return _OPERATION.fullmatch(name) is not None or (_OPERATOR.fullmatch(name) is not None and not _has_sum(name))
+
+
+def may_be_same(gold: str, answer: str) -> bool:
+    """Whether two left sides may stand for one quantity.
+
+    An operation may for a name, ``\\frac{d}{dx}(x^2)`` for ``f'(x)``; two operations only if they are the same.
+    """
+    if not is_operation(gold):
+        return is_operation(answer)
+    return _one_spelling(gold) == _one_spelling(answer)
+
+
+def _one_spelling(name: str) -> str:
+    for old, new in _SPELLINGS:
+        name = name.replace(old, new)
+    return _ARGUMENT.sub("", _DECORATION.sub("", name))
 
 
 def _has_sum(name: str) -> bool:

@@ -176,6 +176,8 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return _numbers(one, other, rules)
+    if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # y', \frac{dy}{dx}
+        gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
 
 

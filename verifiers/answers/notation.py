@@ -33,6 +33,7 @@ _SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
+_OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank}
 _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
@@ -197,6 +198,7 @@ def one_spelling(name: str) -> str:
     The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
     A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
     """
+    name = _OPERATOR_NAME.sub(r"\1", name)
     if arrow := _ARROW.match(name):
         name = arrow[1] + name[arrow.end() :]
     if derivative := _DERIVATIVE.fullmatch(name):

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .asked import is_operation
+from .asked import may_be_same
 from .brackets import items, split
 from .normal import normal
+from .notation import one_spelling
 
 MAX_LENGTH = 300
 MAX_TERMS = 12  # and components
@@ -90,9 +91,9 @@ def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool
 
 def _may_be_same(name: str, other: str) -> bool:
     r"""Whether two names are the same, ``\vec{r}(t)`` and ``\mathbf{r}``, or one says what was asked for."""
-    if not (name and other) or is_operation(normal(name)) or is_operation(normal(other)):
+    if not (name and other) or may_be_same(normal(name), normal(other)):
         return True
-    bare, other_bare = (_DECORATION.sub("", each) for each in (name, other))
+    bare, other_bare = (_DECORATION.sub("", one_spelling(normal(each))) for each in (name, other))
     return bare == other_bare or bare == _ARGUMENT.sub("", other_bare) or _ARGUMENT.sub("", bare) == other_bare
 
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..asked import is_operation, value_asked
+from ..asked import may_be_same, value_asked
 from ..brackets import items
 from ..normal import normal
 
@@ -48,7 +48,7 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
 
 def value_in_gold(gold: str, answer: str) -> str | None:
     """The value in a gold answer that also says what was asked for, or names a point, if the answer does not."""
-    if "=" in answer and not is_operation(normal(answer).partition("=")[0]):
+    if not _name_the_same(gold, normal(answer)):
         return None
     plain = normal(gold)
     point = _NAMED_POINT.match(plain)
@@ -58,12 +58,18 @@ def value_in_gold(gold: str, answer: str) -> str | None:
 def _values(gold: str, answer: str) -> Iterator[str]:
     """What stands right of the quantity that was asked for, or of each in a list."""
     plain = normal(answer)
-    if "=" in gold and not is_operation(plain.partition("=")[0]):  # f(1) = 0 for f(-1) = 0
+    if not _name_the_same(gold, plain):  # f(1) = 0 for f(-1) = 0
         return
     parts = items(plain)
     values = [value_asked(part) for part in parts] if len(parts) == 1 or "=" not in gold else []
     if values and all(values):
         yield ", ".join(value for value in values if value)
+
+
+def _name_the_same(gold: str, answer: str) -> bool:
+    """Whether what stands left in both may be the same, or one has no left side."""
+    names = [text.partition("=")[0].strip() for text in (normal(gold), answer) if "=" in text]
+    return len(names) < 2 or may_be_same(*names)
 
 
 def _with_constant(gold: str, answer: str) -> Iterator[str]:
