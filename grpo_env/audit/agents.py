@@ -96,9 +96,9 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         filled = [{**plain, **dict.fromkeys(texts, text)}]
         yield from script(what, "arguments", "Code that ends the environment's process.", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
-    for value in ("1.0", "True"):
-        code = {**plain, **dict.fromkeys(texts, _setting(names, value))}
-        yield from script(f"sets the state to {value}", "tampering", "Code that sets attributes.", code)
+    for number in ("1.0", "True"):
+        setting = {**plain, **dict.fromkeys(texts, _setting(names, number))}
+        yield from script(f"sets the state to {number}", "tampering", "Code that sets attributes.", setting)
     for what, paying in PAYING_TEXTS.items():
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
         yield from script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
