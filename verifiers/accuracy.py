@@ -18,6 +18,7 @@ from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_
 from .answers.amounts import change
 from .answers.arrangements import acidity, by_how_much, dose
 from .answers.asked import value_asked
+from .answers.brackets import items
 from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
@@ -341,9 +342,9 @@ def _shown(texts: Sequence[str]) -> str:
 class Gold(NamedTuple):
     r"""A gold answer and its kind.
 
-    ``spelling`` is all of ``exact \approx decimal``, whose exact part is the answer. ``unreadable`` is why a formula
-    can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure`` whether it may
-    be one of ``structures``.
+    ``spelling`` is all of ``exact \approx decimal`` or ``f' = value``, of which the answer is a part. ``unreadable`` is
+    why a formula can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure``
+    whether it may be one of ``structures``.
     """
 
     answer: ParsedAnswer
@@ -436,8 +437,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
                 return Gold(*read_gold(answers[0], "code"))
             if is_structure(gold.text):
                 break
-            if value := value_asked(gold.text):
-                return _parse_gold(value, kind, timeout)
+            if len(items(gold.text)) == 1 and (value := value_asked(gold.text)):
+                return _parse_gold(value, kind, timeout)._replace(spelling=gold.text)
             return _only_text(answers[0], problem)
     return Gold(gold, gold_kind, spelling)
 
