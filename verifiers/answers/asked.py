@@ -10,7 +10,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import split
+from .brackets import split, split_sum
 
 MAX_LENGTH = 300
 
@@ -38,7 +38,7 @@ _FUNCTION = lazy_compile(
 )
 _SPELLINGS = (("{div}", r"\nabla\cdot"), ("{curl}", r"\nabla\times"), ("{rot}", r"\nabla\times"), ("{grad}", r"\nabla"))
 _DECORATION = lazy_compile(r"\\(?:vec|hat|text)(?![a-z])|[\s{}]")
-_ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
+ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
 _HEAD = lazy_compile(r"[^(\[]+")
 
 
@@ -62,13 +62,17 @@ def head(name: str) -> str:
 
 def is_quantity(name: str) -> bool:
     """Whether a left side is a quantity rather than a side of an equation."""
-    return is_operation(name) or (_FUNCTION.fullmatch(name.strip()) is not None and not _has_sum(name))
+    return is_operation(name) or _is_one_term(_FUNCTION, name.strip())
 
 
 def is_operation(name: str) -> bool:
     """Whether a left side is an operation, such as an integral, rather than the name of a value."""
     name = name.strip()
-    return _OPERATION.fullmatch(name) is not None or (_OPERATOR.fullmatch(name) is not None and not _has_sum(name))
+    return _OPERATION.fullmatch(name) is not None or _is_one_term(_OPERATOR, name)
+
+
+def _is_one_term(pattern: re.Pattern[str], name: str) -> bool:
+    return pattern.fullmatch(name) is not None and len(split_sum(name)) == 1
 
 
 def may_be_same(gold: str, answer: str) -> bool:
@@ -84,14 +88,4 @@ def may_be_same(gold: str, answer: str) -> bool:
 def _one_spelling(name: str) -> str:
     for old, new in _SPELLINGS:
         name = name.replace(old, new)
-    return _ARGUMENT.sub("", _DECORATION.sub("", name))
-
-
-def _has_sum(name: str) -> bool:
-    """Whether a sign stands outside of all brackets."""
-    depth = 0
-    for at, character in enumerate(name):
-        depth += (character in "([{") - (character in ")]}")
-        if at and depth == 0 and character in "+-":
-            return True
-    return False
+    return ARGUMENT.sub("", _DECORATION.sub("", name))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .asked import may_be_same
-from .brackets import items, split
+from .asked import ARGUMENT, may_be_same
+from .brackets import items, split, split_sum
 from .normal import normal
 from .notation import one_spelling
 
@@ -31,7 +31,6 @@ _MARKED = lazy_compile("#([123])")
 _NAME = lazy_compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _NUMBERS = {"i": 1, "j": 2, "k": 3, "x": 1, "y": 2, "z": 3}
 _DECORATION = lazy_compile(r"\\(?:vec|text|hat|overrightarrow|mathbf|boldsymbol|bm)(?![a-z])|[\s{}]")
-_ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
 _NO_LIST = lazy_compile(r"<|\\le|\bor\b")
 _MATRIX = lazy_compile(
     r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
@@ -94,7 +93,7 @@ def _may_be_same(name: str, other: str) -> bool:
     if not (name and other) or may_be_same(normal(name), normal(other)):
         return True
     bare, other_bare = (_DECORATION.sub("", one_spelling(normal(each))) for each in (name, other))
-    return bare == other_bare or bare == _ARGUMENT.sub("", other_bare) or _ARGUMENT.sub("", bare) == other_bare
+    return bare == other_bare or bare == ARGUMENT.sub("", other_bare) or ARGUMENT.sub("", bare) == other_bare
 
 
 def _listed(text: str) -> str:
@@ -104,7 +103,7 @@ def _listed(text: str) -> str:
     pairs = [split(part, "=") for part in items(normal(text))]
     if len(pairs) != text.count("=") or not all(len(pair) == 2 for pair in pairs):
         return ""
-    names = [_ARGUMENT.sub("", name.replace(" ", "")) for name, _ in pairs]
+    names = [ARGUMENT.sub("", name.replace(" ", "")) for name, _ in pairs]
     is_ordered = names == ["x", "y", "z"][: len(names)] or names == [f"x_{n}" for n in range(1, len(names) + 1)]
     return f"({','.join(value for _, value in pairs)})" if is_ordered else ""
 
@@ -128,7 +127,7 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _sum(text: str, depth: int) -> _Vector | None:
-    terms = _terms(text)
+    terms = split_sum(text)
     vectors = [_multiple(term, depth) for term in terms] if len(terms) <= MAX_TERMS else []
     found = [vector for vector in vectors if vector]
     if not found or len(found) < len(vectors):
@@ -185,14 +184,3 @@ def _groups(term: str) -> list[tuple[int, int]]:
             if depth == 0 and term[start] == "(":
                 groups.append((start, at + 1))
     return groups
-
-
-def _terms(formula: str) -> list[str]:
-    """The terms of a sum, with their signs."""
-    terms, depth, start = [], 0, 0
-    for at, character in enumerate(formula):
-        depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and character in "+-" and formula[start:at].strip():
-            terms.append(formula[start:at])
-            start = at
-    return [*terms, formula[start:]]
