@@ -1,7 +1,7 @@
-r"""What was asked for, in front of its value: ``\int_0^1 x\,dx = \frac12``, ``P(X>2) = 0.3``, ``[T]_B = \ldots``.
+r"""What was asked for, in front of its value: ``\int_0^1 x\,dx = \frac12``, ``P(X>2) = 0.3``, ``\det A = 3``.
 
 Only what cannot be an equation to be solved is taken for that: an operator, a function with its argument, a product of
-vectors, the name of a vector or matrix; not ``2x = 10``.
+two vectors; not ``2x = 10``.
 """
 
 from __future__ import annotations

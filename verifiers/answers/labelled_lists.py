@@ -13,11 +13,11 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items, split
+from .notation import one_spelling
 
 MAX_LENGTH = 300
 MAX_PARTS = 6
 
-_DERIVATIVE = lazy_compile(r"\\frac\s?\{\s?\\partial\s?(\w)\s?\}\s?\{\s?\\partial\s?(\w)\s?\}")
 _EXTREME = lazy_compile(r"\\(max|min)(?![a-z])")
 _DECORATION = lazy_compile(r"\\(?:vec|hat|text|mathbf|boldsymbol)(?![a-z])|[\s{}]|\([a-zA-Z](?:,\s?[a-zA-Z])*\)")
 _WORD = lazy_compile(r"(?<![A-Za-z\\_])[A-Za-z]{2,}(?![A-Za-z])|(?<![A-Za-z\\_])a(?=\s[a-z]{3})")
@@ -89,4 +89,4 @@ def _part(text: str) -> _Part | None:
 
 def _bare(name: str) -> str:
     r"""``f_x`` of ``\frac{\partial f}{\partial x}``, ``v`` of ``\mathbf{v}(t)``."""
-    return _DECORATION.sub("", _DERIVATIVE.sub(r"\1_\2", name))
+    return _DECORATION.sub("", one_spelling(name))
