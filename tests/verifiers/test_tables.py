@@ -42,6 +42,7 @@ OWN_TABLES = (
     "families",
     "hostile",
     "notation",
+    "physics",
     "quantities",
     "rewordings",
     "said",

@@ -43,11 +43,13 @@ _BINOMIAL = lazy_compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
 _INDEXED = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)([A-DF-HJ-Za-df-hj-z])(\d{1,3})(?![\d.])(?<!x10)")
 _SYMBOL_BELOW = lazy_compile(r"_\s*\{?\s*\\(odot|oplus|infty|parallel|perp|max|min)(?![a-z])\s*\}?")
 _DECORATED = lazy_compile(
-    r"\\(vec|overrightarrow|overline|hat|bar|dot|ddot|tilde|mathcal|mathscr|mathfrak)\s*\{\s*([A-Za-z])([A-Za-z]?)\s*\}"
+    r"\\(vec|overrightarrow|overline|hat|bar|dot|ddot|tilde|mathcal|mathscr|mathfrak)\s*"
+    r"(?:\{\s*([A-Za-z])([A-Za-z]?)\s*\}|\{\s*\\([A-Za-z]{2,7})\s*\})"
     r"(?:\s*_\s*(?:\{(\w{1,4})\}|(\w)))?"
 )
-_VECTOR = r"([A-Za-z]_\{vec\w{0,6}\})"
+_VECTOR = r"([A-Za-z]_\{vec\w{0,12}\})"
 _CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
+_PLAIN_CROSS = lazy_compile(r"(?<!\\)([A-Za-z])\s*\\times\s*([A-Za-z])(?![A-Za-z])")
 _UNUSUAL_NAME = lazy_compile(
     rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
 )
@@ -109,7 +111,8 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals), time)
+        texts = (_with_plain_names(text) for text in _with_arrows(gold, answer))
+        return self._result(_Comparison(*texts, rel_tol, decimals), time)
 
     def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
         """Whether two formulas have equal derivatives. Raises the same errors."""
@@ -215,6 +218,14 @@ def formula_problem(text: str, timeout: float) -> str | None:
     return None
 
 
+def _with_arrows(gold: str, answer: str) -> tuple[str, str]:
+    r"""Two formulas, of which ``v\times B`` gets the arrows that the other one has in ``\vec{v}\times\vec{B}``."""
+    have = ["\\vec" in text for text in (gold, answer)]
+    if have == [True, False]:
+        return gold, _PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", answer)
+    return (_PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", gold), answer) if have == [False, True] else (gold, answer)
+
+
 def _with_plain_names(text: str) -> str:
     r"""A formula whose variables have names that algebra knows: ``v0`` becomes ``v_{0}``, ``\vec{a}`` ``a_{vec}``."""
     if not _UNUSUAL_NAME.search(text):
@@ -232,12 +243,13 @@ def _with_plain_names(text: str) -> str:
 
 def _named(match: re.Match[str]) -> str:
     r"""The name of a decorated letter or two. ``\overrightarrow{BA}`` is the opposite of ``\overrightarrow{AB}``."""
-    decoration, first, second = match[1], match[2], match[3]
+    decoration, first, second = match[1], match[2] or match[4][0], match[3] or ""
+    index = (match[4] or "") + (match[5] or match[6] or "")
     if decoration == "overrightarrow":
         decoration = "vec"
     if decoration == "vec" and second and second < first:
-        return f"(-{second}_{{{decoration}{first}{match[4] or ''}}})"
-    return f"{first}_{{{decoration}{second}{match[4] or match[5] or ''}}}"
+        return f"(-{second}_{{{decoration}{first}{index}}})"
+    return f"{first}_{{{decoration}{second}{index}}}"
 
 
 def _cross_product(match: re.Match[str]) -> str:
@@ -246,7 +258,7 @@ def _cross_product(match: re.Match[str]) -> str:
     if first == second:
         return "0"
     name = f"q_{{{re.sub('[^A-Za-z0-9]', '', first + second)}}}"
-    return f"({name})" if first == match[1] else f"(-{name})"
+    return name if first == match[1] else rf"\frac{{-{name}}}{{1}}"  # next to q, (-x) might be an argument
 
 
 def _is_small(text: str) -> bool:

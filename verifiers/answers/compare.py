@@ -55,8 +55,9 @@ from .notation import (
 from .number import Number, OverLimitError, read_number
 from .other_names import same_other_name
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .physical_constants import in_same_constants
 from .spellings import is_ordinal_name
-from .units import same_names, same_unit, split_unit, variable
+from .units import same_names, same_unit, split_unit, variables
 from .wording import approximated, same_greek, same_words
 
 Notation: TypeAlias = Literal["flexible", "strict"]
@@ -475,7 +476,8 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
     same = same_product(one.text, other.text)
     if same is None:
-        same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
+        pair = in_same_constants(one.text, other.text) if rules.notation == "flexible" else None
+        same = ALGEBRA.same(*(pair or (one.text, other.text)), rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
 
 
@@ -486,10 +488,10 @@ def _same_sides(gold: str, answer: str, rules: Rules) -> bool | None:
         return None
     if one.signs != other.signs or (rules.notation == "strict" and one.turned != other.turned):
         return False
-    same = all(
-        ALGEBRA.same(*sides, rules.time, rules.rel_tol, rules.decimals)
-        for sides in zip(one.sides, other.sides, strict=True)
-    )
+    pairs = list(zip(one.sides, other.sides, strict=True))
+    if rules.notation == "flexible":
+        pairs = [in_same_constants(*sides) or sides for sides in pairs]
+    same = all(ALGEBRA.same(*sides, rules.time, rules.rel_tol, rules.decimals) for sides in pairs)
     return None if not same and one.signs in (("<",), ("\\le",)) else same
 
 
@@ -498,8 +500,8 @@ def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:
     content = answer.content
     is_relation = _RELATION.search(opposite.text) is not None
     if isinstance(content, Number) and not (answer.variable and is_relation):
-        if isinstance(opposite.content, Formula) and (letter := variable(content.unit, opposite.content.text)):
-            return Formula(f"{_latex(content.value)} {letter}")  # 3 m next to 6m/2
+        if isinstance(opposite.content, Formula) and (factors := variables(answer.text, opposite.content.text)):
+            return Formula(f"{_latex(content.value)} {factors}")  # 3 m next to 6m/2
         return Formula(_latex(content.value), content.unit)
     if isinstance(content, Formula) and not (answer.variable and is_relation):
         return content

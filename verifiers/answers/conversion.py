@@ -73,7 +73,13 @@ kwh 3600000000 g m 2 s -2
 kcal 1000 cal
 W 1000 g m 2 s -3
 kw 1000000 g m 2 s -3
+eV 1.602176634e-16 g m 2 s -2
 A 1 A
+C 1 A s
+F 1/1000 g -1 m -2 s 4 A 2
+T 1000 g s -2 A -1
+H 1000 g m 2 s -2 A -2
+Wb 1000 g m 2 s -2 A -1
 V 1000 g m 2 s -3 A -1
 kv 1000000 g m 2 s -3 A -1
 ohm 1000 g m 2 s -3 A -2
@@ -175,8 +181,10 @@ def _scale(unit: Unit) -> tuple[Fraction, Fraction] | None:
 
 
 def _decided(unit: Unit, other: Unit) -> Unit:
-    """The unit with pounds as money or a weight, and cents of the currency, as in the other unit."""
+    """The unit as the other one needs it: pounds as money or a weight, cents of its currency, and 1/°C as 1/K."""
     names = {name for name, _ in other}
+    if "K" in names and len(unit) > 1:
+        unit = tuple(("K" if name == "C" else name, power) for name, power in unit if name != "°")
     money = next((sign for sign in ("$", "€") if sign in names), "$")
     is_weight = not names & {"£", "pound"}
     spelled = {"¢": f"{money}cent", "pound": "lb" if is_weight else "pound"}

@@ -20,16 +20,18 @@ from .clock import in_figures, read_time
 from .codes import numbered, signed
 from .constructions import at_for, possession
 from .dates import read_date
+from .directions import heading, trend
 from .frequency import how_often
 from .hours import Hours, read_hours, same_hours
 from .json_value import Json, JsonError, equal_json, literal
 from .money import Money, read_currency, read_money, same_money
+from .nuclear import Reaction, read_reaction
 from .number_words import number_at
 from .qualified import qualified
 
 MAX_LENGTH = 300
 
-Value: TypeAlias = "str | Hours | Money | Moves | Json"
+Value: TypeAlias = "str | Hours | Money | Moves | Json | Reaction"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
@@ -273,6 +275,11 @@ def _place(text: str) -> str | None:
     return match and (number_at([match[1].lower()])[0] or None)
 
 
+def _reaction(text: str) -> Reaction | None:
+    r"""``^{14}_6 C``, ``C-14``; ``^{238}_{92}U \to ^{234}_{90}Th + \alpha`` with its products in any order."""
+    return read_reaction(text)
+
+
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
     if not _GROWTH.fullmatch(text):
@@ -289,5 +296,5 @@ def _quotes(text: str) -> str | None:
 _FORMS: tuple[Form, ...] = (
     _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi,
     _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often,
-    possession, at_for, qualified, *AMOUNTS, *ARRANGEMENTS,
+    possession, at_for, qualified, _reaction, heading, trend, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

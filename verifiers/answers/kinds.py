@@ -29,6 +29,7 @@ from .json_value import Json, JsonError, answered_json, parse_json
 from .labels import labelled
 from .money import read_money
 from .normal import normal
+from .nuclear import read_reaction
 from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
@@ -84,6 +85,8 @@ def kind_of_answer(text: str) -> Kind:
     if _is_json(text):
         return "json"
     if has_backslashes(text) or _DOTTED.fullmatch(text):
+        return "code"
+    if len(text) <= MAX_CODE and ("^" in text or "^" in plain(text)) and read_reaction(plain(text)):
         return "code"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
         shown = plain(text)

@@ -33,13 +33,19 @@ _SYMBOLS = {
     "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
     "…": r"\ldots ", "。": ".", "、": ",", "！": "!", "？": "?",
 }  # fmt: skip
-_GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "θ": "theta", "λ": "lambda", "μ": "mu", "φ": "phi"}
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ϵ": "epsilon", "ζ": "zeta", "η": "eta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "ρ": "rho", "σ": "sigma", "τ": "tau",
+    "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Φ": "Phi", "Ψ": "Psi",
+}  # fmt: skip
+_VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma"}
 _SQUARE_METERS = lazy_compile(r"(?<=\d)\s?m([²³])")
 _GREEK_WORD = lazy_compile("[\u0370-\u03ff]{3}")
 _UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
 _COMMAND = lazy_compile(r"\\([A-Za-z]+)")
+_VARIANT = lazy_compile(r"\\(var[a-z]{3,7})(?![A-Za-z])")
 _NEW_NAMES = {
     "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac", "dbinom": r"\binom", "tbinom": r"\binom",
     "leq": r"\le", "geq": r"\ge", "leqslant": r"\le", "geqslant": r"\ge", "lt": "<", "gt": ">", "neq": r"\ne",
@@ -64,6 +70,10 @@ _AFTER_NAMES = ("_", "^", "'", "(")  # \mathbf{v}_1, \mathbf{r}(t)
 _UNIT_VECTOR = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))"
 )
+_BOLD = lazy_compile(
+    r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(?=[A-Za-z](?![A-Za-z])|\\)(\\?[A-Za-z]+))"
+)
+_BOLD_FACTOR = lazy_compile(r"(?<=\\times)\s*\\(?:mathbf|boldsymbol|bm|textbf)(?![A-Za-z])")  # of a cross product
 _OPERATOR = lazy_compile(r"\\mathbb\s?\{?\s?([EP])\s?\}?(?=\s?[(\[])")  # the expected value, the probability
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
@@ -89,7 +99,7 @@ _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = lazy_compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
-_ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, r"\vec": 1}
+_ARGUMENTS = {r"\frac": 2, r"\binom": 2, **dict.fromkeys((r"\sqrt", r"\vec", r"\dot", r"\ddot", r"\bar", r"\tilde"), 1)}
 _WRAPPERS = (
     ("$$", "$$"),
     ("$", "$"),
@@ -110,7 +120,9 @@ _JOINED = lazy_compile(r"[\s,;]*(?:and|or)?\s*")  # what stands between currency
 _LINE_BREAK = lazy_compile(r"\s*\n\s*")
 _BETWEEN = lazy_compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _ORDER = lazy_compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
-_MAY_LACK_BRACES = lazy_compile(r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\(?:sqrt|vec)(?!\{)|[\^_]\s*\\")
+_MAY_LACK_BRACES = lazy_compile(
+    r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\(?:sqrt|vec|d?dot|bar|tilde)(?![A-Za-z{])|[\^_]\s*\\"
+)
 _OUTER_SPACE = lazy_compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SHORT_SCRIPT = lazy_compile(r"([\^_])\{(\w)\}(?!\w)")
 
@@ -133,9 +145,13 @@ def normal(text: str) -> str:
             text = _UNPRINTED.sub("", text)
         if "\\operatorname" in text:
             text = _FUNCTION.sub(r"\\\1 ", text)
+        if "\\times" in text and _BOLD_FACTOR.search(text):
+            text = _BOLD.sub(lambda match: rf"\vec{{{match[1] or match[2]}}}", text)
         if "bf" in text or "\\bold" in text or "\\bm" in text:
             text = _UNIT_VECTOR.sub(lambda match: rf"\hat{{{match[1] or match[2]}}}", text)
         text = text.replace(r"\left<", r"\langle ").replace(r"\right>", r"\rangle ")
+        if "\\var" in text:
+            text = _VARIANT.sub(_one_form, text)
         if not _NEW_NAMES.keys().isdisjoint(_COMMAND.findall(text)):
             text = _COMMAND.sub(lambda match: _NEW_NAMES.get(match[1], match[0]), text)
         if "°" in text:
@@ -149,7 +165,7 @@ def normal(text: str) -> str:
         if "\\mathbb" in text:
             text = _OPERATOR.sub(r"\1", text.replace(r"\mathbb R", r"\mathbb{R}"))
         text = text.replace(r"\%", "%").replace(r"\$", "$").replace(r"\&", "&")
-        text = _braced(text)
+        text = _braced(text).replace(r"\vec{0}", "0")
     if "C" in text:
         text = _COMBINATIONS.sub(_binomial, text)
     if "\\\\[" in text:
@@ -176,9 +192,17 @@ def normal(text: str) -> str:
     return text
 
 
+def _one_form(match: re.Match[str]) -> str:
+    r"""``\epsilon`` for ``\varepsilon``, unless the text has both forms of the letter."""
+    letter = _VARIANTS.get(match[1])
+    return rf"\{letter}" if letter and not re.search(rf"\\{letter}(?![A-Za-z])", match.string) else match[0]
+
+
 def _plain_text(match: re.Match[str]) -> str:
     r"""The words of ``\text{…}``. One letter after a number stays text, to tell the unit m from a variable."""
     words = match["text"].strip(" ~")
+    if match.string[: match.start()].endswith("_"):  # v_\text{max}
+        return f"{{{words}}}"
     if match["before"] and words in LETTERS:
         return rf"{match['before']}\text{{{words}}}"
     is_name = len(words) == 1 and match.string[match.end() : match.end() + 1] in _AFTER_NAMES

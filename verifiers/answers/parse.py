@@ -12,6 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..arithmetic import equations
 from .asked import is_operation
+from .bearings import read_bearing
 from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
 from .currencies import ANY
@@ -30,12 +31,15 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 # What may stand left of "= 5".
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _FRACTION = r"\\frac\{\d{1,4}\}\{\d{1,4}\}"
+_INDEX = r"(?:_(?:\\?\w{1,9}|\{[^{}=<>^]{1,20}\}))"
 _NAME = "|".join(
     (
-        r"[A-Za-z]'{0,2}(?:_\{?\s?\\?\w{1,9}\s?\}?|_\{1, ?2\})?",  # x, f', v_0, r_{1,2}
-        r"\\[a-z]+|\\(?!(?:log|ln|exp|sqrt|sin|cos|tan)(?![a-z]))[a-z]+(?:_\{?\w{1,3}\}?|_\{1, ?2\})?(?:\s?\([a-z]\))?",
-        # \theta, \lambda_1, \kappa(t)
-        r"\\(?:vec|overline|overrightarrow|hat|bar)\s?\{[A-Za-z ]{1,4}\}(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?",
+        rf"[A-Za-z]'{{0,2}}{_INDEX}?",  # x, f', v_0, r_{1,2}, t_{1/2}
+        rf"\\(?:Delta|delta)\s?(?:[A-Za-z]|\\[a-z]+){_INDEX}?",  # \Delta U
+        rf"\\[A-Za-z]+|\\(?!(?:log|ln|exp|sqrt|sin|cos|tan)(?![a-z]))[A-Za-z]+{_INDEX}?(?:\s?\([a-z]\))?",
+        # \theta, \lambda_1, \delta_{\max}, \kappa(t)
+        r"\\(?:vec|overline|overrightarrow|hat|bar|d?dot)\s?\{(?:[A-Za-z ]{1,4}|\\[a-z]{2,7} ?)\}"
+        r"(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?",
         r"[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)",  # f(x), y_p(x)
         rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2)
         r"[PE]\s?[(\[][^()\[\]=<>]{1,30}[)\]]",  # probabilities and expected values
@@ -107,6 +111,7 @@ _EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?!
 _CURRENCY = lazy_compile(ANY)
 _PRICE = lazy_compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
 _LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
+_BEARING = (("bearing", 1),)
 _VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
@@ -143,6 +148,8 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
     text = text.lstrip("+ ")
     if match := _INFINITY.fullmatch(text):
         text = match[1] + "\\infty"
+    if ("°" in text or "deg" in text) and (bearing := read_bearing(text)) is not None:
+        return ParsedAnswer(text, Number(bearing, _BEARING, bare=False))
     if number := read_number(text):
         return ParsedAnswer(text, number)
     if "," in text and (number := _with_other_commas(text)):

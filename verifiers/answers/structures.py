@@ -29,7 +29,7 @@ MAX_LENGTH = 500
 
 _STRUCTURE = lazy_compile(
     r"\\begin\{d?cases\}|\\mathbb\s?\{?\s?Z|\\in\s?Z\b|integer|multiples|mod(?![a-z])|\\l?dots|\\langle|_\{?16\}?"
-    r"|\\(?:mathbf|hat|vec|boldsymbol)|[bp]matrix|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)\Z"
+    r"|\\(?:mathbf|hat|vec|boldsymbol)|[bp]matrix|(?<![A-Za-z\\])[ijk](?![A-Za-z])|\+\s*[CcKk](?:_\{?[01]\}?)?\Z|\A[CcKk]\s*[+-]|\A\(.*,.*\)[^(),]{0,40}\Z"
     r"|[kmn]\s?\\pi|\\pi\s?[kmn](?![A-Za-z])|\\emptyset|\bDNE\b|\bexists?\b|\bsolutions?\b|\\\{\s*\\\}",
     re.IGNORECASE,
 )

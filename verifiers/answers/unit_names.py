@@ -73,7 +73,7 @@ kwh
 V volt volts
 kv kilovolt kilovolts
 mV millivolt millivolts
-eV electronvolt electronvolts
+eV electronvolt electronvolts electron-volt electron-volts
 mA milliampere milliamperes milliamp milliamps
 A ampere amperes amp amps
 ohm ohms
@@ -104,13 +104,19 @@ gbit gbits gigabit gigabits
 tbit tbits terabit terabits
 byte bytes
 K kelvin kelvins
+T tesla teslas
+H henry henrys henries
+Wb weber webers
+Bq becquerel becquerels
+Gy gray grays
+Sv sievert sieverts
 """
 _OTHERS = """
 ¢ cent cents
 % percent pct percentage
 ° degree degrees deg
-C celsius centigrade
-F fahrenheit
+C celsius centigrade coulomb coulombs
+F fahrenheit farad farads
 pound pounds
 pc pcs piece pieces
 BC bc bce b.c b.c.e
@@ -148,16 +154,49 @@ def _spellings(table: str) -> dict[str, str]:
     return names | {names[0]: names[0] for names in lines if len(names[0]) > 1 or not names[0].isalpha()}
 
 
+_PREFIXES = {"pico": "p", "nano": "n", "micro": "u", "milli": "m", "kilo": "k", "mega": "M", "giga": "G"}
+_PREFIXED = {
+    "second": "s", "newton": "N", "joule": "J", "watt": "W", "volt": "V", "amp": "A", "ampere": "A", "farad": "F",
+    "coulomb": "C", "tesla": "T", "henry": "H", "weber": "Wb", "pascal": "Pa", "mole": "mol", "electronvolt": "eV",
+    "becquerel": "Bq", "gray": "Gy", "sievert": "Sv",
+}  # fmt: skip
+_IN_WORDS = {
+    f"{prefix}{name}{plural}": f"{letter}{symbol}"
+    for prefix, letter in _PREFIXES.items()
+    for name, symbol in _PREFIXED.items()
+    for plural in ("", "s")
+}
 MEASURES = frozenset(_spellings(_MEASURES).values())
-NAMES = CURRENCIES | _spellings(_MEASURES) | _spellings(_OTHERS)
+NAMES = CURRENCIES | _IN_WORDS | _spellings(_MEASURES) | _spellings(_OTHERS)
 """The name of a unit by each of its spellings, except for single letters. Only codes of currencies are in capitals."""
 del NAMES["l"]
-LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFA"}, "l": "L"}
+LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFATH"}, "l": "L"}
 """Units of one letter. Any other letter after a number is a variable."""
 SYMBOLS = frozenset(
     prefix + unit
     for prefix in ("p", "n", "u", "m", "k", "M", "G", "T")
-    for unit in ("s", "N", "J", "W", "V", "A", "F", "C", "T", "H", "Pa", "Hz", "eV", "mol", "K", "ohm")
+    for unit in (
+        "s",
+        "N",
+        "J",
+        "W",
+        "V",
+        "A",
+        "F",
+        "C",
+        "T",
+        "H",
+        "Pa",
+        "Hz",
+        "eV",
+        "mol",
+        "K",
+        "ohm",
+        "Wb",
+        "Bq",
+        "Gy",
+        "Sv",
+    )
 ) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {

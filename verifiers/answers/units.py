@@ -51,6 +51,11 @@ _TAIL = lazy_compile(
 )
 # A letter after a number, and its exponent: a unit, or a variable.
 _LONE_LETTER = lazy_compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
+_FACTORS = lazy_compile(  # kA^2, \text{N}
+    r"(?<=[\d}).\s])((?:(?:[A-Za-z]|\\text\{[A-Za-z]\})(?:\s?\^\s?(?:\{-?\d\}|\d))?\s?){1,5})\Z"
+)
+_MARKED_LETTER = lazy_compile(r"\\text\{([A-Za-z])\}")
+_TWO_LETTERS = lazy_compile(r"([A-Za-z]{2})(\s?(?:\^|\*\*)\s?(?:\d|\{\s*\d\s*\}))?")
 _BRACKETED = lazy_compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = lazy_compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
 _SIGN = lazy_compile(rf"({SIGN})\s*")
@@ -65,7 +70,7 @@ _INLINE_POWER = lazy_compile(
 _IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
 _LONG_NAMES = {
     "parts per million": "ppm", "parts per billion": "ppb", "nautical mile": "nmi", "astronomical unit": "AU",
-    "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
+    "electron volt": "eV", "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
 }  # fmt: skip
 _LONG_NAME = lazy_compile(rf"\b({'|'.join(map(re.escape, _LONG_NAMES))})s?\b\.?", re.IGNORECASE)
 _UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
@@ -109,7 +114,12 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if any(word in _CONTAINERS for word, _ in only_one | only_other):  # 5 boxes of pens are not 5 pens
         return False
     # Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day).
-    return not any(word in MEASURES and (power > 0 or shared & MEASURES) for word, power in only_one | only_other)
+    return not any(_is_unit(word, power) and (power > 0 or shared & MEASURES) for word, power in only_one | only_other)
+
+
+def _is_unit(word: str, power: int) -> bool:
+    """Whether a word of a unit is a measure; a C may only be what is left of 20 °C, but not in N/C."""
+    return word in MEASURES or word in SYMBOLS or (power < 0 and word in LETTERS)
 
 
 def _decided(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
@@ -139,11 +149,14 @@ def joined(sign: str, unit: Unit) -> Unit:
 
 
 def may_be_variable(text: str, at: int, value: Fraction) -> bool:
-    """Whether the unit that the rest of a text is may also be a variable, so that it cannot be left out.
+    r"""Whether the unit that the rest of a text is may also be a variable, so that it cannot be left out.
 
     That is a letter with an exponent (``3a^2``), one right after a whole number if it is no usual unit (``3m``), and
-    one after a negative whole number if its unit measures what is not negative (``-3 m``).
+    one after a negative whole number if its unit measures what is not negative (``-3 m``); and a prefix and a unit
+    right after a fraction (``\frac{3}{2}mg``) or with an exponent (``3kA^2``).
     """
+    if (pair := _TWO_LETTERS.fullmatch(text, at)) and (pair[1] in SYMBOLS or pair[1] == "mg"):
+        return pair[2] is not None or text[at - 1 : at] == "}"
     match = _LONE_LETTER.fullmatch(text, at)
     if match is None or match[3] is not None:
         return match is not None
@@ -151,15 +164,15 @@ def may_be_variable(text: str, at: int, value: Fraction) -> bool:
     return value.denominator == 1 and (glued or (value < 0 and match[2] in "mgshL"))
 
 
-def variable(unit: Unit, formula: str) -> str:
-    """A unit of one letter that is a variable of a formula, with its exponent; else nothing."""
-    if len(unit) != 1 or len(unit[0][0]) != 1:
-        return ""
-    letter, power = unit[0]
-    letters = _COMMAND.sub("", formula)
-    if letter == "L" and "l" in letters:
-        letter = "l"
-    return f"{letter}^{{{power}}}" if letter.isalpha() and letter in letters else ""
+def variables(text: str, formula: str) -> str:
+    """The letters at the end of a number's text, with their powers, if they are variables of a formula; else ``""``."""
+    match = _FACTORS.search(text)
+    factors = _MARKED_LETTER.sub(r"\1", match[1]) if match else ""
+    letters = [letter for letter in factors if letter.isalpha()]
+    known = _COMMAND.sub("", formula)
+    is_sum = known.count("".join(letters)) > 1  # 544 GB next to 32 GB + 512 GB
+    are_known = set(letters) <= set(known) and len(set(letters)) == len(letters)  # not 5 mm
+    return factors if are_known and not (len(letters) > 1 and is_sum) else ""
 
 
 def read_unit(text: str, at: int, description: bool = False) -> Unit | None:

@@ -15,6 +15,7 @@ from .asked import ARGUMENT, may_be_same
 from .brackets import items, split, split_sum
 from .normal import normal
 from .notation import one_spelling
+from .units import Unit, is_measure, read_unit, same_unit
 
 MAX_LENGTH = 300
 MAX_TERMS = 12  # and components
@@ -34,6 +35,15 @@ _DECORATION = lazy_compile(r"\\(?:vec|text|hat|overrightarrow|mathbf|boldsymbol|
 _NO_LIST = lazy_compile(r"<|\\le|\bor\b")
 _MATRIX = lazy_compile(
     r"\\begin\{(?P<kind>[pb]matrix)\}(?P<cells>(?:(?!\\(?:begin|end)\{).)*)\\end\{(?P=kind)\}", re.DOTALL
+)
+_UNIT_AFTER = lazy_compile(
+    r"(?P<vector>.*(?:[)\]}]|rangle|(?<=[ij\d\s])[ijk]))[$~]?(?:\s|\\[,; ])*"
+    r"(?P<unit>[A-Za-z\\](?:[^()\[\]<>=,]|\\,){0,40})",
+    re.DOTALL,
+)
+_PARAMETERS = tuple(((letter, 1),) for letter in "shgL")  # (3i+4j)s is a line
+_AXIS = lazy_compile(
+    r"\\(?:wide)?hat\s*(?:\{\s*)?(?:\\(?:mathbf|boldsymbol|bm|text|mathrm)\s*)?(?:\{\s*)?([xyz])(?![A-Za-z_])(?:\s*\}){0,2}"
 )
 _TRANSPOSED = lazy_compile(r"(?<=[)\]])\s*\^\s*\{?\s*(?:T|\\top|\\text\s*\{\s*T\s*\})\s*\}?")
 _OVER = lazy_compile(r"(?P<before>.*?)\\frac\{(?P<top>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}(?P<under>\{.*)", re.DOTALL)
@@ -76,9 +86,13 @@ def same_vector(one: str, other: str, equal: Callable[[str, str], bool]) -> bool
     other_name, _, other = other.rpartition("=")
     if not _may_be_same(name, other_name):
         return False
+    (one, unit), (other, other_unit) = _without_unit(one), _without_unit(other)
+    if not same_unit(unit, other_unit):
+        return False
     first = _vector(one)
     second = _vector(other) if first else None
-    if first is None or second is None or (first.is_plain and second.is_plain and not (listed or other_listed)):
+    are_plain = first is not None and second is not None and first.is_plain and second.is_plain
+    if first is None or second is None or (are_plain and not (listed or other_listed or unit or other_unit)):
         return False
     if second.is_calculation and not first.is_calculation:
         return False
@@ -108,9 +122,25 @@ def _listed(text: str) -> str:
     return f"({','.join(value for _, value in pairs)})" if is_ordered else ""
 
 
+def _without_unit(text: str) -> tuple[str, Unit]:
+    """A vector of numbers and the unit after it: ``(3#1-4#2)`` and N of ``(3\\hat{i}-4\\hat{j})`` N."""
+    text = text.strip().strip("$ ")
+    match = _UNIT_AFTER.fullmatch(text)
+    unit = read_unit(f" {normal(match['unit'])}", 0) if match else None
+    if not (match and unit) or not all(is_measure(name) for name, _ in unit):
+        return text, ()
+    components = _vector(match["vector"])
+    if components is None or not (components.in_units or components.is_plain):  # (1,2)+(3,4)s
+        return text, ()
+    if _NAME.search(" ".join(components.components)) or unit in _PARAMETERS:
+        return text, ()
+    return match["vector"], unit
+
+
 def _vector(text: str) -> _Vector | None:
     if len(text) > MAX_LENGTH:
         return None
+    text = _AXIS.sub(lambda match: rf"\hat{{{'ijk'['xyz'.index(match[1])]}}}", text)
     plain = _DECORATED.sub(_marked, _DECORATED.sub(_marked, text))  # \hat{\mathbf{i}}
     marked = _LETTER.sub(_marked, plain)
     if plain == text and len(set(_MARKED.findall(marked))) < 2:  # one i is a number, one k a constant
