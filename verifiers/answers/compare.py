@@ -468,6 +468,7 @@ def _listed_words(words: Words, group: Group, rules: Rules) -> Verdict:
 
 def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = _formula(gold, opposite=answer), _formula(answer, opposite=gold)
+    one, other = _with_letter_as_unit(one, other), _with_letter_as_unit(other, one)
     if not same_unit(one.unit, other.unit):
         return Verdict(False, "a different unit")
     if squeezed(one.text) == squeezed(other.text):
@@ -508,6 +509,15 @@ def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:
     if answer.variable and not is_relation:
         return Formula(*split_unit(answer.right_side))
     return Formula(*split_unit(answer.text))
+
+
+def _with_letter_as_unit(formula: Formula, opposite: Formula) -> Formula:
+    r"""``50\sqrt{3} N`` with N as its unit next to ``50\sqrt{3} \text{N}``."""
+    if formula.unit or len(opposite.unit) != 1 or opposite.unit[0][1] != 1:
+        return formula
+    letter, text = opposite.unit[0][0], formula.text
+    is_last = len(letter) == 1 and text.endswith((f" {letter}", f"}}{letter}")) and letter not in opposite.text
+    return Formula(text[:-1].rstrip(), opposite.unit) if is_last else formula
 
 
 def _latex(value: Fraction) -> str:

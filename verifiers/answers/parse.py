@@ -63,7 +63,7 @@ _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = lazy_compile(
     r"(?:(?:so|thus|hence|therefore),?\s)?(?:the\s|my\s)?(?:final\s|correct\s)?answer\s?(?:is\b|[:=])\s*"
-    r"|(?:so|thus|hence|therefore),?\s(?=[A-Za-z]\s?=)"
+    r"|(?:so|thus|hence|therefore),?\s(?=(?:[A-Za-z]|\\[A-Za-z]{2,8})(?:_\{?[\\\w]{1,9}\}?)?\s?=)"
     r"|(?:domain|range|solution(?: set)?|interval)\s?:\s*|(?:the )?(?:open |closed |half-open )?interval\s(?=[(\[])",
     re.IGNORECASE,
 )
@@ -112,6 +112,11 @@ _CURRENCY = lazy_compile(ANY)
 _PRICE = lazy_compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
 _LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _BEARING = (("bearing", 1),)
+_GREEK = lazy_compile(
+    r"\\(?:alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi"
+    r"|omega|Gamma|Delta|Theta|Lambda|Xi|Sigma|Phi|Psi|Omega)(?![A-Za-z])"
+)
+_PLACES = lazy_compile(r"\.(\d+)")
 _VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
 
@@ -206,9 +211,11 @@ def _approximation(text: str, depth: int) -> ParsedAnswer | None:
         return None
     value = _parse(exact, depth - 1)
     near, number = approximate(value.content), read_number(decimal)
-    if near is None or number is None or not _is_rounded(near, number.value, len(decimal.rpartition(".")[2])):
+    places = _PLACES.search(decimal)
+    if near is None or number is None or places is None or not _is_rounded(near, number.value, len(places[1])):
         return None
-    return value
+    unit = value.content.unit if isinstance(value.content, Number | Formula) else ()
+    return value if unit == number.unit or not number.unit else None
 
 
 def _is_rounded(exact: Fraction, decimal: Fraction, places: int) -> bool:
@@ -283,7 +290,8 @@ def _chain(text: str, sides: list[str], depth: int) -> ParsedAnswer | None:
 def _is_constant(side: str) -> bool:
     if number := read_number(side):
         return number.bare
-    return len(items(side)) == 1 and not _VARIABLE.search(_COMMAND.sub("", split_unit(side)[0]))
+    formula = split_unit(side)[0]
+    return len(items(side)) == 1 and not (_GREEK.search(formula) or _VARIABLE.search(_COMMAND.sub("", formula)))
 
 
 def _relation(text: str, depth: int) -> ParsedAnswer | None:

@@ -16,7 +16,7 @@ SECONDS_LEFT=${SECONDS_LEFT:-$([ $part = 1 ] && echo 290 || echo 560)}
 mkdir -p /tmp/site /tmp/tokenizer $out "$OUT"
 cp -n $here/*.jsonl $out 2>/dev/null
 (while sleep 20; do cp $out/*.jsonl "$OUT"; done) >/dev/null 2>&1 &
-trap 'kill '$!'; cp $out/*.jsonl $out/*.txt "$OUT"; tar czf "$OUT/logs.tgz" -C $out logs' EXIT
+trap 'kill '$!'; cp $out/*.jsonl $out/*.txt "$OUT" 2>/dev/null; tar czf "$OUT/logs.tgz" -C $out logs' EXIT
 
 unpack() { python3 -c "import sys, tarfile; tarfile.open(fileobj=sys.stdin.buffer, mode='r|xz').extractall('$1', filter='data')"; }
 measure() { python3 benchmarks/gpu/run.py --out $out "$@" $EXTRA; }
