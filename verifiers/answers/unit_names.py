@@ -233,6 +233,7 @@ NO_UNITS = LINKS | _words("""
     between either maybe perhaps but if frac cdot divided approximately roughly probably possibly nearly almost about
     around factorial choose base wait wrong false instead sorry nope negative unless except versus least most below
     или або не нет неверно неправильно возможно może błędne
+    demi demie media medio meia meio mezza mezzo halb halbe halbes półtora pół rưỡi yarım
     ish approx estimate estimated guess unsure likely unlikely undefined none no never nor
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega
     """) - {"psi", "sec", "without", "with"}  # noqa: RUF001
