@@ -27,6 +27,7 @@ _TAIL = lazy_compile(r"(?P<core>.*[\d}\])])\s?(?P<rest>[^\d{}()\[\]\\$=<>^]{1,40
 _TEXT_LETTER = lazy_compile(r"\\text\s?\{\s?([^{}]+?)\s?\}")
 _PART = lazy_compile(r"(\d+)\s?([^\d\s]+)\.?\s?(?:(?:und|et|y|e|i|и|en|och|ve|và|dan) )?")
 _IN_PARTS = {"分": "min", "秒": "s", "時間": "h", "小时": "h", "小時": "h", "h": "h", "min": "min", "s": "s"}
+_SPEEDS = {"時速": "h", "时速": "h", "시속": "h", "分速": "min", "분속": "min", "秒速": "s", "초속": "s"}
 _ORDER = ("days", "h", "min", "s")
 _ENDS = " .。｡।،؛،、,;:!！\u200f\u200e"
 _QUOTES = (("「", "」"), ("『", "』"), ("«", "»"), ("„", "“"), ("“", "”"), ("‹", "›"), ("【", "】"), ("《", "》"))
@@ -165,6 +166,8 @@ def only_in_english(text: str) -> str | None:
         return joined
     if _PERCENT_FIRST.fullmatch(text.replace("\\", "").strip("$ ")):
         return in_english(text)
+    if (match := _QUANTITY.fullmatch(normal(text))) and _COMMA.fullmatch(match["number"]) and match["rest"].strip():
+        return in_english(text) if _unit(match["rest"])[1] is not None else None
     number, _, unit = text.partition(" ")
     return in_english(text) if _POINT.fullmatch(number) and _unit(unit)[1] in _WHOLE_CURRENCIES else None
 
@@ -272,6 +275,9 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
         is_known = tail is not None and _unit(tail["rest"])[1] is not None
         return _with_unit(tail["core"], tail["rest"]) if tail and is_formula and is_known else None
     head = match["head"].strip(" .:").casefold()
+    if speed := _SPEEDS.get(head):
+        per = _unit(match["rest"])[1]
+        return f"{match['number']} {per or match['rest'].strip()}/{speed}"
     unit = UNITS.get(head, "")
     if head and not unit and head.upper() not in _SIGNS and head not in CODES:
         return None

@@ -6,6 +6,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import AMBIGUOUS as AMBIGUOUS_CURRENCIES
 from .currencies import UNITS as CURRENCIES
+from .foreign_words import MAGNITUDES
 
 # One unit a line: the name that is used for it, then other spellings in lower case.
 _MEASURES = """
@@ -224,7 +225,7 @@ NUMBER_WORDS = _words("""
     lakh crore
     half halves third thirds fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
     tenth tenths hundredth hundredths thousandth thousandths
-    """)
+    """) | {word for word in MAGNITUDES if word.isalpha() and len(word) > 3}
 """4 million, 4 thirds and 4 point five are not 4 with a unit."""
 LINKS = _words("and to from by into is are was were be been has have than through over with without")
 """Words that may only stand inside of a longer description: 18 students from the village."""
