@@ -34,7 +34,6 @@ _QUOTES = (("「", "」"), ("『", "』"), ("«", "»"), ("„", "“"), ("“",
 _TANWIN = lazy_compile("[\u064b-\u0652]")
 _EUROPEAN = lazy_compile(r"\d{1,3}(?:[. ']\d{3})+,\d+|\d{1,3}(?: \d{3})+(?:,\d+)?|\d{1,3}(?:\.\d{3}){2,}")
 _INDIAN = lazy_compile(r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_LAKHS = lazy_compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
 _COMMA = lazy_compile(r"0,\d+|[1-9]\d{0,2},(?:\d{1,2}|\d{4,})|[1-9]\d{3,},\d+")
 _POINT = lazy_compile(r"[1-9]\d{0,2}\.\d{3}")
 _CHINESE = lazy_compile("(?P<percent>百分之)?(?P<number>[零〇一二三四五六七八九两十百千万亿]+)(?P<rest>[^\\d]{0,8})")
@@ -282,14 +281,11 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
     if head and not unit and head.upper() not in _SIGNS and head not in CODES:
         return None
     rest = match["rest"].strip()
-    is_foreign = bool(unit) or (bool(rest) and _unit(rest)[1] is not None) or head in ("rp", "idr", "vnd", "₫", "₩")
+    is_foreign = (
+        bool(unit) or (bool(rest) and _unit(rest)[1] is not None) or (comma and head in ("rp", "idr", "vnd", "₫", "₩"))
+    )
     number = _number(match["number"], comma, bool(head or rest), is_foreign or point)
-    if (
-        not is_foreign
-        and number in (match["number"], match["number"].replace(",", ""))
-        and text.isascii()
-        and not _LAKHS.fullmatch(match["number"])
-    ):
+    if not is_foreign and number in (match["number"], match["number"].replace(",", "")) and text.isascii():
         return None
     sign = "-" if match["sign"] else ""
     if head and not unit:
