@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.killable_worker import START_TIMEOUT
+from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources
@@ -24,7 +25,15 @@ from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.equivalents import Form, Forms, forms, has_same_form, money, spoken_hour
-from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
+from .answers.extract import (
+    SOURCES,
+    ExtractedAnswer,
+    Source,
+    final_answer,
+    uses_commas,
+    uses_other_language,
+    values_at_end,
+)
 from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
@@ -46,6 +55,8 @@ from .answers.rewordings import (
 )
 from .answers.sentences import stated
 from .answers.structures import by_structure, is_structure, may_have_structure
+from .answers.translated import in_english, only_in_english, unit_in_english
+from .answers.units import is_measure, read_unit
 
 Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
@@ -53,8 +64,12 @@ Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
 _AS_WRITTEN = ("date", "time", "code", "json")
+_SEPARATOR = lazy_compile(r"\d[.,]\d")
+_AMOUNT = lazy_compile(r"-?\d[\d.,]* ?(?:[A-Za-z]{1,12}(?:[/^][a-z\d]{1,4})?|[%°]C?)?")
+_NO_UNITS = frozenset("in as at am pm ms an on".split())  # noqa: SIM905  (words, right behind a box)
 _DIGITS = "-0123456789,."
 MAX_ANSWERS = 20
+MAX_JOINED = 160  # characters of a gold answer that may be a list in another language
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 
@@ -172,7 +187,7 @@ class Accuracy(Verifier):
             except DeadlineError:
                 status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
         answer = _shown(final.answers) if final.answers else None
-        gold = _shown([gold.answer.text for gold in golds])
+        gold = _shown([gold.answer.text for gold in golds if not gold.is_translated])
         return Score(value, status, answer=answer, gold=gold, kind=golds[0].kind, explanation=why)
 
     def problem(self, example: Example) -> str | None:
@@ -188,6 +203,8 @@ class Accuracy(Verifier):
             verdict = self._verdict(golds, final.answers, rules)
         except UnreadableError as error:
             verdict, failure = Verdict(False, "different words"), error
+        if final.unit and (other := self._with_unit_behind(golds, final, rules)):
+            verdict = other
         if verdict.correct:
             return verdict
         if final.whole and golds[0].kind == "json":
@@ -198,9 +215,45 @@ class Accuracy(Verifier):
                 for said in stated(gold.answer.text, gold.kind, in_text(final.answers[0]) or final.answers[0]):
                     if (other := self._accepted(gold, said, rules)) is not None:
                         return other
+        if other := self._translated(golds, final, rules, is_marked):
+            return other
         if failure:
             raise failure
         return verdict
+
+    def _translated(
+        self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules, is_marked: bool
+    ) -> Verdict | None:
+        """The verdict on an answer in another language that is right in English, or as the end of its sentence."""
+        if len(final.answers) != 1:
+            return None
+        answer = final.answers[0]
+        texts = [answer]
+        if is_marked and uses_other_language(final.text):
+            texts += values_at_end(answer, without_unit=not any(map(_may_have_unit, golds)))
+        commas = _SEPARATOR.search(answer) is not None and uses_commas(final.text)
+        for text in texts:
+            reading = in_english(text, commas, commas) if self.kind is None else None
+            for other in (reading, text):
+                if other and other != answer and (verdict := self._first_accepted(golds, other, rules)):
+                    return verdict
+            if _AMOUNT.fullmatch(reading or "") or _has_measure(text):
+                return None
+        return None
+
+    def _with_unit_behind(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict | None:
+        """The verdict on a box with a number and the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
+        if not final.unit or len(final.answers) != 1 or rules.notation == "strict":
+            return None
+        number = parse(final.answers[0]).content
+        unit = unit_in_english(final.unit) or _measure(final.unit)
+        if not isinstance(number, Number) or number.unit or unit is None or not any(map(_may_have_unit, golds)):
+            return None
+        return self._first_accepted(golds, f"{final.answers[0]} {unit}", rules) or Verdict(False, "a different unit")
+
+    def _first_accepted(self, golds: Sequence[Gold], text: str, rules: Rules) -> Verdict | None:
+        """The verdict by the first gold answer that accepts a text."""
+        return next((verdict for gold in golds if (verdict := self._accepted(gold, text, rules))), None)
 
     def _verdict(self, golds: Sequence[Gold], answers: Sequence[str], rules: Rules) -> Verdict:
         """The verdict by the first gold answer that accepts the answers, or by the last one."""
@@ -209,7 +262,8 @@ class Accuracy(Verifier):
         verdict, failure = None, None
         for gold in golds:
             try:
-                verdict = self._verdict_by(gold, answers, rules)
+                of_gold = self._verdict_by(gold, answers, rules)
+                verdict = of_gold if of_gold.correct or not (verdict and gold.is_translated) else verdict
             except (DeadlineError, OverLimitError, UnreadableError) as error:
                 failure = failure if isinstance(failure, _UndecidedError) else error
             if verdict and verdict.correct:
@@ -334,6 +388,27 @@ class Accuracy(Verifier):
         return Verdict(False, reason) if reason else verdict
 
 
+def _has_measure(text: str) -> bool:
+    """Whether a text is a number with a unit of measure, so that no less of it may be read."""
+    try:
+        number = parse(text).content
+    except OverLimitError:
+        return True
+    return isinstance(number, Number) and any(is_measure(name) for name, _ in number.unit)
+
+
+def _may_have_unit(gold: Gold) -> bool:
+    """Whether a gold answer is more than a number without a unit."""
+    return not isinstance(gold.answer.content, Number) or bool(gold.answer.content.unit)
+
+
+def _measure(text: str) -> str | None:
+    """The unit of measure that a text begins with, in letters that can be no other word: ``km``, ``radians``."""
+    word = re.split(r"[.,;:!?)]", text)[0]
+    names = read_unit(f" {word}", 0) if word not in _NO_UNITS else None
+    return word if names and (len(word) > 1 or word in "mghL") and all(is_measure(name) for name, _ in names) else None
+
+
 def _shown(texts: Sequence[str]) -> str:
     """Texts as a score shows them."""
     return (texts[0] if len(texts) == 1 else " | ".join(texts[:MAX_ANSWERS]))[:MAX_SHOWN]
@@ -353,6 +428,7 @@ class Gold(NamedTuple):
     unreadable: str = ""
     forms: Forms = ()
     has_structure: bool = False
+    is_translated: bool = False
 
     @property
     def is_in_digits(self) -> bool:
@@ -388,18 +464,34 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
     answers = []
     for gold in texts:
         try:
-            parsed = _parse_gold(gold, kind, timeout)
+            joined = only_in_english(gold) if kind is None and len(gold) <= MAX_JOINED else None
+            parsed = _parse_gold(joined or gold, kind, timeout)
             if not parsed.is_in_digits:
                 structure = parsed.kind not in _AS_WRITTEN and may_have_structure(parsed.answer.text)
                 parsed = parsed._replace(has_structure=structure, forms=_forms(parsed))
             answers.append(parsed)
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
+    if golds != "all" and kind is None:
+        answers += [translated for text in texts for translated in _translated_gold(text, timeout)]
     if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
         return (), unreadable[0]
     if golds == "all" and len(answers) > 1:
         answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
     return tuple(answers), ""
+
+
+def _translated_gold(text: str, timeout: float) -> list[Gold]:
+    """A gold answer in another language as it is written in English, beside the one that it is as it stands."""
+    answers = gold_answers(text)
+    english = in_english(answers[0], comma=True) if len(answers) == 1 else None
+    if english is None:
+        return []
+    try:
+        gold = _parse_gold(english, None, timeout)
+    except (ValueError, UnreadableError, DeadlineError):
+        return []
+    return [gold._replace(is_translated=True, forms=() if gold.is_in_digits else _forms(gold))]
 
 
 def _forms(gold: Gold) -> Forms:

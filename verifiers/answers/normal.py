@@ -31,6 +31,7 @@ _SYMBOLS = {
     "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "′": "'", "″": "''", "µ": r"\mu ",
     **dict.fromkeys("\u2126\u03a9", r"\Omega "),
     "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
+    "٪": "%", "٫": ".", "٬": ",", "،": ",", "؛": ";",
     "…": r"\ldots ", "。": ".", "、": ",", "！": "!", "？": "?",
 }  # fmt: skip
 _GREEK = {
@@ -94,6 +95,11 @@ _LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
 _BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
 _BRACED_NAME = lazy_compile(r"(?<![A-Za-z}\]^_])\{\s?([A-Za-z]_(?:\{\w{1,4}\}|\w))\s?\}")  # {a_n}
 _INDEX_LAST = lazy_compile(r"(\^(?:\w|\{[^{}]*\}))(_(?:\w|\{[^{}]*\}))")  # v^2_0
+# A decimal comma, 0{,}75, unless it separates thousands, 1{,}234
+_BRACED_COMMA = lazy_compile(
+    r"(?<![\d}.])(?P<whole>\d+(?:(?:\\,|[.~ ])\d{3})*)\{,\}"
+    r"(?:(?P<places>\d+)(?!\d|\{,\})|(?=\(\d|\\(?:overline|bar|dot)))"
+)
 _BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
 _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
@@ -179,7 +185,7 @@ def normal(text: str) -> str:
     if "_" in text and "^" in text:
         text = _INDEX_LAST.sub(r"\2\1", text)
     if "{,}" in text or "{:}" in text:
-        text = _BRACED_SIGN.sub(r"\1", text)
+        text = _BRACED_SIGN.sub(r"\1", _BRACED_COMMA.sub(_with_point, text))
     if ("<" in text or ">" in text) and "=" in text:
         text = text.replace("<=", r"\le ").replace(">=", r"\ge ")
     text = _SPACES.sub(" ", text).strip().lstrip("=: ")
@@ -196,6 +202,14 @@ def _one_form(match: re.Match[str]) -> str:
     r"""``\epsilon`` for ``\varepsilon``, unless the text has both forms of the letter."""
     letter = _VARIANTS.get(match[1])
     return rf"\{letter}" if letter and not re.search(rf"\\{letter}(?![A-Za-z])", match.string) else match[0]
+
+
+def _with_point(match: re.Match[str]) -> str:
+    """``0.75`` of ``0{,}75``."""
+    whole, places = match["whole"], match["places"] or ""
+    if len(places) == 3 and len(whole) <= 3 and whole != "0":
+        return match[0]
+    return re.sub(r"\\,|[.~ ]", "", whole) + "." + places
 
 
 def _plain_text(match: re.Match[str]) -> str:

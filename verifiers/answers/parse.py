@@ -75,7 +75,9 @@ _ALL_BUT = lazy_compile(
     r" (?:except(?: for)?|other than|excluding|but) (.{1,80})",
     re.IGNORECASE,
 )
-_COUNTED_IN_CHINESE = lazy_compile(r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十])([\u4e00-\u9fff]{1,4})")  # 8小时
+_COUNTED_IN_CHINESE = lazy_compile(
+    r"([^\u4e00-\u9fff]*\d)\s*(?![百千万亿十]|以[上下内]|未满|未満|左右|多|余|倍|半|前后)([\u4e00-\u9fff]{1,4})"
+)  # 8小时
 _NAMED_SET = lazy_compile(r"([A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){0,2})\s*=\s*(\\\{.*\\\})", re.DOTALL)
 _MINUS_SET = lazy_compile(r"(?<=[)\]}])\s*-\s*(?=\\\{)")  # (0,5) - \\{2\\}
 _ANGLE = lazy_compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
@@ -110,6 +112,7 @@ _COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi
 _EUROPEAN = lazy_compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,(?:\d{1,2}|\d{4,9})(?![\d.,])")
 _CURRENCY = lazy_compile(ANY)
 _PRICE = lazy_compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
+_PERCENT = lazy_compile(r"[-+]?(?:0,\d{1,9}|[1-9]\d{0,8},\d\d?)\s?%")  # 0,35%
 _LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _BEARING = (("bearing", 1),)
 _GREEK = lazy_compile(
@@ -171,10 +174,12 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
 
 
 def _with_other_commas(text: str) -> Number | None:
-    """``1.234,56`` with a unit or currency, which is 1234.56 and nothing else; ``19,99 €`` and ``₹2,50,000``."""
+    """``1.234,56`` with a unit or currency, which is 1234.56 only; ``0,35%``, ``19,99 €``, ``₹2,50,000``."""
     if match := _EUROPEAN.search(text):
         digits = match.group().replace(".", "").replace(",", ".")
         return read_number(text[: match.start()] + digits + text[match.end() :])
+    if _PERCENT.fullmatch(text):
+        return read_number(text.replace(",", "."))
     if not _CURRENCY.search(text):
         return None
     if _PRICE.fullmatch(text):

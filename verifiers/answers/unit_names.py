@@ -6,6 +6,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import AMBIGUOUS as AMBIGUOUS_CURRENCIES
 from .currencies import UNITS as CURRENCIES
+from .foreign_words import MAGNITUDES
 
 # One unit a line: the name that is used for it, then other spellings in lower case.
 _MEASURES = """
@@ -263,7 +264,7 @@ NUMBER_WORDS = _words("""
     lakh crore
     half halves third thirds fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
     tenth tenths hundredth hundredths thousandth thousandths
-    """)
+    """) | {word for word in MAGNITUDES if word.isalpha() and len(word) > 3}
 """4 million, 4 thirds and 4 point five are not 4 with a unit."""
 LINKS = _words("and to from by into is are was were be been has have than through over with without")
 """Words that may only stand inside of a longer description: 18 students from the village."""
@@ -272,6 +273,7 @@ NO_UNITS = LINKS | _words("""
     between either maybe perhaps but if frac cdot divided approximately roughly probably possibly nearly almost about
     around factorial choose base wait wrong false instead sorry nope negative unless except versus least most below
     или або не нет неверно неправильно возможно może błędne
+    demi demie media medio meia meio mezza mezzo halb halbe halbes półtora pół rưỡi yarım
     ish approx estimate estimated guess unsure likely unlikely undefined none no never nor
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega
     """) - {"psi", "sec", "without", "with"}  # noqa: RUF001

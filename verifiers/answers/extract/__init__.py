@@ -15,7 +15,7 @@ In that text the first of these sources that is present decides; a task may name
     a_line         ``A: 18``, ``Ans: 18``; "La respuesta es 18.", "Ответ: 18"
     last_line      if it is a short answer by itself, contains one bold ``**18**`` or one piece of code, or ends in its
                    only italic text; or all of a text of one or two sentences that begins with yes or no; or the
-                   answer field of a JSON object
+                   answer field of a JSON object; or a conclusion in another language
     last_number    the last number of the text, whatever it says: only if a task names it
 
 A source yields all answers that it names, in order and without repetitions of the same text. Several different
@@ -36,6 +36,7 @@ from grpo_env.core import Completion, Format
 from ...blocks import find_tags, whole_turn
 from .answer_tag import from_answer_tags, not_mentioned
 from .boxed import EMPTY
+from .conclusions import uses_commas, uses_other_language, values_at_end
 from .corrections import replaced
 from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value
 from .last_number import last_number
@@ -50,6 +51,9 @@ __all__ = [
     "after_reasoning",
     "answer_in",
     "final_answer",
+    "uses_commas",
+    "uses_other_language",
+    "values_at_end",
 ]
 
 
@@ -67,7 +71,9 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     answer = _answer(format, text, sources)
     if answer and (answer.denied or len(answer.answers) > 1):
         answer = replaced(text, answer, partial(_stated, format, sources)) or answer
-    return answer or ExtractedAnswer((), "none", "no final answer in the text")
+    if answer:
+        return answer._replace(text=text)
+    return ExtractedAnswer((), "none", "no final answer in the text")
 
 
 def _stated(format: Format, sources: Sequence[Source], text: str) -> ExtractedAnswer | None:

@@ -21,6 +21,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..currencies import SIGNS
 from ..normal import normal
 from ..number import OverLimitError, read_number
+from .conclusions import WITHDRAWN, uses_other_language
 from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
 from .statements import statement
 
@@ -146,6 +147,8 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
         if not value and not alternative["and"] and _are_words(answers):
             further += _words(text, alternative.end(), answers, names=True)
     text = text[end:]
+    if uses_other_language(text) and WITHDRAWN.search(text):
+        return Corrections(further, True)
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
         return Corrections(further, False)

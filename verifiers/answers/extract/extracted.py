@@ -49,6 +49,7 @@ class ExtractedAnswer(NamedTuple):
 
     ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``whole`` is the JSON object
     whose answer field was read, for tasks that expect the object. ``is_all`` of a sentence that is all of the text.
+    ``unit`` is what stands right behind a box. ``text`` is all of the text that was searched.
     """
 
     answers: tuple[str, ...]
@@ -58,6 +59,8 @@ class ExtractedAnswer(NamedTuple):
     end: int = 0
     whole: str = ""
     is_all: bool = False
+    unit: str = ""
+    text: str = ""
 
 
 def extracted(

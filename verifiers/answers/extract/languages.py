@@ -8,22 +8,38 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..translated import truth_in_english
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted
 from .statements import statement
 
 # How the words for "answer" start; their endings may follow: Svaret, Jawabannya.
 ANSWER: dict[str, tuple[str, ...]] = {
-    "Arabic": ("الإجابة", "الاجابة", "الجواب", "إجابة", "جواب"),
-    "Catalan, Portuguese": ("resposta",),
-    "Czech": ("odpověď", "odpoved"),
+    "Arabic, Persian, Urdu": (
+        "فالجواب",
+        "فالإجابة",
+        "والجواب",
+        "پاسخ",
+        "الإجابة",
+        "الاجابة",
+        "الجواب",
+        "إجابة",
+        "جواب",
+    ),
+    "Bengali": ("উত্তর",),
+    "Bulgarian, Serbian": ("отговор", "одговор"),
+    "Catalan, Galician, Portuguese": ("resposta",),
+    "Croatian, Serbian, Slovenian": ("odgovor",),
+    "Czech, Slovak": ("odpověď", "odpoved", "odpoveď", "výsledek", "výsledok"),
     "Danish, Norwegian, Swedish": ("svar",),
     "Dutch": ("antwoord",),
-    "Finnish": ("vastaus",),
+    "Estonian, Finnish": ("vastus", "vastaus"),
+    "Filipino": ("ang sagot",),
     "French": ("réponse", "reponse"),
     "German": ("antwort",),
     "Greek": ("απάντηση",),
     "Hebrew": ("תשובה", "התשובה"),
-    "Hindi": ("उत्तर",),
+    "Gujarati, Punjabi": ("જવાબ", "ਜਵਾਬ"),
+    "Hindi, Marathi, Nepali": ("उत्तर",),
     "Hungarian": ("válasz",),
     "Indonesian, Malay": ("jawab",),
     "Italian": ("risposta",),
@@ -31,6 +47,8 @@ ANSWER: dict[str, tuple[str, ...]] = {
     "Romanian": ("răspuns", "raspuns"),
     "Russian": ("ответ",),
     "Spanish": ("respuesta",),
+    "Swahili": ("jibu",),
+    "Tamil, Telugu, Kannada, Malayalam": ("பதில்", "விடை", "సమాధానం", "ఉత్తర", "ഉത്തരം"),
     "Thai": ("คำตอบ",),
     "Turkish": ("cevap", "yanıt"),
     "Ukrainian": ("відповід",),
@@ -45,7 +63,7 @@ ANSWER_WITH_PARTICLE: dict[str, tuple[str, ...]] = {
 _STEMS = [stem for stems in ANSWER.values() for stem in stems]
 _HINTS_IN_ASCII = tuple(stem for stem in _STEMS if stem.isascii())
 _PARTICLE_STEMS = [stem for stems in ANSWER_WITH_PARTICLE.values() for stem in stems]
-_HINTS = (*(stem for stem in _STEMS if not stem.isascii()), *_PARTICLE_STEMS)
+_HINTS = ("chọn", "ตอบ", *(stem for stem in _STEMS if not stem.isascii()), *_PARTICLE_STEMS)
 
 _ADJECTIVE = (
     r"(?:finales?|final|finala|finală|correctas?|correctes?|correct|corretta|correta|exacta?e?|esatta|juste|końcowa|ostateczna"
@@ -53,15 +71,18 @@ _ADJECTIVE = (
 )
 _IS = (
     r"(?:est|es|és|è|é|ist|lautet|is|to|brzmi|jest|je|là|är|er|este|adalah|ialah|on|sont|son|sono|são|sind|zijn|είναι|هي|هو"
-    r"|היא|הוא|คือ)(?!\w)"
+    r"|היא|הוא|คือ|ni|है|हैं|होगा|আহে|হল|হলো|হলঃ|হবে|হচ্ছে|ay|on|yra|ir|ye|است|ہے)(?![\w\u0900-\u0dff])"
 )
 _NOT = (
     r"(?:n['’]est pas|no es|non è|não é|nao é|nu este|no és|nie jest|to nie|není|не|không phải(?: là)?|bukan(?:lah)?"
     r"|(?:ist|lautet) nicht|is niet|är inte|er ikke|ei ole)(?!\w)"
 )
 _MARKER = lazy_compile(
-    rf"(?<!\w)(?:{'|'.join(_STEMS)})[^\W\d_]{{0,6}}(?:\s{_ADJECTIVE}){{0,2}}[*_ \t\xa0]{{0,4}}"
+    rf"(?<!\w)(?:{'|'.join(_STEMS)})(?:[^\W\d_]|[\u0900-\u0963\u0971-\u0dff]){{0,6}}(?:\s{_ADJECTIVE}){{0,2}}"
+    r"[*_ \t\xa0]{0,4}"
     rf"(?:(?P<no>{_NOT})|(?:{_IS}(?:\s?[:：])?|[:：=]|[—–](?=\s))[*_:\s]{{0,9}}(?=\S))"
+    r"|(?<!\w)(?<!không )(?<!đừng )(?<!nên )(?<!phải )(?<!thể )"
+    r"(?:chọn(?:\s(?:đáp án|phương án|câu|ý))?|đáp án|ตอบ|odp\.)\s(?=\**(?:[A-H](?![^\W_])|\$|[-\d]|ข้อ|ตัวเลือก))"
     rf"|(?:{'|'.join(_PARTICLE_STEMS)})(?:は、?|은|는|[*_ ]{{0,4}}[:：])[*_:：\s]{{0,9}}(?=\S)",
     re.IGNORECASE,
 )
@@ -100,6 +121,10 @@ def in_other_languages(text: str) -> ExtractedAnswer | None:
             denied = True
             continue
         stated, at = statement(text, marker.end())
+        if truth_in_english(stated):
+            answers.append(stated)
+            end = at
+            continue
         answer = _OR.sub(" or ", _COPULA.sub("", _REASON.split(stated, maxsplit=1)[0]))
         if not answer or _WRONG.search(answer):
             denied = True
@@ -114,6 +139,6 @@ def in_other_languages(text: str) -> ExtractedAnswer | None:
 def is_hinted(text: str) -> bool:
     """Whether a text has a word of the table, which is cheap to find out."""
     lower = text.lower()
-    if any(stem in lower for stem in _HINTS_IN_ASCII):
+    if "odp." in lower or any(stem in lower for stem in _HINTS_IN_ASCII):
         return True
     return not text.isascii() and any(stem in lower for stem in _HINTS)

@@ -6,6 +6,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .conclusions import conclusion
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
 from .json_object import is_json_answer, json_answers, json_object
 from .statements import MONTH, UNSURE, block_at_end
@@ -41,7 +42,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     """The last line if it is short, or its bold text or code if there is one in a longer line.
 
     Of a fence or a display block that ends the text it is the line inside, and of a JSON object its answer field, or
-    all of it if it has none. A sentence that is all of the text is read as well.
+    all of it if it has none. A sentence that is all of the text is read as well, and in other languages a conclusion.
     """
     text = text.rstrip()
     if text.endswith(("}", "]", "```")) and (whole := json_object(text)):
@@ -62,6 +63,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
             return extracted([value], "last_line", end=end)
     if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
         return extracted([text], "last_line")
+    if concluded := conclusion(text):
+        return extracted([concluded], "last_line")._replace(is_all=True)
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
         return extracted([text], "last_line")._replace(is_all=True)
     is_short = len(line.split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))

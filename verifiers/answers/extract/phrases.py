@@ -12,7 +12,7 @@ from .languages import in_other_languages
 from .statements import statement, value_of
 
 _MARKER = lazy_compile(
-    r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best)\s(?:option|choice)\b|答案|选项?",
+    r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best)\s(?:option|choice)\b|答案|(?<![不别勿])(?<!不[应该能会可要])选项?(?![A-D、,和]{1,7}(?:都|均)?(?:不|错|误|不符))",
     re.IGNORECASE,
 )
 _STATES = (
@@ -48,9 +48,12 @@ _NOT_STATED = lazy_compile(
 )
 _DOUBTED = lazy_compile(
     r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
-    r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$",
+    r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$"
+    r"|(?:不能说|不是说|并非|不认为|不代表|不意味着)[^\u3002\uff01\uff1f\uff0c\n]{0,20}$",
     re.IGNORECASE,
 )
+_JUDGED = lazy_compile(r"[A-D][、,和A-D]{0,6}(?:是|都|均)?(?:正确|符合.*|对)的?")  # of one option, before the choice
+_CHOSEN = lazy_compile("故选|答案|应选|因此选|所以选")
 _LIST = lazy_compile(r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z")  # below a marker
 _FORMULA = lazy_compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
@@ -86,6 +89,8 @@ def phrases(text: str) -> ExtractedAnswer | None:
             answer, at = statement(text, corrected.end())
         if answer:
             stated.append((value_of(answer), at))
+    if not text.isascii() and any(_CHOSEN.search(text, 0, at) for _, at in stated):
+        stated = [pair for pair in stated if not _JUDGED.fullmatch(pair[0])] or stated
     stated = [pair for pair in stated if _FORMULA.search(pair[0])] or stated
     if len(stated) > 1:
         stated = [pair for pair in stated if not _is_remark(pair[0])] or stated

@@ -22,7 +22,9 @@ _NO_ABBREVIATION = (
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
 _SENTENCE_END = lazy_compile(
-    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))" + _NO_ABBREVIATION + r"|[\u3002\uff01\uff1f\uff1b]|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
+    r"\n|[.!?](?=[*_]{0,3}(?:\s|$))"
+    + _NO_ABBREVIATION
+    + r"|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]|\uff0e(?=\s|$)|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
     r"|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|while|although|though|whereas|and (?:so|thus))\b"
@@ -88,7 +90,7 @@ def statement(text: str, start: int) -> tuple[str, int]:
     stop = _SENTENCE_END.search(window)
     while stop and stop.group() == "." and _goes_on(window[: stop.start()], window[stop.end() :]):
         stop = _SENTENCE_END.search(window, stop.end())
-    if stop and stop.group() in "?\uff1f":
+    if stop and stop.group() in "?\uff1f\u061f":
         return "", start
     stated = window[: stop.start() if stop else None]
     return _without_marks(text, start, stated), start + len(stated)

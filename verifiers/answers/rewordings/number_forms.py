@@ -27,7 +27,7 @@ _COMPOUND = lazy_compile(
 )  # a two-year warranty
 _NUMBERED = lazy_compile(r"(?:number|no\.|nr\.|#|\u2116) ?(\d{1,9})\.?", re.IGNORECASE)
 _TIMER = lazy_compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
-_DECIMAL_COMMA = lazy_compile(r"(?=.*[^\d\s.,-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
+_DECIMAL_COMMA = lazy_compile(r"(?=.*[^\d\s.,()\[\]{}-])[^\d.,]*(\d{1,9}),(\d\d?)[^\d.,]*\.?")  # 12,5 kg
 _WITH_UNIT = lazy_compile(r"[^\d\s.,-]\s?\d|\d\s?[^\d\s.,]")
 _IN_TWO_UNITS = lazy_compile(
     r"[a-z -]{3,40} (?:feet|foot|hours?|minutes?|pounds?|years?|weeks?),?(?: and)? [a-z -]{3,40}"

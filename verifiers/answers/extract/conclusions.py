@@ -1,0 +1,261 @@
+# ruff: noqa: E501, RUF001, SIM905  (words of other languages)
+"""Sentences in other languages that end in the answer: "Damit kostet es 18 Euro.", 所以面积是36平方厘米。, 각의 크기는 45도입니다.
+
+Such a sentence is read if it is all of the text, or if it or its last clause begins with a word for "therefore". Of it
+only the value at its end is read, and only if nothing else in it is a number, and no word denies, doubts or compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..currencies import SIGNS
+from ..translated import in_english, joined_in_english, truth_in_english, unit_in_english
+
+MAX_LENGTH = 240
+
+_OTHER_LETTERS = lazy_compile(
+    "[\u0400-\u04ff\u0590-\u05ff\u0600-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[\u0370-\u03ff]{3}"
+)
+_WITH_COMMAS = lazy_compile("[\u0400-\u04ff]|[\u0370-\u03ff]{3}")
+# Words of languages in Latin letters that tell them from English.
+_FUNCTION_WORDS = frozenset(
+    "der die das ist sind und ein eine einen mit von für beträgt also damit somit nicht den dem es wir"
+    " le la les est des du un une donc et dans pour sont ainsi par l d"
+    " el los las es del por son una o os as é do da dos um uma são portanto logo"
+    " il lo gli è di della dello un' quindi dunque sono"
+    " het van een dus jest to w z wynosi więc zatem odpowiedź za"
+    " bir ve cevap göre için olarak bu är och det ett er og alltså så"
+    " là vậy của có số giá adalah dan yang jadi jumlah je tedy este deci și az tehát on siis ni ya kwa jibu hivyo".split()
+)
+_SURE_WORDS = frozenset(
+    "antwort lautet beträgt ergebnis lösung réponse résultat respuesta resultado solución resposta risposta risultato antwoord"
+    " resultaat odpowiedź wynik svaret svar cevap sonuç jawabannya jawaban vastaus vastus válasz odpověď výsledek răspunsul"
+    " odgovor jibu đáp ist est è é är jest este adalah là wynosi rezultatul resultatet eredmény tulos hasilnya kết kostet dauert wiegt"
+    " coûte mesure cuesta mide dura pesa costa misura kosztuje zapłacono gesuchte uzunluk doğru alternativa correta masa".split()
+)
+_REMARKS = frozenset(
+    "nein moment falsch stimmt korrigierte korrektur attends faux espera não corrección aspetta nej nie hayır không".split()
+)
+_WITHOUT_COMMAS = frozenset("ni ya kwa jibu hivyo jumla gharama".split())
+_ENGLISH = frozenset("the is of and so that are was to it in we she he has have this which therefore for be".split())
+_ASCII_LETTERS = lazy_compile("[A-Za-z]")
+_WORD = lazy_compile(r"(?<!\\)[^\W\d_]+")
+_FORMULA = lazy_compile(r"\$[^$]*\$|\\[A-Za-z]+")
+_THEREFORE = (
+    r"(?:damit|somit|daher|also|folglich|demnach|insgesamt|(?:par conséquent|donc|ainsi|finalement|au total|on en déduit que|d'où)"
+    r"|por (?:lo )?tanto|así que|así|entonces|luego|en conclusión|en total|en consecuencia|portanto|logo|assim|então|no total"
+    r"|por isso|quindi|dunque|pertanto|perciò|in totale|di conseguenza|dus|daarom|zatem|więc|dlatego|stąd|czyli|razem"
+    r"|alltså|således|därför|altså|derfor|vậy(?: nên)?|do đó|vì vậy|vì thế|suy ra|jadi|oleh karena itu|maka|sonuç olarak"
+    r"|buna göre|o halde|dolayısıyla|yani|tedy|proto|celkem|tehát|deci|prin urmare|așadar|siis|joten|kwa hivyo|kwa hiyo"
+    r"|hivyo|таким образом|итак|значит|следовательно|поэтому|получается|отже|тому|άρα|επομένως|إذن|إذا|لذلك|وبالتالي|بالتالي"
+    r"|لذا|ومنه|إذًا|לכן|אם כן|अतः|इसलिए|इस प्रकार|সুতরাং|অতএব|তাই|ดังนั้น|เพราะฉะนั้น|สรุป)(?!\w)"
+    r"|所以|因此|因而|故|综上所述|综上|從而|从而|于是|於是|可得|可知|答[:：]|よって|したがって|従って|ゆえに|だから|以上より|따라서|그러므로"
+    r"|그래서|결국|즉"
+)
+_STARTS = lazy_compile(rf"\W{{0,4}}(?:{_THEREFORE})", re.IGNORECASE)
+_CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={_THEREFORE})", re.IGNORECASE)
+_SENTENCE_END = lazy_compile(r"(?<!\b\w)[.!](?:\s+(?=[^\d\s])(?![a-zà-ÿа-яё])|\Z)|[。！।؟?？｡]|．(?=\s|\Z)|\n")
+_AGAINST = lazy_compile(
+    r"(?<!\w)(?:supérieur\w*|inférieur\w*|superior\w*|inferior\w*|cerca|près|vicin\w*|kaum|wohl|über|unter|knapp|rund|gut|doppelt\w*|hälfte"
+    r"|moitié|double|mitad|doble|metà|doppio|dobro|metade|oltre|sopra|sotto|acima|abaixo|encima|ponad|poniżej|powyżej|połowa|över|under"
+    r"|over|boven|onder|fler|flera|yli|felett|alatt|peste|sub|над|свыше|выше|ниже|половин\w*|вдвое|trên|dưới|vượt|đôi|atas|bawah|üzeri"
+    r"|altında|üstünde|\w{2,}m[ae]z|אינה|אינו|איננו|איננה|חצי|demie?|medi[ao]|mei[ao]|mezz[ao]|halb\w*|half|halv|półtora|rưỡi|yarım|noch"
+    r"|nicht|kein\w*|weder|noch|oder|ob|wenn|falls|etwa|ungefähr|circa|ca|fast|mindestens|höchstens|mehr|weniger|kleiner"
+    r"|größer|als|zwischen|bis|pro|vielleicht|falsch|statt|außer|ohne|älter|jünger|nur noch|minus"
+    r"|ne|pas|ou|environ|moins|plus|entre|presque|peut-être|faux|fausse|sauf|sans|jamais|chaque|par"
+    r"|no|tampoco|aproximadamente|casi|menos|más|mayor|menor|quizás?|falso|falsa|incorrect\w*|sin|salvo|cada|nunca|acaso|si"
+    r"|não|nem|quase|mais|maior|talvez|errad\w*|sem|ogni|non|né|circa|quasi|meno|più|maggiore|minore|tra|fra|forse|senza|mai"
+    r"|niet|geen|of|ongeveer|meer|minder|tussen|misschien|nie|ani|lub|albo|około|prawie|mniej|więcej|niż|między|może|bez|czy"
+    r"|inte|ej|eller|ungefär|mindre|mer|än|mellan|kanske|ikke|omkring|mellem|måske|enn|end"
+    r"|không|chưa|hoặc|hay|khoảng|gần|hơn|kém|ít|nhiều|từ|đến|nếu|có thể|sai|mỗi"
+    r"|bukan|tidak|atau|sekitar|hampir|kurang|lebih|antara|mungkin|setiap|jika"
+    r"|değil\w*|yok|veya|yaklaşık|fazla|arasında|belki|eğer|yanlış|her|mi|mı|mu|mü|not|or|about|if"
+    r"|není|nebo|asi|méně|více|než|mezi|nem|vagy|körülbelül|nu|sau|aproximativ|ei|tai|noin|si|sio|siyo|hapana|au|karibu|zaidi|chini|kati"
+    r"|не|ни|нет|или|либо|около|примерно|почти|менее|более|меньше|больше|чем|между|если|может|возможно|неверно|ли|каждый|каждая"
+    r"|каждые|каждую|ще|або|приблизно|δεν|ή|περίπου|ليس\w*|ليست|لا|لن|لم|أو|حوالي|تقريبا\w*|أقل|أكثر|بين|إذا كان|ربما|غير|هل|لو"
+    r"|לא|או|בערך|פחות|יותר|אם|नहीं|या|लगभग|कम|ज्यादा|अधिक|बीच|यदि|शायद|क्या|প্রায়|নয়|না|নেই|অথবা|বা|কম|বেশি|যদি|কি)(?!\w)"
+    r"|不|没|沒|非|未|或|约|約|大约|至少|至多|最多|以上|以下|左右|之间|多于|少于|大于|小于|超过|如果|若|假设|可能|也许|吗|每|比|差|多余|除|錯|错|倍|半|[時时分秒]速|[시분초]속"
+    r"|ない|ません|なく|または|もしく|あるい|およそ|たぶん|かも|より|か。|でしょうか|もし|ごと|毎"
+    r"|아니|않|없|또는|혹은|이거나|거나|약 |정도|이상|이하|보다|사이|만약|아마|매 |마다|틀"
+    r"|ไม่|หรือ|ประมาณ|มากกว่า|น้อยกว่า|ระหว่าง|ถ้า|อาจ|ต่อ|ละ(?=\s|\d)",
+    re.IGNORECASE,
+)
+_QUALIFIED = lazy_compile(  # per hour, per day
+    r"(?<!\w)(?:al giorno|alla settimana|al mese|all['’]anno|all['’]ora|à l['’]heure|por (?:hora|día|dia|semana|mes|mês|año|ano|persona|pessoa)"
+    r"|al (?:día|mes|año)|na (?:godzinę|dzień|osobę)|в (?:час|день|неделю|месяц|год|минуту)|im (?:Monat|Jahr)|i timmen|om dagen|günde|saatte)"
+    r"(?!\w)",
+    re.IGNORECASE,
+)
+_QUESTION = lazy_compile(r"[?？؟¿]")
+_DIGITS = lazy_compile(r"\d")
+_CALCULATED = lazy_compile(
+    r"\A(?:[\d\s.,+\-−–*/×·⋅÷:%％()（）^]|\\(?:times|cdot|div|frac|,|;)|[{}$]|[²³]){2,80}(?:=|＝)\s?"
+)
+_PAREN = lazy_compile(r"\\[(\[]|\\[)\]]")
+_START_OF_VALUE = lazy_compile(
+    rf"(?:(?<!\w)(?:[A-Z]{{1,3}})?[{SIGNS}]\s?|(?<!\w)(?:Rp|Rs|Sh|Tsh|Ksh|S/|R\\?\$|US\$|€|kr)\.?\s?|[-−–](?=\s?\d)|\\[$]|%\s?)?\d"
+    r"|[-−]?[√π∞\[\](]\s?(?=[-−]?[\d√π∞\\])|\\(?:frac|dfrac|tfrac|sqrt|pi|infty|\{)|\{(?=-?\d)|(?:上午|下午|午前|午後|오전|오후|早上|晚上)\s?(?=\d)"
+    r"|(?<![\w\\])[A-Za-z](?![^\W\d_²³])(?=[^A-Za-z\u0100-\u21ff\u2300-\uffff]{0,40}(?:[A-Za-z](?![A-Za-z])[^A-Za-z\u0100-\u21ff\u2300-\uffff]{0,40}){0,4}"
+    r"(?:[=＝<>≤≥⩽⩾∈]|\\(?:le|ge|in)))|百分之|[①-⑳]"
+)
+_LAST_WORD = lazy_compile(r"(\S+)\s+\Z")
+_TIME = lazy_compile(r"\d{1,2}(?:[:.h]|\s?(?:Uhr|heures?))")
+_BARE = lazy_compile(r"[-\d.,\s]+")
+_MATH_NAME = lazy_compile(r"\$\s?\\?[A-Za-z](?:_\{?\w\}?)?\s?\$")
+_IS = lazy_compile(
+    r"\s(?:ist|lautet|heißt|est|es|è|é|is|jest|to|är|er|este|adalah|là|είναι|— это|это|हैं?|ni)\s|(?<=\w)[是为為](?=\w)|は(?=\w)|(?<=[\uac00-\ud7af])[은는]\s"
+)
+_SEVERAL = lazy_compile(r"[,，、;；]|\s(?:und|et|y|e|i|и|en|och|og|ve|và|dan)\s|[和与と]")
+_COPULA = lazy_compile(
+    r"\s?(?:となります|になります|となる|になる|です|でした|である|だ|있습니다|입니다|이다|이에요|예요|됩니다|(?:이|가) 됩니다|में|है|हैं|होगा|होगी|मिले|था|थी"
+    r"|bulunur|olur|eder|olarak bulunur|'?[dt][ıiuü]r|olacaktır|হয়|হবে|টি|lang|alt|hoch|breit|groß|long|large|haut|weit)\Z"
+)
+
+
+WITHDRAWN = lazy_compile(
+    r"(?:\A|[.!?\n])[\s$)\]}*_\\]{0,9}(?:nein|moment|halt|stopp|non|attends|attendez|espera|espere|perdón|não|aspetta|нет|стоп|подождите"
+    r"|постойте|nee|wacht|nej|vänta|vent|chwila|zaraz|moment|počkat|hayır|bekle|khoan|tunggu|subiri|hapana)[\s]?[,!.:…\u2014\u2013-]"
+    r"|\b(?:stimmt (?:so )?nicht|ist (?:aber )?(?:falsch|nicht richtig|nicht korrekt)|korrigiere|korrektur|korrigierte antwort|c'est faux"
+    r"|est (?:fausse|incorrecte?)|je me suis trompée?|correction|es incorrect[oa]|está mal|me equivoqué|corrección|está errad[oa]|correção"
+    r"|è sbagliat[oa]|è errat[oa]|correzione|mi sono sbagliat[oa]|это неверно|это неправильно|это ошибка|я ошиб\w*|исправл\w*|to błąd"
+    r"|pomyłka|poprawka|klopt niet|is fout|yanlış|düzeltme|sai rồi|không đúng|đính chính|salah|koreksi|خطأ|تصحيح|عفوا|गलत|सुधार|ভুল)(?!\w)"
+    r"|不对|不對|错了|錯了|更正|等等|有误|間違|誤り|訂正|いや、|いいえ、|아니,|아니요,|틀렸|잘못|정정|ผิด|แก้ไข",
+    re.IGNORECASE,
+)
+"""That what was said before is wrong: "Nein, sie lautet 19.", "C'est faux."."""
+
+
+def uses_commas(text: str) -> bool:
+    """Whether a text is in a language, other than English, in which decimals have a comma."""
+    text = _FORMULA.sub(" ", text[-1000:])
+    if not text.isascii() and _OTHER_LETTERS.search(text):
+        return _WITH_COMMAS.search(text) is not None
+    words = _latin_words(text)
+    return _is_foreign(words) and not words & _WITHOUT_COMMAS
+
+
+def uses_other_language(text: str) -> bool:
+    """Whether a text is in another language than English."""
+    plain = _FORMULA.sub(" ", text[-1000:])
+    if not plain.isascii():
+        others = len(_OTHER_LETTERS.findall(plain))
+        if others and 2 * others > len(_ASCII_LETTERS.findall(plain)):
+            return True
+    words = _latin_words(plain)
+    return bool(words & _REMARKS) or _is_foreign(words)
+
+
+def conclusion(text: str) -> str | None:
+    """The sentence or clause at the end of a text in another language that is its conclusion; ``None`` for no such."""
+    text = text.strip()
+    sentences = _split(text[-1200:])
+    if not sentences or len(sentences[-1]) > MAX_LENGTH or text[-1:] in "?？؟":
+        return None
+    last = sentences[-1]
+    if not uses_other_language(last):
+        return None
+    if truth_in_english(last):
+        return last
+    clauses = list(_CLAUSE.finditer(last))
+    if clauses:
+        return last[clauses[-1].end() :]
+    return last if _STARTS.match(last) or len(sentences) == 1 else None
+
+
+def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
+    """The value that ends a sentence in another language, if it is the only one there.
+
+    Words behind it may be left out, but not all of them if they may be its unit, unless it may stand ``without_unit``.
+    """
+    if len(sentence) > MAX_LENGTH or _QUESTION.search(sentence):
+        return
+    sentence = _PAREN.sub("$", sentence.strip()).rstrip(" .。｡।!！．*").replace("**", "")
+    start = _start(sentence)
+    if start is None:
+        yield from _words_at_end(sentence)
+        return
+    before = _LAST_WORD.search(sentence[:start])
+    if before and unit_in_english(before[1]) and not _TIME.match(sentence, start):  # mililita 10
+        start = before.start()
+    lead, value = sentence[:start], sentence[start:]
+    if _AGAINST.search(_STARTS.sub("", lead, count=1) + " ") or _DIGITS.search(_MATH_NAME.sub("", lead)):
+        return
+    if (calculated := _CALCULATED.match(value)) and re.search("[+\\-−×·*/÷:]|\\\\", calculated[0][1:-1].strip()):
+        value = value[calculated.end() :]
+    if in_english(value) is None and _QUALIFIED.search(value):
+        return
+    solutions = joined_in_english(value) if value.count("=") > 1 else None
+    if solutions is not None or in_english(value):
+        yield value
+    if solutions is None and _AGAINST.search(_FORMULA.sub(" ", value)):
+        return
+    yield value
+    if shorter := _COPULA.sub("", value):
+        value = shorter if shorter != value else value
+        yield shorter
+    for end in _ends(value):
+        if without_unit or not _BARE.fullmatch(value[:end]):
+            yield value[:end].rstrip(" ,")
+
+
+def _words_at_end(sentence: str) -> Iterator[str]:
+    """What a sentence without a number says that something is: 甲 of 成绩更稳定的是甲."""
+    said = deque(_IS.finditer(sentence), maxlen=1)
+    if not said or _AGAINST.search(_STARTS.sub("", sentence[: said[0].start()], count=1) + " "):
+        return
+    if _SEVERAL.search(sentence, said[0].end()):
+        return
+    words = sentence[said[0].end() :].strip(" :：")
+    if _AGAINST.search(words) and not truth_in_english(words):
+        return
+    yield words
+    if (shorter := _COPULA.sub("", words)) != words:
+        yield shorter
+
+
+def _start(sentence: str) -> int | None:
+    """Where the value begins: the first formula that is no name, else the first number or relation."""
+    for match in re.finditer(r"\$[^$]+\$", sentence):
+        if not _MATH_NAME.fullmatch(match[0]):
+            before = _START_OF_VALUE.search(sentence[: match.start()])
+            return before.start() if before else match.start()
+    first = _START_OF_VALUE.search(sentence)
+    return first.start() if first else None
+
+
+def _ends(value: str) -> Iterator[int]:
+    """Where the value may end before other words: after its last digit, and after each word behind it."""
+    last = max((match.end() for match in re.finditer(r"[\d$})\]%％°²³①-⑳]", value)), default=0)
+    rest = value[last:]
+    if not last or len(rest.split()) > 5:
+        return
+    spaces = [match.start() for match in re.finditer(r"\s|(?<=[\uac00-\ud7af])(?=[에으로의을를이가])", rest.rstrip())]
+    for at in [*reversed(spaces), *range(min(3, len(rest)) if not rest.isascii() else 0)]:
+        if at > 0:
+            yield last + at
+    if rest and not rest[0].isalnum():
+        yield last
+
+
+def _split(text: str) -> list[str]:
+    """The sentences of a text; a formula in dollars is not split."""
+    hidden = re.sub(r"\$[^$]*\$", lambda match: "x" * len(match[0]), text)
+    edges = [0, *(match.end() for match in _SENTENCE_END.finditer(hidden)), len(text)]
+    parts = [text[start:end].strip() for start, end in pairwise(edges)]
+    return [part for part in parts if part.strip(" .*_#")]
+
+
+def _latin_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text) if len(word) == 1 or not word.isupper())
+
+
+def _is_foreign(words: frozenset[str]) -> bool:
+    accented = any(not word.isascii() for word in words)
+    foreign = len(words & _FUNCTION_WORDS) + 2 * len(words & _SURE_WORDS) + accented
+    return foreign > max(1, 2 * len(words & _ENGLISH))
