@@ -30,6 +30,7 @@ from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
+from .answers.logic import Logic, read_logic, same_logic
 from .answers.normal import normal, same_text
 from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices, relations
 from .answers.number import Number, OverLimitError
@@ -239,6 +240,8 @@ class Accuracy(Verifier):
 
     def _verdict_on(self, gold: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer as it stands or, if that is not right, in another form of the same."""
+        if gold.logic:
+            return _by_logic(gold, gold.logic, text)
         try:
             verdict = self._compare(gold, text, rules)
         except UnreadableError:
@@ -334,6 +337,16 @@ class Accuracy(Verifier):
         return Verdict(False, reason) if reason else verdict
 
 
+def _by_logic(gold: Gold, formula: Logic, text: str) -> Verdict:
+    """The verdict on one answer where the gold answer is a formula of logic."""
+    if same_text(normal(text), normal(gold.answer.text)):
+        return Verdict(True, "the same text")
+    for other in (text, in_text(text) or "", *rewordings(gold.answer.text, gold.kind, text)):
+        if (same := same_logic(formula, other)) is not None:
+            return Verdict(same, "equal by algebra" if same else "not equal by algebra")
+    return Verdict(False, "not equal by algebra")
+
+
 def _shown(texts: Sequence[str]) -> str:
     """Texts as a score shows them."""
     return (texts[0] if len(texts) == 1 else " | ".join(texts[:MAX_ANSWERS]))[:MAX_SHOWN]
@@ -344,7 +357,7 @@ class Gold(NamedTuple):
 
     ``spelling`` is all of ``exact \approx decimal`` or ``f' = value``, of which the answer is a part. ``unreadable`` is
     why a formula can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure``
-    whether it may be one of ``structures``.
+    whether it may be one of ``structures``. ``logic`` is a formula of logic, which is compared as such only.
     """
 
     answer: ParsedAnswer
@@ -352,6 +365,7 @@ class Gold(NamedTuple):
     spelling: str = ""
     unreadable: str = ""
     forms: Forms = ()
+    logic: Logic | None = None
     has_structure: bool = False
 
     @property
@@ -419,6 +433,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
     answers = gold_answers(text)
     if not answers:
         raise ValueError("it is empty")
+    if kind in (None, "formula") and (logic := read_logic(answers[0])):
+        return Gold(ParsedAnswer(answers[0], Formula(answers[0])), "formula", logic=logic)
     spelling = normal(answers[0]) if "approx" in answers[0] or "≈" in answers[0] else ""
     try:
         gold, gold_kind = read_gold(exact_part(spelling) or answers[0], kind)
