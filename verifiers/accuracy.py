@@ -15,7 +15,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.amounts import change
+from .answers.amounts import change, points
 from .answers.arrangements import acidity, by_how_much, dose
 from .answers.asked import value_asked
 from .answers.brackets import items
@@ -23,7 +23,7 @@ from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
-from .answers.equivalents import Form, Forms, forms, has_same_form, money, spoken_hour
+from .answers.equivalents import Form, Forms, forms, has_same_form, money, radix, spoken_hour
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
@@ -417,13 +417,14 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
 
 
 def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only those of a change, of money, of a time, and how often."""
+    """The fixed forms of a gold answer. Of a number only those that a number may have."""
     text = plain(gold.answer.text)
     if gold.kind != "number":
         return forms(text)
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
     readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
+    readers += (points,) if "point" in text or "bp" in text else (radix,) if "_" in text else ()
     readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
     return tuple((reader, value) for reader in readers if (value := reader(text)))
 

@@ -17,6 +17,7 @@ from typing import Literal
 from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
+from .chemistry import concentrations
 from .clock import read_time
 from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
@@ -24,6 +25,7 @@ from .codes import plain
 from .currencies import ISO, SIGNS
 from .dates import Date, read_date
 from .extract import answer_in
+from .hypotheses import distribution
 from .intervals import INFINITIES, real_set
 from .json_value import Json, JsonError, answered_json, parse_json
 from .labels import labelled
@@ -40,7 +42,7 @@ Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "
 
 _COMMAND = lazy_compile(
     r"\\(?!(?:text(?:tt|rm|bf|it|normal|sf)?|math(?:tt|rm|bf|it|sf)|mbox|hbox|ce|operatorname|boxed|fbox|emph"
-    r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
+    r"|(?:long)?(?:right)?arrow|rightleftharpoons|to)(?![A-Za-z]))[A-Za-z({\[]"
 )
 _OPERATOR = lazy_compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
 _ODD = lazy_compile(rf"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°¢{SIGNS}]")
@@ -83,7 +85,9 @@ def kind_of_answer(text: str) -> Kind:
         return "number"
     if _is_json(text):
         return "json"
-    if has_backslashes(text) or _DOTTED.fullmatch(text):
+    if has_backslashes(text) or _DOTTED.fullmatch(text) or ("[" in text and concentrations(plain(text))):
+        return "code"
+    if "\\sim" in text and distribution(plain(text)):
         return "code"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
         shown = plain(text)
