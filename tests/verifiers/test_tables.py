@@ -113,6 +113,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "reviewer",
         "sceptic",
         "school",
+        "sciences",
         "short_daily",
         "spans",
         "spreadsheets",
