@@ -39,6 +39,7 @@ from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 from .answers.qualified import qualified
 from .answers.rewordings import (
     in_text,
+    is_below_zero,
     may_have_other_form,
     part_of_gold,
     rewordings,
@@ -256,7 +257,8 @@ class Accuracy(Verifier):
         """That an answer is right in another form, or without its label, gloss or sentence; else ``None``."""
         if gold.has_structure and (verdict := by_structure(gold.answer.text, text, rules)):
             return verdict
-        if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
+        bracketed = gold.kind == "number" and is_below_zero(text)
+        if gold.forms and not bracketed and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
         if rules.notation == "flexible" and same_numeral(gold.answer.text, text):
             return Verdict(True, "the same number")

@@ -78,6 +78,8 @@ _CHEMICAL = lazy_compile(
 )
 _REACTION = lazy_compile(r"<?-+>|<=+>")
 _SIGN_FIRST = lazy_compile(r"\^([+-])(\d)\Z")  # Fe^+3
+_HYDRATE = lazy_compile(r"\s?·\s?")
+_ESCAPES = lazy_compile(r"\s?[\u2191\u2193]|\s?\\(?:up|down)arrow")  # of a gas or a solid
 _BOND = lazy_compile(r"(?<=[A-Za-z\d)])-(?=[A-Z(])")  # CH_3-CH_2-OH
 _CONDENSED = lazy_compile(r"\AC2H5(?!\d)")
 _INNER_GROUP = lazy_compile(rf"(?<=[A-Za-z\d)])\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?(?=.*\])")
@@ -319,12 +321,16 @@ def signed(text: str) -> str | None:
 
 def _chemical(text: str) -> str | None:
     """``H_2O`` and ``H2O``; ``SO4^2-`` and ``SO42-``; also in reactions, whose sides may be in any order."""
+    text = _HYDRATE.sub("·", text)
     arrow = _REACTION.search(text)
     if arrow is None:
         text = _BOND.sub("", text)
         text = _SIGN_FIRST.sub(r"^\2\1", text)
         return _CONDENSED.sub(r"CH3CH2", re.sub(r"[_^\s]", "", text)) if is_chemical(text) else None
-    sides = [[_COEFFICIENT.fullmatch(part.strip()) for part in side.split(" + ")] for side in _REACTION.split(text)]
+    sides = [
+        [_COEFFICIENT.fullmatch(part.strip()) for part in side.split(" + ")]
+        for side in _REACTION.split(_ESCAPES.sub("", text))
+    ]
     parts = [match for side in sides for match in side]
     if len(text) > 160 or not all(match and (is_chemical(match[2]) or match[2] == "e^-") for match in parts):
         return None

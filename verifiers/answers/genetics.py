@@ -15,7 +15,7 @@ _GENOTYPE = lazy_compile(r"(?:the )?(?:genotypes? )?(?P<loci>(?:([A-Za-z])(?i:\2
 _CROSS = lazy_compile(r" ?x ")
 _LOCUS = lazy_compile(r"([A-Za-z])(?i:\1)")
 _WORD = lazy_compile(r"(?<![^\W_])(?:([A-Za-z])(?i:\1)){1,8}(?![^\W_])")
-_STRAND = lazy_compile(r"(?:(?P<first>[53])' ?-? ?)?(?P<bases>[ACGTU](?:[ -]?[ACGTU]){3,})(?: ?-? ?(?P<last>[53])')?")
+_STRAND = lazy_compile(r"(?:(?P<first>[53])' ?-? ?)?(?P<bases>[ACGTU](?:[ -]?[ACGTU]){2,})(?: ?-? ?(?P<last>[53])')?")
 
 
 def genotype(text: str) -> str | None:

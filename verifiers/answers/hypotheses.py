@@ -21,6 +21,8 @@ _LEAD = r"(?:(?:so|thus|hence|therefore),? )?(?:(?:we|you|one|they|he|she) )?(?:
 _NOT = r"(?P<not>fail(?:s|ed)? to |(?:do|does|did|can|could|should)(?: not|n't) |cannot |can't |don't |not )?"
 _DECISION = lazy_compile(
     rf"{_LEAD}{_NOT}(?P<verb>reject|retain|keep)(?:s|ed|ing)? {_NULL}"
+    rf"|(?:there (?:is|was) |we have )?(?:(?P<lacking>not enough|insufficient|not sufficient)|(?:enough|sufficient))"
+    rf" evidence to (?P<evident>reject) {_NULL}"
     rf"|{_NULL} (?:is|was|should be|must be|can be|(?P<never>is not|was not|isn't|should not be|cannot be|can not be))"
     r" (?P<done>rejected|retained|kept)",
 )
@@ -59,8 +61,8 @@ def decision(text: str) -> str | None:
     )
     if match is None:
         return None
-    denied = bool(match["not"] or match["never"])
-    rejects = (match["verb"] or match["done"]).startswith("reject")
+    denied = bool(match["not"] or match["never"] or match["lacking"])
+    rejects = (match["verb"] or match["done"] or match["evident"]).startswith("reject")
     if denied and not rejects:
         return None
     return "reject" if rejects and not denied else "keep"

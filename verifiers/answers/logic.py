@@ -427,9 +427,7 @@ def _value(tree: Tree, row: dict[str, bool]) -> bool:
 
 def _is_worked_out(gold: Tree, answer: Tree) -> bool:
     """Whether an answer is no longer than the gold answer, or a sum of products from which nothing can be left out."""
-    if _size(answer) <= _size(gold) or _has_structure(gold):
-        return True
-    return any(_is_short(answer, *signs) for signs in (("or", "and"), ("and", "or")))
+    return _size(answer) <= _size(gold) or _has_structure(gold) or _is_short(answer)
 
 
 def _size(tree: Tree) -> int:
@@ -442,10 +440,10 @@ def _size(tree: Tree) -> int:
     return sum(sizes) * (2 if tree[0] in ("xor", "iff") else 1) + of_more
 
 
-def _is_short(tree: Tree, outer: str, inner: str) -> bool:
+def _is_short(tree: Tree) -> bool:
     """Whether a formula is a sum of products of atoms, from which no product and no atom can be left out."""
-    terms = _parts(tree, outer)
-    products = [_parts(term, inner) for term in terms]
+    terms = _parts(tree, "or")
+    products = [_parts(term, "and") for term in terms]
     if not all(map(_is_literal, (literal for literals in products for literal in literals))):
         return False
     if sum(map(len, products)) > MAX_LITERALS:
@@ -453,11 +451,11 @@ def _is_short(tree: Tree, outer: str, inner: str) -> bool:
     key = _key(tree)
     for at, literals in enumerate(products):
         rest = terms[:at] + terms[at + 1 :]
-        if rest and _key(_joined(outer, rest)) == key:
+        if rest and _key(_joined("or", rest)) == key:
             return False
         for place in range(len(literals)):
             fewer = literals[:place] + literals[place + 1 :]
-            if fewer and _key(_joined(outer, [*rest, _joined(inner, fewer)])) == key:
+            if fewer and _key(_joined("or", [*rest, _joined("and", fewer)])) == key:
                 return False
     return True
 

@@ -37,6 +37,7 @@ _OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank
 _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
 _P_VALUE = lazy_compile(r"[pP]\s?-\s?value")
+_GIVEN = lazy_compile(r"\s?(?:\\mid(?![a-z])|\|)\s?")
 _ESTIMATE = lazy_compile(r"\\hat\s?\{([py])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
@@ -202,7 +203,7 @@ def one_spelling(name: str) -> str:
     A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
     """
     name = _ESTIMATE.sub(r"\1", _P_VALUE.sub("p", _OPERATOR_NAME.sub(r"\1", name)))
-    name = name.replace("^{2}", "^2")
+    name = _GIVEN.sub("|", name.replace("^{2}", "^2").replace("^{*}", "^*"))
     if arrow := _ARROW.match(name):
         name = arrow[1] + name[arrow.end() :]
     if derivative := _DERIVATIVE.fullmatch(name):

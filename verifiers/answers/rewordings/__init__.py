@@ -31,13 +31,14 @@ from .leads import without_lead
 from .lists import quoted_items, relisted
 from .markup import in_text, unmarked
 from .mathematics import MATHEMATICS, other_formulas, value_in_gold
-from .number_forms import in_bits, may_have_other_form, other_numbers, same_numeral
+from .number_forms import in_bits, is_below_zero, may_have_other_form, other_numbers, same_numeral
 from .ratios import as_ratio
 from .times import other_times
 from .words import abbreviated, other_words
 
 __all__ = [
     "in_text",
+    "is_below_zero",
     "may_have_other_form",
     "part_of_gold",
     "rewordings",

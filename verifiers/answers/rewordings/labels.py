@@ -58,7 +58,7 @@ _NAMED = lazy_compile(
 _HEADS = "method|technique|approach|algorithm|procedure|process|geometry|shape|data structure|design pattern|traversal"
 _HEADS_OF_ADJECTIVES = (
     "reaction|bond(?:ing|s)?|distribution|phase|stage|mechanism|inheritance|hybridi[sz](?:ed|ation)|arrangement"
-    "|complexity"
+    "|complexity|gate"
 )
 _HEADED = lazy_compile(
     rf"(?:an? |the )?(?P<name>[A-Za-z(\d][\w^()'\u2019-]*(?: [\w()'\u2019-]+){{0,3}}?) (?:molecular |electron )?"
@@ -89,7 +89,7 @@ def unlabelled(gold: str, kind: str, answer: str) -> Iterator[str]:
     if kind in ("words", "code") and (named := _NAMED.fullmatch(answer)):
         yield named[1] or named[2]
     if kind in ("words", "code") and (headed := _HEADED.fullmatch(plain(answer))):
-        is_name = headed["of_adjective"] and not (gold.islower() or gold.isupper())
+        is_name = headed["of_adjective"] and re.search("[A-Z][a-z]", gold)
         yield from [] if is_name or NO_LABEL.search(headed["name"]) else [headed["name"]]
 
 

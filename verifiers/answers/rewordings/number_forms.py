@@ -94,8 +94,19 @@ def _below_zero(answer: str) -> Iterator[str]:
         yield f"-{answer[match.end() :]}"
     if match := _BELOW_ZERO.fullmatch(answer.rstrip(".")):
         yield f"-{match[1]}{match[2] or ''}"
-    if match := _IN_BOOKKEEPING.fullmatch(answer.replace("{,}", ",").replace("\\$", "$").strip("$ ")):
+    if match := _in_bookkeeping(answer):
         yield f"-{match[1]}"
+
+
+def is_below_zero(answer: str) -> bool:
+    """Whether an answer is an amount of money in brackets, as bookkeepers write a negative one."""
+    return _in_bookkeeping(answer) is not None
+
+
+def _in_bookkeeping(answer: str) -> re.Match[str] | None:
+    if "(" not in answer:
+        return None
+    return _IN_BOOKKEEPING.fullmatch(answer.replace("{,}", ",").replace("\\$", "$").strip("$ "))
 
 
 def in_bits(gold: str, answer: str) -> Iterator[str]:
