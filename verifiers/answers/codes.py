@@ -442,12 +442,17 @@ def _sets(text: str) -> str | None:
 
 
 def _orbitals(text: str) -> str | None:
-    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``2s1 1s2``."""
+    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``1s2 2s1``; ``[Ar] 3d^5 4s^1`` and ``[Ar] 4s^1 3d^5``."""
     if not _ORBITALS.fullmatch(text):
         return None
-    return (
-        " ".join(sorted(_SUBSHELL.findall(text.replace("^", "")))) if text[0] in "[123456789" else text.replace("^", "")
-    )
+    text = text.replace("^", "")
+    shells = _SUBSHELL.findall(text)
+    if not shells:
+        return text.replace(" ", "")
+    core = [shell for shell in shells if shell[0] == "["]
+    filled = [(int(shell[0]), "spdf".index(shell[1]), shell) for shell in shells if shell[0] != "["]
+    by_shell, by_energy = sorted(filled), sorted(filled, key=lambda shell: (shell[0] + shell[1], shell))
+    return " ".join([*core, *(shell for *_, shell in (by_shell if filled == by_energy else filled))])
 
 
 def _subscripted(text: str) -> str | None:

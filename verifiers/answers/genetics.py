@@ -19,7 +19,7 @@ _STRAND = lazy_compile(r"(?:(?P<first>[53])' ?-? ?)?(?P<bases>[ACGTU](?:[ -]?[AC
 
 
 def genotype(text: str) -> str | None:
-    """``Aa Bb`` and ``AaBb``: the loci in any order, the alleles of each as well, and the parents of ``Aa x aa``."""
+    """``Aa Bb`` and ``AaBb``: the loci, and the parents of ``Aa x aa``, in any order."""
     parents = [_GENOTYPE.fullmatch(part) for part in _CROSS.split(text)] if len(text) <= MAX_LENGTH else []
     loci = [" ".join(_loci(match["loci"])) for match in parents if match]
     return " x ".join(sorted(loci)) if 0 < len(loci) == len(parents) < 3 and all(loci) else None
@@ -54,16 +54,16 @@ def _has_case(word: str) -> bool:
 
 def _loci(text: str) -> list[str]:
     """The loci in a text, if none comes twice; in one order if the case of a locus tells them from other codes."""
-    loci = ["".join(sorted(match[0])) for match in _LOCUS.finditer(text)]
+    loci = [match[0] for match in _LOCUS.finditer(text)]
     if len({locus.lower() for locus in loci}) < len(loci) or "ii" in map(str.lower, loci):
         return []
     return sorted(loci) if any(not (locus.islower() or locus.isupper()) for locus in loci) else loci
 
 
 def bases(text: str) -> str | None:
-    """``ATGCCA`` of ``ATG CCA`` and ``5'-ATG-CCA-3'``: bases from the 5' end, or of unnamed ends."""
+    """``ATGCCA`` of ``ATG CCA`` and ``ATG-CCA``: bases without ends."""
     match = _strand(text)
-    return _joined(match["bases"]) if match and match["first"] != "3" else None
+    return _joined(match["bases"]) if match and not match["first"] else None
 
 
 def strand(text: str) -> str | None:
