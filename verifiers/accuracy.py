@@ -16,7 +16,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.amounts import change
+from .answers.amounts import change, points
 from .answers.arrangements import acidity, by_how_much, dose
 from .answers.asked import value_asked
 from .answers.brackets import items
@@ -24,7 +24,7 @@ from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
-from .answers.equivalents import Form, Forms, forms, has_same_form, money, spoken_hour
+from .answers.equivalents import Form, Forms, forms, has_same_form, money, radix, spoken_hour
 from .answers.extract import (
     SOURCES,
     ExtractedAnswer,
@@ -39,6 +39,7 @@ from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
+from .answers.logic import Logic, read_logic, same_logic
 from .answers.normal import normal, same_text
 from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices, relations
 from .answers.number import Number, OverLimitError
@@ -47,6 +48,7 @@ from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
 from .answers.qualified import qualified
 from .answers.rewordings import (
     in_text,
+    is_below_zero,
     may_have_other_form,
     part_of_gold,
     rewordings,
@@ -293,6 +295,8 @@ class Accuracy(Verifier):
 
     def _verdict_on(self, gold: Gold, text: str, rules: Rules) -> Verdict:
         """The verdict on one answer as it stands or, if that is not right, in another form of the same."""
+        if gold.logic:
+            return _by_logic(gold, gold.logic, text)
         try:
             verdict = self._compare(gold, text, rules)
         except UnreadableError:
@@ -307,7 +311,8 @@ class Accuracy(Verifier):
         """That an answer is right in another form, or without its label, gloss or sentence; else ``None``."""
         if gold.has_structure and (verdict := by_structure(gold.answer.text, text, rules)):
             return verdict
-        if gold.forms and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
+        bracketed = gold.kind == "number" and is_below_zero(text)
+        if gold.forms and not bracketed and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
         if rules.notation == "flexible" and same_numeral(gold.answer.text, text):
             return Verdict(True, "the same number")
@@ -409,6 +414,16 @@ def _measure(text: str) -> str | None:
     return word if names and (len(word) > 1 or word in "mghL") and all(is_measure(name) for name, _ in names) else None
 
 
+def _by_logic(gold: Gold, formula: Logic, text: str) -> Verdict:
+    """The verdict on one answer where the gold answer is a formula of logic."""
+    if same_text(normal(text), normal(gold.answer.text)):
+        return Verdict(True, "the same text")
+    for other in (text, in_text(text) or "", *rewordings(gold.answer.text, gold.kind, text)):
+        if (same := same_logic(formula, other)) is not None:
+            return Verdict(same, "equal by algebra" if same else "not equal by algebra")
+    return Verdict(False, "not equal by algebra")
+
+
 def _shown(texts: Sequence[str]) -> str:
     """Texts as a score shows them."""
     return (texts[0] if len(texts) == 1 else " | ".join(texts[:MAX_ANSWERS]))[:MAX_SHOWN]
@@ -419,7 +434,7 @@ class Gold(NamedTuple):
 
     ``spelling`` is all of ``exact \approx decimal`` or ``f' = value``, of which the answer is a part. ``unreadable`` is
     why a formula can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure``
-    whether it may be one of ``structures``.
+    whether it may be one of ``structures``. ``logic`` is a formula of logic, which is compared as such only.
     """
 
     answer: ParsedAnswer
@@ -427,6 +442,7 @@ class Gold(NamedTuple):
     spelling: str = ""
     unreadable: str = ""
     forms: Forms = ()
+    logic: Logic | None = None
     has_structure: bool = False
     is_translated: bool = False
 
@@ -495,13 +511,14 @@ def _translated_gold(text: str, timeout: float) -> list[Gold]:
 
 
 def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only those of a change, of money, of a time, and how often."""
+    """The fixed forms of a gold answer. Of a number only those that a number may have."""
     text = plain(gold.answer.text)
     if gold.kind != "number":
         return forms(text)
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
     readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
+    readers += (points,) if "point" in text or "bp" in text else (radix,) if "_" in text else ()
     readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
     return tuple((reader, value) for reader in readers if (value := reader(text)))
 
@@ -511,6 +528,8 @@ def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
     answers = gold_answers(text)
     if not answers:
         raise ValueError("it is empty")
+    if kind in (None, "formula") and (logic := read_logic(answers[0])):
+        return Gold(ParsedAnswer(answers[0], Formula(answers[0])), "formula", logic=logic)
     spelling = normal(answers[0]) if "approx" in answers[0] or "≈" in answers[0] else ""
     try:
         gold, gold_kind = read_gold(exact_part(spelling) or answers[0], kind)

@@ -116,6 +116,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "reviewer",
         "sceptic",
         "school",
+        "sciences",
         "short_daily",
         "spans",
         "spreadsheets",

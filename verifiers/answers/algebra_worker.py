@@ -35,6 +35,13 @@ _OF_SET = lazy_compile(r"(\\(?:max|min|gcd)(?![a-z]))\s*(?:\\left)?\\\{([^{}]*?)
 _INEXACT = lazy_compile(r"\\(approx|simeq)(?![a-z])")
 _SUBSCRIPTED_NUMBER = lazy_compile(r"\d\s*_")
 _COMPLEX = lazy_compile(r"(?<![A-Za-z\\])i(?![A-Za-z])")
+_INDEX = r"(?:\s?_\s?(?:\{\s?(?P<index%d>\w{1,9})\s?\}|(?P<short%d>\w)))?"
+_PRIMED = lazy_compile(  # y', y_1'', x'_1, y^{\prime}: latex2sympy reads y for all of these
+    rf"(?P<letter>[A-Za-z]|\\[A-Za-z]+){_INDEX % (1, 1)}\s?"
+    rf"(?P<primes>'+|\^\s?\{{?(?:\s?\\prime)+\s?\}}?){_INDEX % (2, 2)}"
+)
+# latex2sympy leaves out the index and the power of I
+_CURRENT = lazy_compile(r"\\[A-Za-z]+|(?P<letter>I)(?:\s?_\s?(?:\{\s?(?P<index>\w{1,12})\s?\}|(?P<short>\w)))?")
 
 
 class UnreadableError(ValueError):
@@ -84,6 +91,12 @@ def read(text: str, is_complex: bool) -> Any:
         return sympy.Or(*(read(case, is_complex) for case in cases))
     if _INEXACT.search(text) or _SUBSCRIPTED_NUMBER.search(text):
         raise UnreadableError(text)
+    if "'" in text or "\\prime" in text:
+        text = _PRIMED.sub(_as_index, text)
+        if "'" in text or "\\prime" in text:  # (A + B)'
+            raise UnreadableError(text)
+    if "I" in text:
+        text = _CURRENT.sub(_renamed, text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _EXPONENT.sub(r"^{\1}", _OF_SET.sub(r"\1(\2)", text))
     text = _ARGUMENT.sub(r"\1(\2)", _PLAIN.sub(r"\\\1 ", text))
@@ -94,6 +107,18 @@ def read(text: str, is_complex: bool) -> Any:
         raise
     except Exception as error:
         raise UnreadableError(text) from error
+
+
+def _as_index(match: re.Match[str]) -> str:
+    """``y_{1prime2}`` for ``y_1''``: another symbol, or function, than y."""
+    index = "".join(match[name] or "" for name in ("index1", "short1", "index2", "short2"))
+    primes = match["primes"]
+    return f"{match['letter']}_{{{index}prime{primes.count(chr(39)) or primes.count('prime')}}}"
+
+
+def _renamed(match: re.Match[str]) -> str:
+    """``J_{I0}`` for ``I_0``."""
+    return f"J_{{I{match['index'] or match['short'] or ''}}}" if match["letter"] else match[0]
 
 
 def _exact(expression: Any) -> Any:

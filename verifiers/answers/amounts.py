@@ -6,6 +6,7 @@ Each function reads one form, and returns ``None`` for any other text. Texts are
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -53,6 +54,11 @@ _YEAR_SPAN = lazy_compile(
 _RESULT = lazy_compile(
     r"(?:(?:a )?(?P<won>(?:won|win|victory)(?: by)?) )?(?P<one>\d{1,3}) ?(?:(?:-|to) ?(?P<other>\d{1,3}|nil)| nil"
     r"|(?P<all>all))(?: (?P<last>win|victory))?"
+)
+_POINTS = lazy_compile(
+    r"(?:by )?(?P<number>[-+]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:(?P<basis>basis points?|bps?)"
+    r"|percentage points?|%[ -]points?|percent points?|pp|p\.p)\.?",
+    re.IGNORECASE,
 )
 _BOUNDS = {
     "at most": "<=", "no more than": "<=", "not more than": "<=", "a maximum of": "<=", "maximum of": "<=",
@@ -132,6 +138,12 @@ def bare_range(gold: str, answer: str) -> str | None:
     if not is_range or not (aged or (unit and all(is_measure(name) for name, _ in unit))):
         return None
     return f"{match['low']}-{match['high']}"
+
+
+def points(text: str) -> str | None:
+    """``25 basis points``, ``25 bps`` and 0.25 percentage points."""
+    match = _POINTS.fullmatch(text)
+    return str(Fraction(match["number"]) / (100 if match["basis"] else 1)) if match else None
 
 
 def change(text: str) -> str | None:

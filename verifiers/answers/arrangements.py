@@ -6,6 +6,7 @@ Each function reads one form, and returns ``None`` for any other text. Texts are
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -40,6 +41,14 @@ _TEAMS = lazy_compile(
 _CHORD = r"[A-G](?:#|b)?(?:m|maj|min|dim|aug|sus)?\d?"
 _CHORDS = lazy_compile(rf"{_CHORD}(?:(?: ?- ?|, ?| ){_CHORD}){{2,11}}")
 _ACIDITY = lazy_compile(r"pH(?: of| is| =)? ?(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) pH")
+_ORDER_SIGN = lazy_compile(r"\s*(?<![-=<])([<>=])(?![-=>])\s*")
+_ENTRY = lazy_compile(
+    r"(?:(?P<side>dr|debit|cr|credit)\.?:? (?:the )?(?P<account>[a-z][a-z &'-]{1,40}?)(?: account)?"
+    r"|(?P<first>[a-z][a-z &'-]{1,40}?)(?: account)? (?:is |was |are |were )?(?P<done>debited|credited))"
+    r"(?:,|:|(?: for| by| with))? ?\$?(?P<amount>\d[\d,]*(?:\.\d\d)?)(?=[\s,;.]|\Z)",
+    re.IGNORECASE,
+)
+_BETWEEN_ENTRIES = lazy_compile(r"(?:[\s,;.]|\band\b)*")
 _DOSE = lazy_compile(r"(?P<size>\d[\d.,]* ?[a-zµ%]{1,12}),? (?P<often>.{4,40})", re.IGNORECASE)
 
 
@@ -93,6 +102,37 @@ def dose(text: str) -> str | None:
     return f"{match['size'].replace(' ', '')} {often}" if match and often else None
 
 
+def ranking(text: str) -> str | None:
+    """``Na > Mg > Al`` and ``Al < Mg < Na``: names in an order, from the largest."""
+    names = _ORDER_SIGN.split(text) if len(text) <= MAX_LENGTH else []
+    parts, signs = names[::2], set(names[1::2])
+    if len(parts) < 3 or not all(re.search("[A-Za-z]", part) for part in parts) or len(signs - {"="}) != 1:
+        return None
+    names = names[::-1] if "<" in signs else names
+    return " ".join(re.sub(r"[_^{}\s]", "", name) for name in names).replace("<", ">")
+
+
+def bookkeeping(text: str) -> str | None:
+    """``Debit Cash $500; Credit Sales $500`` and "Dr. Cash $500, Cr. Sales $500": entries in any order."""
+    entries = list(_ENTRY.finditer(text)) if len(text) <= 3 * MAX_LENGTH and _is_entry(text) else []
+    rest = [text[one.end() : other.start()] for one, other in pairwise(entries)]
+    ends = (text[: entries[0].start()], text[entries[-1].end() :]) if entries else ()
+    if len(entries) < 2 or not all(map(_BETWEEN_ENTRIES.fullmatch, (*rest, *ends))):
+        return None
+    return str(sorted(map(_entry, entries)))
+
+
+def _is_entry(text: str) -> bool:
+    lower = text.lower()
+    return ("dr" in lower or "debit" in lower) and ("cr" in lower)
+
+
+def _entry(match: re.Match[str]) -> tuple[str, str, str]:
+    side, account = (match["side"] or match["done"]).lower(), (match["account"] or match["first"]).lower()
+    amount = match["amount"].replace(",", "").removesuffix(".00")
+    return "debit" if side.startswith("d") else "credit", account.removeprefix("and "), amount
+
+
 def steps(text: str) -> str | None:
     """``1. mix 2. bake 3. cool``, ``mix -> bake -> cool`` and ``Steps in order: mix, bake, cool``."""
     listed = numbered_items(text)
@@ -121,4 +161,4 @@ def teams(text: str) -> str | None:
     return str(sorted((name.lower(), score) for name, score in pairs))
 
 
-ARRANGEMENTS = (places, steps, teams, numbered_things, by_how_much, chords, acidity, dose)
+ARRANGEMENTS = (places, steps, teams, numbered_things, by_how_much, chords, acidity, dose, ranking, bookkeeping)

@@ -9,7 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .chess import MOVE
 from .codes import COORDINATES, EMAIL, HEXADECIMAL, MAX_LENGTH, URL, is_chemical
-from .elements import SYMBOLS
+from .elements import NUMBERS, SYMBOLS
 from .labels import is_numbered
 
 FUNCTIONS = frozenset((
@@ -26,6 +26,7 @@ _STREET = (
 )
 _TIME = r"\d{1,2}(?::\d\d)? ?(?:[ap]\.?m\.?)?"
 _DEGREES = r"\d{1,3}(?:\.\d+)?(?:°|(?<=\d))(?: ?\d{1,2}' ?(?:\d{1,2}(?:\.\d+)?(?:\"|''))?)?"
+_SUBSHELL = r"\d[spdf]\^?\d{1,2}"
 _SHAPES = tuple(
     lazy_compile(pattern)
     for pattern in (
@@ -68,6 +69,8 @@ _SHAPES = tuple(
         r"\d+(?:,\d+)*-[a-z]*(?:meth|eth|prop|but|pent|hex|hept|oct|chloro|bromo|fluoro|nitro)[a-z0-9,-]*",  # 2-butanol
         r"[A-Z][a-z]-\d{1,3}|U-23[2-9]|I-1[23]\d|C-14|K-40|P-32",  # He-4
         rf"(?i:{'|'.join(SYMBOLS)})-\d{{1,3}}",  # carbon-14
+        r"(?:\{ ?\})? ?(?:\^\d{1,3} ?(?:_ ?\d{1,3})?|_ ?\d{1,3} ?\^ ?\d{1,3}) ?"
+        rf"(?:{'|'.join(NUMBERS)})",  # ^14_6C
         r"(?:pp?|no|vol|ch|sec|fig|eq)\. ?\d[\d.-]*|[Pp]ages \d+ ?- ?\d+",  # p. 42
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
@@ -80,8 +83,12 @@ _SHAPES = tuple(
         r"(?:>=|<=|~=|!=|\^|~) ?v?\d+(?:\.\d+)+(?:, ?(?:[<>]=?|!=) ?v?\d+(?:\.\d+)+)*",  # >=4.2,<5.0
         rf"(?:[<>]=?|[\u2264\u2265]) ?{_NUMBER}(?: ?[A-Za-z\u00b5\u00b0].{{0,20}})?",  # > 50 kg
         r"[A-Z][a-z]+(?: [<>] [A-Z][a-z]+){1,5}",  # Ann > Bob
+        r"[A-Z]\w{0,8}\^\d?[-+](?: [<>] [A-Z]\w{0,8}(?:\^\d?[-+])?){1,6}",  # F^- > Na^+
         r"</?[A-Za-z]\w*(?:\s[^<>]*)?/?>",  # <b>
         r"[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # A -> B
+        r"[^\\<>]*\^\d?-\s(?:<?->)\s[^\\<>]*",  # Fe^3+ + e^- -> Fe^2+
+        rf"(?:\[[A-Z][a-z]\] ?{_SUBSHELL}|{_SUBSHELL} ?{_SUBSHELL})(?: ?{_SUBSHELL})*",  # 1s^2 2s^1
+        r"sp\^?[23](?:d\^?[123]?)?",  # hybrid orbitals
         r"(?i:(?:the )?(?:first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter(?: of|,)? \d{4})",
         r"\d{4}-\d\d-\d\d(?:T|,? )\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?(?:UTC|GMT))?",
         rf"\(?{_DEGREES} ?[NS],? ?{_DEGREES} ?[EW]\)?",  # 51.5074° N, 0.1278° W

@@ -17,7 +17,8 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..words import normalized
 from .currencies import ISO
-from .elements import SYMBOLS
+from .elements import NUMBERS, SYMBOLS
+from .genetics import differ_in_alleles
 from .labels import labelled
 from .units import is_measure, read_unit
 
@@ -30,7 +31,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("“”„«»″", '"'),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"),
         **dict.fromkeys("⋅∙•", "·"),
-        "×": "x", "→": "->", "⟶": "->", "⁄": "/", "♯": "#", "♭": "b",  # noqa: RUF001
+        "×": "x", "→": "->", "⟶": "->", "⇌": "<->", "⁄": "/", "♯": "#", "♭": "b",  # noqa: RUF001
     }
 )  # fmt: skip
 _SUPERSCRIPT = lazy_compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
@@ -41,6 +42,8 @@ _COMMANDS = (
     (lazy_compile(r"\\cdot(?![A-Za-z])"), "·"),
     (lazy_compile(r"\\[dt]?frac\s?\{([A-Z]{2,4})\}\s?\{([A-Z]{2,4})\}"), r"\1/\2"),
     (lazy_compile(r"\\(?:long)?(?:right)?arrow(?![A-Za-z])|\\to(?![A-Za-z])"), "->"),
+    (lazy_compile(r"\\rightleftharpoons(?![A-Za-z])"), "<->"),
+    (lazy_compile(r"\\(?:left|right)(?=\s?[()\[\]])"), ""),
     (lazy_compile(r"\s?\\sharp(?![A-Za-z])"), "#"),
     (lazy_compile(r"\s?\\flat(?![A-Za-z])"), "b"),
     (lazy_compile(r"\\([_#$%&{}^])"), r"\1"),
@@ -73,6 +76,13 @@ _CHEMICAL = lazy_compile(
     rf"(?:{_COUNTED}|\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?|\[{_COUNTED}{{1,9}}\](?:_?\d{{1,2}})?){{1,20}}"
     rf"(?:·\d{{0,2}}{_COUNTED}{{1,6}})?(?:\^?\d{{0,2}}[-+])?(?:\s?\((?:s|l|g|aq)\))?"
 )
+_REACTION = lazy_compile(r"<?-+>|<=+>")
+_SIGN_FIRST = lazy_compile(r"\^([+-])(\d)\Z")  # Fe^+3
+_HYDRATE = lazy_compile(r"\s?·\s?")
+_ESCAPES = lazy_compile(r"\s?[\u2191\u2193]|\s?\\(?:up|down)arrow")  # of a gas or a solid
+_BOND = lazy_compile(r"(?<=[A-Za-z\d)])-(?=[A-Z(])")  # CH_3-CH_2-OH
+_CONDENSED = lazy_compile(r"\AC2H5(?!\d)")
+_INNER_GROUP = lazy_compile(rf"(?<=[A-Za-z\d)])\({_COUNTED}{{1,9}}\)(?:_?\d{{1,2}})?(?=.*\])")
 _SMILES = lazy_compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[\w@+-]{1,9}\]|[=#()/@+.\d-]){6,}")
 _COEFFICIENT = lazy_compile(r"(\d{0,3})\s?(.*)")
 EMAIL = lazy_compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
@@ -97,7 +107,7 @@ _SPAN = lazy_compile(
 )
 _TIMES = lazy_compile(r"\s?(?:x|by|·|\*)\s?")
 _SIZE = lazy_compile(rf"\d+(?:\.\d+)?(?:{_TIMES.pattern}\d+(?:\.\d+)?){{1,9}}")
-_LETTERS = lazy_compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?|\. ?| and )[A-Za-z]){1,8}")
+_LETTERS = lazy_compile(r"[A-Za-z]{2,9}|[A-Za-z](?:(?: | ?[·*,] ?| ?-> ?|\. ?| and )[A-Za-z]){1,8}")
 _NUMBERS = lazy_compile(r"-?\d+(?:(?:\s|,\s?)-?\d+)+")
 _FLAG = lazy_compile(r"[a-z]{2} ?-[A-Za-z](?!\w)")  # of a command: ls -R
 _WORD = lazy_compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]?[a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
@@ -137,8 +147,12 @@ _SETS = lazy_compile(
     r"(?:\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+|\d{1,2}:\d{1,2}(?:(?:,| and|;)? \d{1,2}:\d{1,2})+)"
 )
 _ORBITALS = lazy_compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
+_SUBSHELL = lazy_compile(r"\[\w+\]|\d[spdf]\d{1,2}?(?=\s*\d[spdf]|\Z)")
 _SUBSCRIPTED = lazy_compile(r"([A-Za-z])_?(\d{1,3})")
-_ISOTOPE = lazy_compile(r"(?:\^?(\d{1,3}) ?([A-Z][a-z]?)|([A-Za-z]{1,13})[- ](\d{1,3}))")
+_ISOTOPE = lazy_compile(
+    r"(?:\{ ?\})? ?(?:\^?(?P<mass>\d{1,3}) ?(?:_ ?(?P<charge>\d{1,3}))?|_ ?(?P<first>\d{1,3}) ?\^ ?(?P<last>\d{1,3})) ?"
+    r"(?P<symbol>[A-Z][a-z]?)|(?P<name>[A-Za-z]{1,13})[- ](?P<number>\d{1,3})"
+)
 _COORDINATE = r"([-+]?\d{1,3}\.\d{3,8})°?"
 COORDINATES = lazy_compile(rf"\(?{_COORDINATE},? {_COORDINATE}\)?")
 _NOUNS = "floor|day|chapter|section|lane|row|level|volume|minute|round|week|lap"
@@ -258,7 +272,7 @@ def _differ_in_free_case(one: str, other: str) -> bool:
     """
     if one.casefold() != other.casefold() or "\\" in one or _FLAG.search(one) or _is_smiles(one) or _is_smiles(other):
         return False
-    if one.endswith("()"):  # the name of a function
+    if one.endswith("()") or differ_in_alleles(one, other):  # the name of a function; AA, aa
         return False
     if all(text.isupper() or text.islower() for text in (one, other)):
         return True
@@ -280,7 +294,11 @@ def _has_words(text: str) -> bool:
 
 def is_chemical(text: str) -> bool:
     """Whether a text is a chemical formula."""
-    return len(text) <= 80 and _CHEMICAL.fullmatch(text) is not None
+    if len(text) > 80:
+        return False
+    if "[" in text and "(" in text:  # [Cu(NH_3)_4]^2+
+        text = _INNER_GROUP.sub("H", text)
+    return _CHEMICAL.fullmatch(text) is not None
 
 
 # What has to be equal of two codes; None if a text is no code of this sort.
@@ -303,13 +321,21 @@ def signed(text: str) -> str | None:
 
 def _chemical(text: str) -> str | None:
     """``H_2O`` and ``H2O``; ``SO4^2-`` and ``SO42-``; also in reactions, whose sides may be in any order."""
-    if "->" not in text:
-        return re.sub(r"[_^\s]", "", text) if is_chemical(text) else None
-    sides = [[_COEFFICIENT.fullmatch(part.strip()) for part in side.split(" + ")] for side in text.split("->")]
+    text = _HYDRATE.sub("·", text)
+    arrow = _REACTION.search(text)
+    if arrow is None:
+        text = _BOND.sub("", text)
+        text = _SIGN_FIRST.sub(r"^\2\1", text)
+        return _CONDENSED.sub(r"CH3CH2", re.sub(r"[_^\s]", "", text)) if is_chemical(text) else None
+    sides = [
+        [_COEFFICIENT.fullmatch(part.strip()) for part in side.split(" + ")]
+        for side in _REACTION.split(_ESCAPES.sub("", text))
+    ]
     parts = [match for side in sides for match in side]
-    if len(text) > 160 or not all(match and is_chemical(match[2]) for match in parts):
+    if len(text) > 160 or not all(match and (is_chemical(match[2]) or match[2] == "e^-") for match in parts):
         return None
-    return "->".join("+".join(sorted(re.sub(r"[_^\s]", "", match[0]) for match in side if match)) for side in sides)
+    sign = "<->" if arrow[0].startswith("<") else "->"
+    return sign.join("+".join(sorted(re.sub(r"[_^\s]", "", match[0]) for match in side if match)) for side in sides)
 
 
 def _version(text: str) -> str | None:
@@ -337,9 +363,9 @@ def _size(text: str) -> str | None:
 
 def _letters(text: str) -> str | None:
     r"""``AB``, ``A B``, ``A, B`` and ``A \cdot B``; but not ``ab`` for ``a.b``, which is no abbreviation."""
-    if "." in text and text.islower():
+    if ("." in text and text.islower()) or text.count("->") == 1:  # a reaction
         return None
-    return re.sub(r" and |[\s·*.,]", "", text) if len(text) <= 40 and _LETTERS.fullmatch(text) else None
+    return re.sub(r" and |->|[\s·*.,]", "", text) if len(text) <= 40 and _LETTERS.fullmatch(text) else None
 
 
 def _numbers_in_a_row(text: str) -> str | None:
@@ -416,8 +442,17 @@ def _sets(text: str) -> str | None:
 
 
 def _orbitals(text: str) -> str | None:
-    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``1s2 2s1``."""
-    return re.sub(r"[\^ ]", "", text) if _ORBITALS.fullmatch(text) else None
+    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``1s2 2s1``; ``[Ar] 3d^5 4s^1`` and ``[Ar] 4s^1 3d^5``."""
+    if not _ORBITALS.fullmatch(text):
+        return None
+    text = text.replace("^", "")
+    shells = _SUBSHELL.findall(text)
+    if not shells:
+        return text.replace(" ", "")
+    core = [shell for shell in shells if shell[0] == "["]
+    filled = [(int(shell[0]), "spdf".index(shell[1]), shell) for shell in shells if shell[0] != "["]
+    by_shell, by_energy = sorted(filled), sorted(filled, key=lambda shell: (shell[0] + shell[1], shell))
+    return " ".join([*core, *(shell for *_, shell in (by_shell if filled == by_energy else filled))])
 
 
 def _subscripted(text: str) -> str | None:
@@ -427,13 +462,16 @@ def _subscripted(text: str) -> str | None:
 
 
 def _isotope(text: str) -> str | None:
-    """``U-235``, ``uranium-235`` and ``^{235}U``."""
+    """``U-235``, ``uranium-235``, ``^{235}U`` and ``^{235}_{92}U``, if the atomic number is that of the element."""
     match = _ISOTOPE.fullmatch(text)
     if match is None:
         return None
-    element = match[2] or match[3]
-    symbol = SYMBOLS.get(element.lower()) or (element if element in SYMBOLS.values() else None)
-    return symbol and f"{symbol}-{match[1] or match[4]}"
+    element = match["symbol"] or match["name"]
+    symbol = SYMBOLS.get(element.lower()) or (element if element in NUMBERS else None)
+    charge = match["charge"] or match["first"]
+    if symbol is None or (charge and int(charge) != NUMBERS[symbol]):
+        return None
+    return f"{symbol}-{match['mass'] or match['last'] or match['number']}"
 
 
 def _coordinates(text: str) -> str | None:

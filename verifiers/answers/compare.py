@@ -36,7 +36,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
 from .codes import plain, same_code
-from .conversion import MOLAR, converted, in_moles
+from .conversion import converted, in_moles
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
@@ -309,11 +309,16 @@ def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> 
 def _in_moles(gold: ParsedAnswer, answer: ParsedAnswer) -> tuple[Number, Number] | None:
     """Two concentrations, of which one is written as ``0.25 M``."""
     one, other = gold.content, answer.content
-    if isinstance(one, Number) and one.unit and (number := in_moles(answer)) and converted(one, MOLAR):
+    if isinstance(one, Number) and (number := in_moles(answer)) and _may_be_moles(one, number):
         return one, number
-    if isinstance(other, Number) and other.unit and (number := in_moles(gold)) and converted(other, MOLAR):
+    if isinstance(other, Number) and (number := in_moles(gold)) and _may_be_moles(other, number):
         return number, other
     return None
+
+
+def _may_be_moles(number: Number, moles: Number) -> bool:
+    """Whether a number is a concentration, or one without its unit."""
+    return converted(number, moles.unit) is not None if number.unit else number.bare and moles.bare
 
 
 def _is_chain(content: Content) -> TypeGuard[Group]:

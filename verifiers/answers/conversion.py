@@ -104,7 +104,11 @@ byte 8 bit
 $ 100 $cent
 € 100 €cent
 """
-_MOLAR = lazy_compile(r"([^A-Za-z]{1,40}?)\s?(?:\\text\{)?M\}?")
+_MOLAR = lazy_compile(
+    r"(?P<value>(?:[^A-Za-z\\]|\\times|\\cdot){1,40}?)\s?(?:\\text\{)?M\}?"
+    r"(?:\s?/\s?(?P<per>s|min|h)|\s(?:\\cdot\s)?(?P<unit>s|min|h)\s?\^\s?\{?-1\}?)?"
+)
+_SURELY_MOLAR = lazy_compile(r"(?:0?\.\d|.*\\times).*\sM")  # 0.25 M, but 2.5 M may be millions
 MOLAR = (("L", -1), ("mol", 1))
 _KELVIN = {
     "C": (Fraction(1), Fraction("273.15")),
@@ -156,12 +160,15 @@ def converted(number: Number, unit: Unit) -> Number | None:
 
 
 def in_moles(answer: ParsedAnswer) -> Number | None:
-    """``0.25 M`` as 0.25 mol/L; ``None`` for other answers."""
-    match = _MOLAR.fullmatch(answer.text) if len(answer.text) <= 60 else None
-    number = read_number(match[1]) if match else None
+    """``0.25 M`` as 0.25 mol/L, ``0.25 M/s`` as 0.25 mol/(L s); ``None`` for other answers."""
+    text = answer.right_side or answer.text
+    match = _MOLAR.fullmatch(text) if len(text) <= 60 else None
+    number = read_number(match["value"].strip()) if match else None
     if match is None or number is None or number.unit:
         return None
-    return Number(number.value, MOLAR)
+    time = match["per"] or match["unit"]
+    is_sure = _SURELY_MOLAR.match(text) is not None
+    return Number(number.value, (*MOLAR, (time, -1)) if time else MOLAR, bare=is_sure)
 
 
 def _measures(unit: Unit) -> tuple[Unit, Unit]:

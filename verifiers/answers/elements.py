@@ -21,3 +21,6 @@ _NAMES_AND_SYMBOLS = """
 
 SYMBOLS = dict(zip(_NAMES_AND_SYMBOLS[::2], _NAMES_AND_SYMBOLS[1::2], strict=True))
 """The symbol of each element by its name in small letters, in British and American spelling."""
+
+NUMBERS: dict[str, int] = {symbol: number for number, symbol in enumerate(dict.fromkeys(SYMBOLS.values()), 1)}
+"""The atomic number of each element by its symbol."""

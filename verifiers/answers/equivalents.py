@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .amounts import AMOUNTS
+from .amounts import AMOUNTS, points
 from .arrangements import ARRANGEMENTS
+from .chemistry import Concentrations, compound, concentrations, same_concentrations
 from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
 from .codes import numbered, signed
@@ -22,7 +23,9 @@ from .constructions import at_for, possession
 from .dates import read_date
 from .directions import heading, trend
 from .frequency import how_often
+from .genetics import bases, genotype, strand
 from .hours import Hours, read_hours, same_hours
+from .hypotheses import Distribution, decision, distribution, same_distribution, stated_hypotheses
 from .json_value import Json, JsonError, equal_json, literal
 from .money import Money, read_currency, read_money, same_money
 from .nuclear import Reaction, read_reaction
@@ -31,7 +34,7 @@ from .qualified import qualified
 
 MAX_LENGTH = 300
 
-Value: TypeAlias = "str | Hours | Money | Moves | Json | Reaction"
+Value: TypeAlias = "str | Hours | Money | Moves | Concentrations | Distribution | Reaction | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
@@ -66,6 +69,18 @@ _MOMENT = lazy_compile(
 )
 _ROW = lazy_compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
 _GROWTH = lazy_compile(r"(?:\\(?:Theta|Omega|mathcal\{O\})|[OΘΩo]) ?\(.{1,60}\)")
+_NAMES_OF_GROWTH = {
+    "constant": ("(1)",), "logarithmic": ("(logn)",), "linear": ("(n)", "(m+n)", "(n+m)"),
+    "linearithmic": ("(nlogn)",), "quadratic": ("(n^2)",), "cubic": ("(n^3)",), "exponential": ("(2^n)",),
+}  # fmt: skip
+_GROWTH_NAME = "|".join(_NAMES_OF_GROWTH)
+_OF_TIME = r"(?: (?:time|space))?(?: complexity)?"
+_NAMED_GROWTH = lazy_compile(
+    rf"(?:(?P<name>{_GROWTH_NAME}){_OF_TIME}(?:,|:| or)? )?\(?(?P<before>(?:\\[A-Za-z]+|[OΘΩo])"
+    rf"(?:\{{O\}})? ?\([^()]{{1,60}}(?:\([^()]{{1,9}}\))?\))\)?{_OF_TIME}"
+    rf"|(?P<behind>(?:\\[A-Za-z]+|[OΘΩo]) ?\([^()]{{1,60}}\)){_OF_TIME},? \(?(?P<gloss>{_GROWTH_NAME}){_OF_TIME}\)?",
+    re.IGNORECASE,
+)
 _LOGARITHM = lazy_compile(r"\\?(?:log(?:_?\{?(?:2|10)\}?(?![\d.]))?|ln|lg)(?![a-z])")
 _CALL = lazy_compile(r"[^'\"]*[\[({=].*")
 _SIGNED = lazy_compile(
@@ -81,14 +96,26 @@ _NOT_STATED = lazy_compile(
     re.IGNORECASE,
 )
 _IN_PLACE = lazy_compile(r"(?:the )?(\d{0,2}(?:1st|2nd|3rd|[04-9]th|1[123]th)|[a-z]{5,8})(?: place)?", re.IGNORECASE)
+_BASES = {"x": 16, "b": 2, "o": 8}
+_PREFIXED = lazy_compile(r"0([xXbBoO]) ?([0-9A-Fa-f][0-9A-Fa-f _]{0,99})")
+_SUBSCRIPTED = lazy_compile(r"\(?(?P<digits>(?=\d|..)[0-9A-Fa-f][0-9A-Fa-f ]{0,99})\)?_\(?(?P<base>2|8|16)\)?")
+_HEX_DIGITS = lazy_compile(
+    r"(?:0[xX]|\(?(?=[A-Fa-f]*\d))((?=\d*[A-Fa-f])(?:[0-9A-F]{2,16}|[0-9a-f]{2,4}))\)?"
+    r"(?:_16|[hH]| ?\(?hex(?:adecimal)?\)?)?"
+)
 _QUOTED = lazy_compile(r"'([^'\"\\]*)'")
 
 
 def forms(text: str) -> Forms:
-    """What each form makes of a text in the spelling of ``codes.plain``, without those that it does not have."""
+    """What each form makes of a text in the spelling of ``codes.plain``, without those that it does not have.
+
+    A gold answer that says what increases is not right for something else that does.
+    """
     if len(text) > MAX_LENGTH:
         return ()
-    return tuple((form, value) for form in _FORMS if (value := form(text)) is not None)
+    names_subject = text[:4].lower() == "the "
+    readers = (form for form in _FORMS if not (names_subject and form in (heading, trend)))
+    return tuple((form, value) for form in readers if (value := form(text)) is not None)
 
 
 def has_same_form(gold: Forms, text: str) -> bool:
@@ -103,6 +130,10 @@ def _same(one: Value, other: Value | None) -> bool:
         return same_moves(one, other)
     if isinstance(one, Money) and isinstance(other, Money):
         return same_money(one, other)
+    if isinstance(one, Concentrations) and isinstance(other, Concentrations):
+        return same_concentrations(one, other)
+    if isinstance(one, Distribution) and isinstance(other, Distribution):
+        return same_distribution(one, other)
     return equal_json(one, other) if isinstance(one, dict | list) else one == other  # type: ignore[arg-type]
 
 
@@ -282,10 +313,34 @@ def _reaction(text: str) -> Reaction | None:
 
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
+    named = _NAMED_GROWTH.fullmatch(text)
+    text = (named["before"] or named["behind"]) if named else text
     if not _GROWTH.fullmatch(text):
         return None
     text = text.replace("\\mathcal{O}", "O").replace("\\Theta", "Θ").replace("\\Omega", "Ω")
-    return re.sub(r"[\s\\·*{}]", "", _LOGARITHM.sub("log", text))
+    text = re.sub(r"[\s\\·*{}]|\|(?=[VE]\b)|(?<=[VE])\|", "", _LOGARITHM.sub("log", text))
+    name = (named["name"] or named["gloss"] or "").lower() if named else ""
+    return text if not name or text[1:] in _NAMES_OF_GROWTH[name] else None
+
+
+def radix(text: str) -> str | None:
+    """``0x2F`` and ``2F_16``, ``0b1010`` and ``1010_2``: the base and the number."""
+    if match := _PREFIXED.fullmatch(text):
+        base, digits = _BASES[match[1].lower()], match[2]
+    elif match := _SUBSCRIPTED.fullmatch(text):
+        base, digits = int(match["base"]), match["digits"]
+    else:
+        return None
+    try:
+        return f"{base} {int(digits.replace(' ', '').replace('_', ''), base)}"
+    except ValueError:
+        return None
+
+
+def _hexadecimal(text: str) -> str | None:
+    """``0x2F``, ``2F`` and ``2Fh``, whose digits say what its base is."""
+    match = _HEX_DIGITS.fullmatch(text)
+    return match and match[1].lower().lstrip("0")
 
 
 def _quotes(text: str) -> str | None:
@@ -296,5 +351,6 @@ def _quotes(text: str) -> str | None:
 _FORMS: tuple[Form, ...] = (
     _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi,
     _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often,
-    possession, at_for, qualified, _reaction, heading, trend, *AMOUNTS, *ARRANGEMENTS,
+    possession, at_for, qualified, genotype, bases, strand, compound, concentrations, decision, stated_hypotheses,
+    distribution, radix, _hexadecimal, points, _reaction, heading, trend, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

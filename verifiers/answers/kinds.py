@@ -17,13 +17,15 @@ from typing import Literal
 from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
+from .chemistry import concentrations
 from .clock import read_time
 from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
-from .codes import plain
+from .codes import is_chemical, plain
 from .currencies import ISO, SIGNS
 from .dates import Date, read_date
 from .extract import answer_in
+from .hypotheses import distribution
 from .intervals import INFINITIES, real_set
 from .json_value import Json, JsonError, answered_json, parse_json
 from .labels import labelled
@@ -41,7 +43,7 @@ Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "
 
 _COMMAND = lazy_compile(
     r"\\(?!(?:text(?:tt|rm|bf|it|normal|sf)?|math(?:tt|rm|bf|it|sf)|mbox|hbox|ce|operatorname|boxed|fbox|emph"
-    r"|(?:long)?(?:right)?arrow|to)(?![A-Za-z]))[A-Za-z({\[]"
+    r"|(?:long)?(?:right)?arrow|rightleftharpoons|to)(?![A-Za-z]))[A-Za-z({\[]"
 )
 _OPERATOR = lazy_compile(r"[-+*/=^<>|()!\\_\[\]{}]|\d,\d")
 _ODD = lazy_compile(rf"[@&#~\"?`]|[A-Za-z]\.|[^\x00-\x7f°¢{SIGNS}]")
@@ -61,6 +63,7 @@ _YEAR = lazy_compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
 _MONEY = lazy_compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
 _IN_ORDER = lazy_compile(r"([^()]*\d, ?[^()]*\d) \(?in (?:this|that|the given|the following) order\)?")
 _DOTTED = lazy_compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
+_WATER = lazy_compile(r"H_?\{?2\}?\s?O")  # of a hydrate
 _LETTER = lazy_compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
 
@@ -84,7 +87,16 @@ def kind_of_answer(text: str) -> Kind:
         return "number"
     if _is_json(text):
         return "json"
-    if has_backslashes(text) or _DOTTED.fullmatch(text):
+    if has_backslashes(text) or _DOTTED.fullmatch(text) or ("[" in text and concentrations(plain(text))):
+        return "code"
+    if (
+        "\\cdot" in text
+        and _WATER.search(text)
+        and len(text) <= MAX_CODE
+        and is_chemical(plain(text).replace(" · ", "·"))
+    ):
+        return "code"
+    if "\\sim" in text and distribution(plain(text)):
         return "code"
     if len(text) <= MAX_CODE and ("^" in text or "^" in plain(text)) and read_reaction(plain(text)):
         return "code"

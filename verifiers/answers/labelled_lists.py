@@ -6,6 +6,7 @@ r"""Lists in which each value has a name or a label, in any order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,6 +29,17 @@ _SPACE = lazy_compile(r"\\q?quad(?![a-z])|\\[,;: ]")
 _EDGE = " :;,."
 _NO_LABEL = frozenset(("a", "an", "the", "is", "are", "at", "of", "it", "has", "there", "for", "point", "value"))
 _SAME = {"maximum": "max", "minimum": "min", "maxima": "max", "minima": "min"}
+_PARAMETERS = {
+    r"\mu": "mean", r"\bar{x}": "mean", r"\overline{x}": "mean", "mean": "mean", "average": "mean",
+    r"\sigma": "deviation", "sd": "deviation", "standard deviation": "deviation", "std dev": "deviation",
+    "stdev": "deviation", r"\sigma^2": "variance", r"\sigma^{2}": "variance", "variance": "variance", "var": "variance",
+}  # fmt: skip
+"""What the letters of statistics stand for."""
+_OF_PARAMETER = lazy_compile(
+    r"(?:an? |the )?(?P<name>mean|average|standard deviation|sd|variance)(?: is| was| of|:)?"
+    r" (?P<value>[-\d.,/]+|\\frac\{.*\})",
+    re.IGNORECASE,
+)
 _DENIALS = frozenset(("not", "no", "non", "never", "neither", "nor", "or", "possibly", "maybe", "either"))
 _OR = lazy_compile(r"\bor\b")
 _MATHEMATICS = lazy_compile(r"\d|\\|=")
@@ -76,6 +88,10 @@ def _part(text: str) -> _Part | None:
     text = _SPACE.sub(" ", text)
     sides = split(text, "=")
     name, value = (sides[0].strip(), sides[1].strip()) if len(sides) == 2 else ("", "")
+    if parameter := _PARAMETERS.get(name if "\\" in name else name.lower()):
+        return _Part(frozenset((parameter,)), value)
+    if said := _OF_PARAMETER.fullmatch(text):
+        return _Part(frozenset((_PARAMETERS[said["name"].lower()],)), said["value"])
     if extreme := _EXTREME.search(name):
         return _Part(frozenset((extreme[1],)), _PLACE.sub("", value))
     words = [word for word in _WORD.findall(text) if word not in _SPELLED]

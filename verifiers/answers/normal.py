@@ -40,6 +40,7 @@ _GREEK = {
     "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Φ": "Phi", "Ψ": "Psi",
 }  # fmt: skip
 _VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma"}
+_ESTIMATES = lazy_compile("(?<![^\\W\\d_])(?:(?P<letter>[A-Za-z])(?P<sign>[\u0302\u0304\u0305])|\u0177)(?![^\\W\\d_])")
 _SQUARE_METERS = lazy_compile(r"(?<=\d)\s?m([²³])")
 _GREEK_WORD = lazy_compile("[\u0370-\u03ff]{3}")
 _UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
@@ -339,6 +340,7 @@ def _ascii(text: str) -> str:
     if text.isascii():
         return text
     text = unicodedata.normalize("NFC", text)
+    text = _ESTIMATES.sub(_estimate, text)
     text = _SQUARE_METERS.sub(r"\\text{m}\1", text)
     if _GREEK_WORD.search(text) is None:
         text = "".join(rf"\{_GREEK[character]} " if character in _GREEK else character for character in text)
@@ -346,6 +348,12 @@ def _ascii(text: str) -> str:
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+", lambda match: "^{" + match.group().translate(_SUPERSCRIPTS) + "}", text)
     text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda match: "_{" + match.group().translate(_SUBSCRIPTS) + "}", text)
     return "".join(_ascii_character(character) for character in text)
+
+
+def _estimate(match: re.Match[str]) -> str:
+    r"""``\hat{p}`` and ``\bar{x}`` for letters with such a sign above."""
+    command = r"\bar" if match["sign"] in ("\u0304", "\u0305") else r"\hat"
+    return f"{command}{{{match['letter'] or 'y'}}}"
 
 
 def _ascii_character(character: str) -> str:

@@ -36,6 +36,9 @@ _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank}
 _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
+_P_VALUE = lazy_compile(r"[pP]\s?-\s?value")
+_GIVEN = lazy_compile(r"\s?(?:\\mid(?![a-z])|\|)\s?")
+_ESTIMATE = lazy_compile(r"\\hat\s?\{([py])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
 _JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
@@ -196,9 +199,11 @@ def one_spelling(name: str) -> str:
     r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``.
 
     The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
+    The line of a regression is that of y, whether or not it says ``\hat{y}``, and a p-value is p.
     A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
     """
-    name = _OPERATOR_NAME.sub(r"\1", name)
+    name = _ESTIMATE.sub(r"\1", _P_VALUE.sub("p", _OPERATOR_NAME.sub(r"\1", name)))
+    name = _GIVEN.sub("|", name.replace("^{2}", "^2").replace("^{*}", "^*"))
     if arrow := _ARROW.match(name):
         name = arrow[1] + name[arrow.end() :]
     if derivative := _DERIVATIVE.fullmatch(name):

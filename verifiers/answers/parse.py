@@ -43,6 +43,10 @@ _NAME = "|".join(
         r"[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)",  # f(x), y_p(x)
         rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2)
         r"[PE]\s?[(\[][^()\[\]=<>]{1,30}[)\]]",  # probabilities and expected values
+        r"p\s?(?:O?H|K(?:_\{?\s?\w{1,3}\s?\}?)?)|[pP]\s?-\s?value",  # pH, pK_a
+        r"R\^\{?2\}?|\\chi\^\{?2\}?|[A-Za-z](?:_\w)?\^\{?(?:\*|\\ast|\\star)\}?",  # R^2, Q^*
+        r"[A-Z]°(?:_\{?\s?\w{1,9}\s?\}?)?",  # a standard potential
+        r"\[(?:[A-Z][a-z]?(?:_\{?\d\}?)?){1,4}\^\{?\d?[-+]\}?\]",  # [H^+]
         r"[A-Z]{2,3}|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}",  # AB, A \cap B
         r"(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]",  # angles, lengths, areas
         r"\|\s?[uvwzF]\s?\||\\\|[^|]{1,20}\\\|",  # norms

@@ -57,6 +57,8 @@ _AMERICAN = tuple(
         (r"(?<=^p)y(?=jamas?$)", "a"),
         (r"(?<=^m)o(?=ustaches?$)", ""),
         (r"^tyre(?=s?$)", "tire"),
+        (r"(?<=^mitochondri)on$|(?<=^bacteri)um$|(?<=^phenomen)on$", "a"),
+        (r"(?<=^nucle)us$|(?<=^alveol)us$|(?<=^stimul)us$|(?<=^fung)us$", "i"),
         (r"(?<=^cali)bre(?=s?$)|(?<=^sa)bre(?=s?$)|(?<=^som)bre$", "ber"),
         (r"(?<=^plo)ugh(?=(?:s|ed|ing)?$)", "w"),
         (r"(?<=^m)ou(?=ld(?:s|y|ed)?$)", "o"),
@@ -68,6 +70,7 @@ _NOT = lazy_compile(r"(?<!\w)(?:(can)(?:'t| not)|(\w{2,6})n't)(?!\w)", re.IGNORE
 _IS = lazy_compile(r"(?<!\w)(it|he|she|who|what|that|here|there|where|how)'s(?!\w)", re.IGNORECASE)
 _VERB = lazy_compile(r"(?<=\w)'(re|ve|ll|m)(?!\w)", re.IGNORECASE)
 _VERBS = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
+_TO_SIDE = lazy_compile(r"(?<=\w )to the (?=(?:left|right)\Z)", re.IGNORECASE)
 _WORLD_WAR = lazy_compile(r"(?<!\w)(?:([12])th world war|ww ?(i{1,2}|[12]))(?!\w)", re.IGNORECASE)
 _FROM = lazy_compile(r"from (?=.* to )", re.IGNORECASE)
 _REPEATED = lazy_compile(r"(?<!\S)(\d+) \( \1 \)")  # thirty (30)
@@ -182,6 +185,7 @@ def spelled(text: str) -> str:
         text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), _INITIALS.sub(r"\1.", text) + ".")
     text = _HYPHEN.sub(" ", _RANGE.sub(" to ", _COMPASS.sub(r"\1", text)))
     text = _OF_YEAR.sub(r"\1 ", text) if " of " in text else text
+    text = _TO_SIDE.sub("", text) if " to the " in text else text
     if "re" in text or "mme" in text:
         text = _BRITISH.sub(lambda match: "er" if match.group().lower() == "re" else "", text)
     words = _in_digits(_PUNCTUATION.sub(r" \1 ", text).split())

@@ -10,6 +10,7 @@ from typing import Literal
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .genetics import differ_in_alleles
 from .other_names import same_other_name
 from .parsed import Words
 from .person_names import same_name
@@ -47,7 +48,6 @@ _NUMBER_SIGN = lazy_compile(r"(?<=[A-Za-z]{2} )#(?=\d)")
 _ARROW = lazy_compile(rf"\s?(?:{ARROW}|>)\s?")
 _IS_VERB = lazy_compile(r"(?<= )(?:is|are|was|were)(?= )")
 _IS = lazy_compile(r"(?<= )(?:is|are|was|were|[Tt]he|an?)(?= )")
-_PAIR = lazy_compile(r"(?<!\w)([A-Za-z]{2})(?!\w)")
 _HYPHENED = lazy_compile(r"(?<![\w-])([^\W\d_]{2,20})\s?[-\u2013]\s?([^\W\d_]{2,20})(?![\w-])")
 _ABOUT = lazy_compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+", re.IGNORECASE)
 _PREFIX = lazy_compile(r"\b(e|co|non|anti|multi|semi|pre|post|sub|inter|micro|mid|mini)-(?=[a-z]{3})", re.IGNORECASE)
@@ -93,7 +93,7 @@ def same_words(
         Words(only[1], words.choice, words.rest) if (only := _LISTED_ONLY.fullmatch(words.text)) else words
         for words in (one, other)
     )
-    if one.text != other.text and _alleles(one.text) != _alleles(other.text):
+    if differ_in_alleles(one.text, other.text):
         return "different words"
     first, second = (_cased(words, ignore_case) for words in (one, other))
     if first.text == second.text or _same_list(first.text, second.text, ignore_articles):
@@ -123,12 +123,6 @@ def _is_range_of_list(text: str, listed: str) -> bool:
     return any(
         re.search(rf"\b{one}(?:\s?[,;&]|\s(?:and|or))\s{other}\b", listed, re.IGNORECASE) for one, other in pairs
     )
-
-
-def _alleles(text: str) -> list[str]:
-    """The genotypes in a text, whose case has a meaning: ``Aa``."""
-    pairs = [pair for pair in _PAIR.findall(text) if pair[0].lower() == pair[1].lower()]
-    return pairs if "genotype" in text.lower() else [pair for pair in pairs if pair[0] != pair[1]]
 
 
 def _in_parts(text: str, ignore_case: bool) -> str:

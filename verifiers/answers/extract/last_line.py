@@ -15,6 +15,7 @@ MAX_WORDS = 6
 
 _MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _ITALIC = lazy_compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_`\n]{1,80})(?<=\S)\1(?!\w)")
+_CONCLUSION = lazy_compile(r"\A\*\*(?:Conclusion|Decision|Result|Solution)(?::\*\*|\*\*:)(?=\s)")
 _SENTENCE_ENDS = (".", "!", "")
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
 _UNSURE = lazy_compile(
@@ -34,6 +35,7 @@ _LIST = lazy_compile(
     r"(?:\A|:\**\n\s{0,3})(?P<list>(?:(?:[-*\u2022]|\d{1,2}[.)]) [^\d\s:=][^\d\n:=]{0,39}(?:\n|\Z)){2,20})\Z"
 )
 _LONGEST_LIST = 600
+_SIGN = lazy_compile(r"\s[<>](?=\s)")  # Na > Mg > Al > Si
 _LONGEST = 200
 _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
@@ -67,7 +69,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
         return extracted([concluded], "last_line")._replace(is_all=True)
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
         return extracted([text], "last_line")._replace(is_all=True)
-    is_short = len(line.split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
+    is_short = len(_SIGN.sub(" ", line).split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or not is_short:
         return None
     return extracted([line], "last_line")
@@ -75,7 +77,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
 
 def _only_mark(line: str) -> tuple[str, str] | None:
     """The only bold text or code in a line, else its only italic text, if that ends it; and how it is marked."""
-    marked = {match.strip(): mark for mark, match in _MARKED.findall(line)}
+    marked = {match.strip(): mark for mark, match in _MARKED.findall(_CONCLUSION.sub("", line))}
     if len(marked) == 1 and set(marked) != {line.strip("*`")}:
         return next(iter(marked.items()))
     italic = [] if marked else list(_ITALIC.finditer(line))

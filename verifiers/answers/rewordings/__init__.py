@@ -31,13 +31,14 @@ from .leads import without_lead
 from .lists import quoted_items, relisted
 from .markup import in_text, unmarked
 from .mathematics import MATHEMATICS, other_formulas, value_in_gold
-from .number_forms import may_have_other_form, other_numbers, same_numeral
+from .number_forms import in_bits, is_below_zero, may_have_other_form, other_numbers, same_numeral
 from .ratios import as_ratio
 from .times import other_times
 from .words import abbreviated, other_words
 
 __all__ = [
     "in_text",
+    "is_below_zero",
     "may_have_other_form",
     "part_of_gold",
     "rewordings",
@@ -61,8 +62,9 @@ def rewordings(gold: str, kind: str, answer: str) -> Iterator[str]:
     yield from chosen(gold, kind, answer)
     if kind == "number":
         yield from other_numbers(gold, answer)
-    if kind in ("number", "code"):
+    if kind in ("number", "code", "tuple"):
         yield from as_ratio(gold, kind, answer)
+        yield from in_bits(gold, answer)
     if kind in ("words", "code"):
         yield from other_codes(gold, kind, answer)
     yield from other_times(gold, kind, answer)

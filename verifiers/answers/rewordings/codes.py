@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..amounts import bare_range
+from ..codes import plain
 
 _ADDRESS_NAMED = lazy_compile(
     r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE
@@ -20,6 +21,7 @@ _ADDRESS_NAMED = lazy_compile(
 _IMPERATIVE = lazy_compile(
     r"(?:use|enter|type|press|dial|call|run|visit|go to|play|send)(?: the)?(?: [a-z]{2,12})? (?=\S*$)", re.IGNORECASE
 )
+_STATE = lazy_compile(r"(?<=[A-Za-z\d+-])\s?\((?:aq|s|l|g)\)")  # AgCl(s)
 _TIMES = lazy_compile(r"(?<=\d)\s?\u00d7\s?(?=\d)")
 _VERSION_SIGN = lazy_compile(r"(?<=\w )v(?=\d+\.\d)")  # Python v3.10
 _VERSION_OF = lazy_compile(r"([A-Za-z][\w .+#-]{0,40}) version (\d+(?:\.\d+){0,4})", re.IGNORECASE)
@@ -36,6 +38,8 @@ def other_codes(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield answer[named.end() :]
         if " " in answer and (match := _IMPERATIVE.match(answer)):
             yield answer[match.end() :]
+    if "(" in answer and "(" not in gold and (stateless := _STATE.sub("", plain(answer))) != plain(answer):
+        yield stateless
     if "\u00d7" in answer:
         yield _TIMES.sub(" x ", answer)
     if kind == "words":

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..codes import plain
 from ..extract.statements import UNSURE
 from ..other_names import explains
 from ..sentences import TRUTHS
@@ -28,6 +29,8 @@ _NO_GLOSS = lazy_compile(
 _ACRONYM = lazy_compile(r"[A-Z][A-Z0-9]{1,5}")
 _PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}) \(([A-Z][\w' -]{1,40})\)")
 _LISTED_PLACE = lazy_compile(r"([A-Z][\w' -]{1,40}), ([A-Z][\w' -]{1,40})")
+_INITIAL = lazy_compile(r"(?<![^\W\d_])((?P<first>[A-Za-z])[a-z]{2,20}) \((?i:(?P=first))\)")
+_SYMBOL = lazy_compile(r"(?i:(?<=type I)\s\((?:\\alpha|\u03b1)\)|(?<=type II)\s\((?:\\beta|\u03b2)\))(?= error)")
 _TIME_GLOSS = lazy_compile(
     r"h{1,2}:mm(?::ss)?|mm?:ss|24[- ]hour(?: clock)?|local(?: time)?|noon|midday|midnight", re.IGNORECASE
 )
@@ -42,8 +45,16 @@ def unglossed(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from filter(None, [without_gloss(answer, kind)])
     if kind in ("words", "code") and gold.lower() not in TRUTHS:
         yield from _without_gloss(gold, answer)
+        yield from _without_symbols(answer) if "(" not in gold else ()
     if kind == "words" and (place := _in_commas(gold, answer)):
         yield place
+
+
+def _without_symbols(answer: str) -> Iterator[str]:
+    """``adenine and guanine`` of ``adenine (A) and guanine (G)``, ``type II error`` of ``type II (\\beta) error``."""
+    shown = plain(answer)
+    shorter = _SYMBOL.sub("", _INITIAL.sub(r"\1", shown))
+    yield from [shorter] if shorter != shown else []
 
 
 def without_gloss(text: str, kind: str) -> str | None:

@@ -55,6 +55,15 @@ _NAMED = lazy_compile(
     rf"|(?:the )?(?:{_SORTS})(?: of)? ((?-i:[A-Z])\S*(?: \S+){{0,3}}?)\.?",
     re.IGNORECASE,
 )
+_HEADS = "method|technique|approach|algorithm|procedure|process|geometry|shape|data structure|design pattern|traversal"
+_HEADS_OF_ADJECTIVES = (
+    "reaction|bond(?:ing|s)?|distribution|phase|stage|mechanism|inheritance|hybridi[sz](?:ed|ation)|arrangement"
+    "|complexity|gate"
+)
+_HEADED = lazy_compile(
+    rf"(?:an? |the )?(?P<name>[A-Za-z(\d][\w^()'\u2019-]*(?: [\w()'\u2019-]+){{0,3}}?) (?:molecular |electron )?"
+    rf"(?:(?:{_HEADS})|(?P<of_adjective>{_HEADS_OF_ADJECTIVES}))\.?"
+)
 _LABELLED_VALUE = lazy_compile(r"(?P<label>[A-Za-z][A-Za-z /-]{2,30}): {1,3}(?P<value>(?=[^A-Za-z]{0,5}\d)\S.{0,40})")
 _RATIO_VALUE = r"(?P<value>\d+(?:\.\d+)?(?::\d+(?:,\d{3})*(?:\.\d+)?){1,3})"
 _LABELLED_RATIO = lazy_compile(rf"(?P<label>(?:aspect )?ratio|odds|scale)(?: of)? {_RATIO_VALUE}")
@@ -64,7 +73,7 @@ _WORDS = lazy_compile("[A-Za-z]+")
 
 def unlabelled(gold: str, kind: str, answer: str) -> Iterator[str]:
     """An answer without its label."""
-    if kind != "choice" and ": " in answer and ": " not in gold and (label := _LABEL.match(answer)):
+    if kind != "choice" and ":" in answer and ": " not in gold and (label := _LABEL.match(answer)):
         yield from [] if NO_LABEL.search(label["label"]) or _names_another(gold, answer) else [answer[label.end() :]]
     if kind in MATHEMATICS and "\\text" in answer and (label := _TEXT_LABEL.match(answer)):
         yield from [] if NO_LABEL.search(label[1]) else [answer[label.end() :]]
@@ -79,6 +88,9 @@ def unlabelled(gold: str, kind: str, answer: str) -> Iterator[str]:
             yield thing[1] or thing[2]
     if kind in ("words", "code") and (named := _NAMED.fullmatch(answer)):
         yield named[1] or named[2]
+    if kind in ("words", "code") and (headed := _HEADED.fullmatch(plain(answer))):
+        is_name = headed["of_adjective"] and re.search("[A-Z][a-z]", gold)
+        yield from [] if is_name or NO_LABEL.search(headed["name"]) else [headed["name"]]
 
 
 def _known(gold: str, kind: str, answer: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import partial
 
 from grpo_env.lazy_regex import lazy_compile
@@ -30,6 +31,14 @@ _SOME_CONSTANT = lazy_compile(
     r"[\s,;]*(?:\\text\{)?[\s,]*(?:for|with|where) (?:some|any|all|an?) (?:arbitrary |real |fixed )?constants?"
     r"\s?\}?\s*\$?(?P<name>[a-zA-Z])\$?\.?\}?\s*\Z"
 )
+_PAIR_OF_DECIMALS = lazy_compile(
+    r"(?P<open>[(\[])\s?(?P<low>-?\d{1,9}\.\d{1,9})\s?,\s?(?P<high>-?\d{1,9}\.\d{1,9})\s?(?P<close>[)\]])"
+)
+_SPAN_OF_DECIMALS = lazy_compile(
+    r"(?:from |(?P<between>between ))?(?P<low>-?\d{1,9}\.\d{1,9}) (?(between)and|to) (?P<high>-?\d{1,9}\.\d{1,9})"
+)
+_INTERVAL = lazy_compile(r"\\pm|\u00b1|\+/-| to | and ")
+_AROUND = lazy_compile(r"(?P<middle>-?\d{1,9}(?:\.\d{1,9})?)\s?\\pm\s?(?P<margin>\d{1,9}(?:\.\d{1,9})?)")
 _NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
 
 
@@ -42,8 +51,20 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [shorter] if shorter and "\\in" not in gold else []
     if "constant" in answer:
         yield from _with_constant(gold, answer)
+    if kind in ("tuple", "set") and "." in gold and _INTERVAL.search(answer):
+        yield from _ends_of_interval(gold, answer)
     if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
         yield answer[point.end() :]
+
+
+def _ends_of_interval(gold: str, answer: str) -> Iterator[str]:
+    r"""``(4.2, 5.8)`` of ``5.0 \pm 0.8``, for a gold answer in decimals, which is no pair of two solutions."""
+    pair, around = _PAIR_OF_DECIMALS.fullmatch(normal(gold)), _AROUND.fullmatch(normal(answer))
+    if pair and (span := _SPAN_OF_DECIMALS.fullmatch(normal(answer))):
+        yield f"{pair['open']}{span['low']}, {span['high']}{pair['close']}"
+    if pair and around and Decimal(pair["low"]) < Decimal(pair["high"]):
+        middle, margin = Decimal(around["middle"]), Decimal(around["margin"])
+        yield f"{pair['open']}{middle - margin}, {middle + margin}{pair['close']}"
 
 
 def value_in_gold(gold: str, answer: str) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..codes import plain
 from ..currencies import SIGN
 from ..number_words import ROMAN_DIGITS, roman_value
 from ..quantities import in_full
@@ -41,6 +42,9 @@ _DECREASE = lazy_compile(
 )
 _BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero(\s[a-z]{1,10})?", re.IGNORECASE)
 _IN_BOOKKEEPING = lazy_compile(rf"\(({SIGN}\d[\d.,]*)\)")  # ($40.00)
+_OXIDATION = lazy_compile(r"(?P<sign>[-+])(?P<roman>VIII|VII|VI|V|IV|III|II|I)|(?P<digit>[1-8])(?P<last>[-+])")
+_BITS = lazy_compile(r"[01]{4,64}")
+_BITS_IN_GROUPS = lazy_compile(r"(?:0b)?([01]{1,16}(?:[ _,]?[01]{3,16}){0,15})")
 _OF_MEASURE = lazy_compile(
     r"(?:an? |the )?(?:rating|height|length|width|depth|weight|mass|price|cost|value|area|volume|speed|temperature"
     r"|distance|score|capacity|duration|population|radius|diameter|age|size) of (?=\d)",
@@ -51,6 +55,7 @@ _OTHER_FORM = lazy_compile(
     r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
     r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
+    r"|\A\$?\+\W{0,2}(?:(?:text|mathrm)\{)?[IV]|\A0b[01]|\A[01]{3,}(?:[ _]|\\[,; ])"
     r"|\A\$?\\[a-zA-Z].*=|\A\$?[A-Za-z_]{1,6} ?[(\[\\].*="  # what was asked for
 )
 """What a rule of this package may read in an answer that differs from a gold answer of digits."""
@@ -61,6 +66,8 @@ _NO_NUMERALS = frozenset("CC CD CM CV DC DM MC MD MI MIX MM XL".split())  # noqa
 def other_numbers(gold: str, answer: str) -> Iterator[str]:
     """A number in another form: ``40 foot container`` for ``a 40-foot container``, ``2.5 kg`` for ``2,5 kg``."""
     yield from in_full(gold, answer)
+    if len(answer) < 30 and (state := _OXIDATION.fullmatch(plain(answer))) and (state["roman"] or gold.startswith("-")):
+        yield (state["sign"] or state["last"]) + (state["digit"] or str(roman_value(state["roman"])))
     if "=" in answer and gold[-1:].isdigit() and (total := _SUM_OF_NAMES.fullmatch(answer)):
         yield total[1]
     if answer[:1] in "aA" and (compound := _COMPOUND.fullmatch(answer)):
@@ -87,8 +94,25 @@ def _below_zero(answer: str) -> Iterator[str]:
         yield f"-{answer[match.end() :]}"
     if match := _BELOW_ZERO.fullmatch(answer.rstrip(".")):
         yield f"-{match[1]}{match[2] or ''}"
-    if match := _IN_BOOKKEEPING.fullmatch(answer):
+    if match := _in_bookkeeping(answer):
         yield f"-{match[1]}"
+
+
+def is_below_zero(answer: str) -> bool:
+    """Whether an answer is an amount of money in brackets, as bookkeepers write a negative one."""
+    return _in_bookkeeping(answer) is not None
+
+
+def _in_bookkeeping(answer: str) -> re.Match[str] | None:
+    if "(" not in answer:
+        return None
+    return _IN_BOOKKEEPING.fullmatch(answer.replace("{,}", ",").replace("\\$", "$").strip("$ "))
+
+
+def in_bits(gold: str, answer: str) -> Iterator[str]:
+    """``11110000`` of ``1111 0000`` and ``0b11110000``."""
+    if _BITS.fullmatch(gold) and (bits := _BITS_IN_GROUPS.fullmatch(plain(answer))):
+        yield re.sub("[ _,]", "", bits[1])
 
 
 def may_have_other_form(answer: str) -> bool:
