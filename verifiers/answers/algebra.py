@@ -49,6 +49,7 @@ _DECORATED = lazy_compile(
 )
 _VECTOR = r"([A-Za-z]_\{vec\w{0,12}\})"
 _CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
+_ELL = lazy_compile(r"\\ell(?![A-Za-z])(?:_(?:\{(\w{1,4})\}|(\w)))?")
 _PLAIN_CROSS = lazy_compile(r"(?<!\\)([A-Za-z])\s*\\times\s*([A-Za-z])(?![A-Za-z])")
 _UNUSUAL_NAME = lazy_compile(
     rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
@@ -230,7 +231,7 @@ def _with_plain_names(text: str) -> str:
     r"""A formula whose variables have names that algebra knows: ``v0`` becomes ``v_{0}``, ``\vec{a}`` ``a_{vec}``."""
     if not _UNUSUAL_NAME.search(text):
         return text
-    text = text.replace(r"\hbar", "h_{bar}").replace(r"\ell", "l_{ell}")
+    text = _ELL.sub(lambda match: f"l_{{ell{match[1] or match[2] or ''}}}", text.replace(r"\hbar", "h_{bar}"))
     text = _SYMBOL_BELOW.sub(r"_{\1}", text)
     text = _DECORATED.sub(_named, text)
     if "\\times" in text and "_{vec" in text:

@@ -40,8 +40,16 @@ _PRIMED = lazy_compile(  # y', y_1'', x'_1, y^{\prime}: latex2sympy reads y for 
     rf"(?P<letter>[A-Za-z]|\\[A-Za-z]+){_INDEX % (1, 1)}\s?"
     rf"(?P<primes>'+|\^\s?\{{?(?:\s?\\prime)+\s?\}}?){_INDEX % (2, 2)}"
 )
-# latex2sympy leaves out the index and the power of I
-_CURRENT = lazy_compile(r"\\[A-Za-z]+|(?P<letter>I)(?:\s?_\s?(?:\{\s?(?P<index>\w{1,12})\s?\}|(?P<short>\w)))?")
+# latex2sympy leaves out the index and the power of I, reads \\gamma as Euler's constant and \\gamma-1 as a value of the
+# gamma function, and does not read E_n.
+_MISREAD = lazy_compile(
+    r"(?:\\(?P<greek>gamma|Gamma(?!\s?\())(?![A-Za-z])|\\[A-Za-z]+|(?P<letter>I|[Ee](?=\s?_)))"
+    r"(?:\s?_\s?(?:\{\s?(?P<index>\w{1,12})\s?\}|(?P<short>\w)))?"
+)
+_DIFFERENTIAL = lazy_compile(
+    r"\\(?:int|oint|iint|partial)(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]"
+)
+_LETTERS = lazy_compile(r"\\[A-Za-z]+|_\s?(?:\{[^{}]*\}|\w)|d(?=\s?_)|(?P<word>(?:(?!d\s?_)[A-Za-z])+)")
 
 
 class UnreadableError(ValueError):
@@ -95,8 +103,9 @@ def read(text: str, is_complex: bool) -> Any:
         text = _PRIMED.sub(_as_index, text)
         if "'" in text or "\\prime" in text:  # (A + B)'
             raise UnreadableError(text)
-    if "I" in text:
-        text = _CURRENT.sub(_renamed, text)
+    text = _MISREAD.sub(_renamed, text)
+    if "d" in text and not _DIFFERENTIAL.search(text):
+        text = _LETTERS.sub(_in_braces, text)
     text = re.sub(r"(?<!\\)sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text.replace("**", "^"))
     text = _EXPONENT.sub(r"^{\1}", _OF_SET.sub(r"\1(\2)", text))
     text = _ARGUMENT.sub(r"\1(\2)", _PLAIN.sub(r"\\\1 ", text))
@@ -118,7 +127,14 @@ def _as_index(match: re.Match[str]) -> str:
 
 def _renamed(match: re.Match[str]) -> str:
     """``J_{I0}`` for ``I_0``."""
-    return f"J_{{I{match['index'] or match['short'] or ''}}}" if match["letter"] else match[0]
+    name = match["letter"] or match["greek"]
+    return f"J_{{{name}{match['index'] or match['short'] or ''}}}" if name else match[0]
+
+
+def _in_braces(match: re.Match[str]) -> str:
+    r"""``{d}y`` for ``dy`` and ``{d}\sin x`` for ``d\sin x``, which latex2sympy reads as one name."""
+    word = match["word"]
+    return word.replace("d", "{d}") if word and len(word) <= 3 and word not in ("and", "mod", "gcd") else match[0]
 
 
 def _exact(expression: Any) -> Any:
