@@ -49,6 +49,18 @@ _DECORATED = lazy_compile(
 )
 _VECTOR = r"([A-Za-z]_\{vec\w{0,12}\})"
 _CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
+_J = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)j(?![A-Za-z])|(?<=[\d\s+-])j(?=[A-Z])")
+_J_IN_SUM = lazy_compile(
+    r"[\w})]\s*[+-]\s*(?:[\d.]{1,9}\s*)?j(?![a-z])|[\w})]\s*[+-]\s*\\frac\{[^{}]*\}\{j|\A-?\s*j[^+]*\+"
+)
+_OTHER_UNIT = lazy_compile(r"(?<![A-Za-z\\_])[ik](?![A-Za-z])|\\(?:hat|vec|mathbf)")
+_LONE_I = lazy_compile(r"(?<![A-Za-z\\_])i(?![a-z])|(?<=\d)i(?![a-z])")
+_SHORT_INDEX = lazy_compile(r"_([eB])(?=[A-Za-z](?![a-z]))")  # m_ec, k_BT
+_SIGNS_OF_KET = lazy_compile(r"[^A-Za-z0-9]")
+_KET = lazy_compile(r"\|\s*([^|<>]{1,16}?)\s*\\rangle")
+_RATE = lazy_compile(
+    r"\\frac\{d(?P<second>\^\{?2\}?)?\s?(?P<name>[A-Za-z]|\\[a-z]+)\s?\}\{d\s?t(?(second)\s?\^\{?2\}?)\s?\}"
+)
 _ELL = lazy_compile(r"\\ell(?![A-Za-z])(?:_(?:\{(\w{1,4})\}|(\w)))?")
 _PLAIN_CROSS = lazy_compile(r"(?<!\\)([A-Za-z])\s*\\times\s*([A-Za-z])(?![A-Za-z])")
 _UNUSUAL_NAME = lazy_compile(
@@ -112,7 +124,7 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        texts = (_with_plain_names(text) for text in _with_arrows(gold, answer))
+        texts = (_with_plain_names(text) for text in _with_i(*_with_arrows(gold, answer)))
         return self._result(_Comparison(*texts, rel_tol, decimals), time)
 
     def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
@@ -227,8 +239,22 @@ def _with_arrows(gold: str, answer: str) -> tuple[str, str]:
     return (_PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", gold), answer) if have == [False, True] else (gold, answer)
 
 
+def _with_i(gold: str, answer: str) -> tuple[str, str]:
+    """Two formulas with i for the imaginary unit that electrical engineers call j, as in ``R + j\\omega L``."""
+    if not (_J_IN_SUM.search(gold) or _J_IN_SUM.search(answer)):
+        return gold, answer
+    texts = [_J.sub("i", text) if not _OTHER_UNIT.search(text) else text for text in (gold, answer)]
+    return (texts[0], texts[1]) if all(_LONE_I.search(text) for text in texts) else (gold, answer)
+
+
 def _with_plain_names(text: str) -> str:
     r"""A formula whose variables have names that algebra knows: ``v0`` becomes ``v_{0}``, ``\vec{a}`` ``a_{vec}``."""
+    if "_" in text:
+        text = _SHORT_INDEX.sub(r"_{\1}", text)
+    if "\\rangle" in text and "\\langle" not in text:
+        text = _KET.sub(lambda match: f"q_{{ket{_SIGNS_OF_KET.sub(_sign_in_words, match[1])}}}", text)
+    if "\\frac{d" in text:
+        text = _RATE.sub(lambda m: rf"\{'ddot' if m['second'] else 'dot'}{{{m['name']}}}", text)
     if not _UNUSUAL_NAME.search(text):
         return text
     text = _ELL.sub(lambda match: f"l_{{ell{match[1] or match[2] or ''}}}", text.replace(r"\hbar", "h_{bar}"))
@@ -260,6 +286,10 @@ def _cross_product(match: re.Match[str]) -> str:
         return "0"
     name = f"q_{{{re.sub('[^A-Za-z0-9]', '', first + second)}}}"
     return name if first == match[1] else rf"\frac{{-{name}}}{{1}}"  # next to q, (-x) might be an argument
+
+
+def _sign_in_words(match: re.Match[str]) -> str:
+    return {"+": "plus", "-": "minus"}.get(match[0], "")
 
 
 def _is_small(text: str) -> bool:

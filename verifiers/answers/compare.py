@@ -49,6 +49,7 @@ from .notation import (
     in_same_order,
     one_spelling,
     relations,
+    solved,
     unpacked,
     with_same_argument,
 )
@@ -173,6 +174,8 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return _numbers(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
+    if gold.variable and rules.notation == "flexible" and (explicit := solved(gold, answer)):
+        return _compare(gold, explicit, rules)
     if gold.variable and answer.variable and _names(gold.variable).isdisjoint(_names(answer.variable)):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):

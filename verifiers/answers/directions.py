@@ -23,7 +23,7 @@ _HEADING = lazy_compile(
     re.IGNORECASE,
 )
 _CHANGES = {"increas": "increase", "decreas": "decrease", "doubl": "double", "halv": "halve", "tripl": "triple",
-            "quadrupl": "quadruple", "ris": "rise", "fall": "fall"}  # fmt: skip
+            "quadrupl": "quadruple", "ris": "increase", "fall": "decrease"}  # fmt: skip
 _CHANGE = lazy_compile(
     rf"{_SUBJECT}?(?:(?:will|would|must|should|is|are|has|have|gets?|be|also) ){{0,3}}"
     rf"(?P<stem>{'|'.join(_CHANGES)})(?:e|es|ed|s|ing)?",

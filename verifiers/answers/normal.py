@@ -101,6 +101,9 @@ _BRACED_COMMA = lazy_compile(
     r"(?<![\d}.])(?P<whole>\d+(?:(?:\\,|[.~ ])\d{3})*)\{,\}"
     r"(?:(?P<places>\d+)(?!\d|\{,\})|(?=\(\d|\\(?:overline|bar|dot)))"
 )
+_INDEX_WORD = lazy_compile(
+    r"(?<=[A-Za-z])_(max|min|avg|net|tot|total|rms|esc|eff|eq|out|in|ext|int|rel|final|initial)(?![A-Za-z\d])"
+)
 _BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
 _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
@@ -183,6 +186,8 @@ def normal(text: str) -> str:
         text = _BRACED_NAME.sub(r"\1", _BRACED_LETTER.sub(r"\1", text))
     if ":" in text and "," in text:
         text = _RATIO.sub(lambda match: match[0].replace(",", ""), text)
+    if "_" in text:
+        text = _INDEX_WORD.sub(r"_{\1}", text)
     if "_" in text and "^" in text:
         text = _INDEX_LAST.sub(r"\2\1", text)
     if "{,}" in text or "{:}" in text:

@@ -14,6 +14,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
 from .intervals import real_set
+from .normal import squeezed
 from .number import Number
 from .parse import parse_list
 from .parsed import Formula, Group, ParsedAnswer, Words
@@ -21,6 +22,13 @@ from .parsed import Formula, Group, ParsedAnswer, Words
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
 
+_NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
+_UNSOLVED = lazy_compile(
+    rf"(?:\\frac\{{1\}}\{{(?P<name>{_NAME})\}}|\\(?P<function>sin|cos|tan)\s?\(?(?P<angle>{_NAME})\)?)\s?=\s?(?P<value>[^=<>]+)"
+)
+_LETTER = lazy_compile(
+    r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])|\\(?:alpha|beta|lambda|mu|rho|sigma|tau|phi|omega)(?![a-z])"
+)
 _SIGN = lazy_compile(
     r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
     r"(?![A-Za-z])"
@@ -193,6 +201,23 @@ def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | No
         return None
     values = tuple(content.items[other.index(name)] for name in one)
     return replace(answer, content=replace(content, items=values), variable=gold.variable)
+
+
+def solved(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    r"""``\frac{1}{f} = a`` and ``\tan\theta = a`` solved for f and ``\theta``, if the gold answer is a formula for it.
+
+    Only a function that the gold answer has the inverse of is inverted, so that an equation of another angle stays one.
+    """
+    if not (gold.variable and isinstance(gold.content, Formula)) or not _LETTER.search(gold.right_side):
+        return None
+    match = _UNSOLVED.fullmatch(answer.text)
+    if match is None or squeezed(match["name"] or match["angle"]) != squeezed(gold.variable):
+        return None
+    value, function = match["value"], match["function"]
+    if function and rf"\arc{function}" not in gold.right_side and rf"\{function}^{{-1}}" not in gold.right_side:
+        return None
+    text = rf"\arc{function}({value})" if function else rf"\frac{{1}}{{{value}}}"
+    return ParsedAnswer(f"{gold.variable} = {text}", Formula(text), gold.variable, text)
 
 
 def one_spelling(name: str) -> str:

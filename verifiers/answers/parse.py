@@ -29,7 +29,7 @@ MAX_NESTING = 20
 MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 
 # What may stand left of "= 5".
-_PART = r"(?:[A-Za-z]{1,3}(?:_\{?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
+_PART = r"(?:[A-Za-z]{1,3}(?:_\{?\\?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _FRACTION = r"\\frac\{\d{1,4}\}\{\d{1,4}\}"
 _INDEX = r"(?:_(?:\\?\w{1,9}|\{[^{}=<>^]{1,20}\}))"
 _NAME = "|".join(
@@ -50,7 +50,7 @@ _NAME = "|".join(
         r"[A-Z]{2,3}|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}",  # AB, A \cap B
         r"(?:m\s?)?\\(?:angle|triangle)\s?[A-Z]{1,3}|\|[A-Z]{1,2}\||\[[A-Z]{3,6}\]",  # angles, lengths, areas
         r"\|\s?[uvwzF]\s?\||\\\|[^|]{1,20}\\\|",  # norms
-        rf"{_PART}(?:\s?:\s?{_PART}){{1,3}}|\\frac\{{[a-zA-Z]{{1,2}}\}}\{{[a-zA-Z]{{1,2}}\}}",  # ratios
+        rf"{_PART}(?:\s?[:/]\s?{_PART}){{1,3}}|\\frac\{{{_PART}\}}\{{{_PART}\}}",  # ratios
         r"\\(?:max|min|sup|inf|lim|det|dim|deg|arg)(?![a-z])[^=<>]{1,60}",
         r"\\frac\{(?:d|\\partial)(?:\^\{?2\}?)?\s?[a-zA-Z]\}\{(?:(?:d|\\partial)\s?[a-zA-Z](?:\^\{?2\}?)?\s?){1,2}\}",
         r"\\nabla\s?[A-Za-z](?:\s?\([^()=<>]{1,20}\))?",

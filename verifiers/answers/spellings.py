@@ -37,6 +37,7 @@ _AMERICAN = tuple(
         (r"(?<=^practi)s(?=(?:e|ed|es|ing)$)", "c"),
         (r"(?<=\w{4})is(?=(?:e|es|ed|ing|ation|ations)$)", "iz"),
         (r"(?<=\w{2}t)re(?=s?$)|(?<=^fib)re(?=s?$)", "er"),
+        (r"(?<=cent)re(?=d$)", "ere"),
         (r"(?<=^gr)e(?=y$)", "a"),
         (r"(?<=^alumin)i(?=um$)", ""),
         (r"(?<=\wlog)ue(?=s?$)", ""),

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import sympy
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
+from grpo_env.lazy_regex import lazy_compile
+
 DIGITS = 40
 PROOF_DIGITS = 1000
 POINTS = 10
+
+_QUANTITY = lazy_compile(
+    r"[D-WJ](?:_.*)?|[d-tv]_.*|\w+_\{?d?dot\w*\}?|(?:lambda|rho|epsilon|mu|omega|sigma|tau)(?:_.*)?"
+)
+_LENGTHS = frozenset("dghlmrvc")  # quantities next to others
 
 
 class Closeness(NamedTuple):
@@ -61,7 +68,14 @@ def _same_relations(a: Any, b: Any) -> bool:
         if a.lhs == b.lhs:
             return same(a.rhs, b.rhs)
         ratio = sympy.cancel((a.lhs - a.rhs) / (b.lhs - b.rhs))
-        return bool(ratio.is_number and ratio.is_finite and ratio.is_nonzero)
+        if ratio.is_number:
+            return bool(ratio.is_finite and ratio.is_nonzero)
+        is_solved = any(side.is_Symbol and "dot" not in str(side) for side in (a.lhs, a.rhs, b.lhs, b.rhs))
+        if is_solved or not isinstance(ratio, sympy.Symbol | sympy.Mul | sympy.Pow):
+            return False
+        if not a.free_symbols - ratio.free_symbols:  # R^2-R=0 is not R-1=0
+            return False
+        return ratio.free_symbols <= _quantities(a.free_symbols | b.free_symbols)  # m\\ddot{x} + kx = 0 by the mass
     if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
         equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
         return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other))
@@ -144,11 +158,12 @@ def _points(
 ) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
     """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5).
 
-    Each variable is negative at two points.
+    Each variable is negative at two points, except the quantities of physics, which are positive: R of ``\\sqrt{R^2}``.
 
     The variables that are ``counted`` are whole numbers, larger ones at later points. Those in exponents have a small
     denominator: the exact power of 1.04 by 86716/104729 takes seconds.
     """
+    positive = _quantities(symbols) if not (a.has(sympy.Abs) or b.has(sympy.Abs)) else frozenset()
     powers = {symbol for part in a.atoms(sympy.Pow) | b.atoms(sympy.Pow) for symbol in part.exp.free_symbols}
     draw = random.Random("\n".join(sorted((str(a), str(b)))))  # the same in every process
     signs = {symbol: [1] * 4 + draw.sample((1, 1, -1, -1), 4) + [1] * (POINTS - 8) for symbol in symbols}
@@ -162,8 +177,15 @@ def _points(
             numerator, denominator = draw.randrange(20_000, 400_000), 104_729
             if symbol in powers:
                 numerator, denominator = numerator // 1000, 104
-            point[symbol] = scale * signs[symbol][number] * sympy.Rational(numerator, denominator)
+            sign = 1 if symbol in positive else signs[symbol][number]
+            point[symbol] = scale * sign * sympy.Rational(numerator, denominator)
         yield point
+
+
+def _quantities(symbols: Iterable[sympy.Symbol]) -> frozenset[sympy.Symbol]:
+    """Which variables are quantities that nobody takes for negative: a radius R, a mass m_1, a wavelength."""
+    sure = {symbol for symbol in symbols if _QUANTITY.fullmatch(str(symbol))}
+    return frozenset(sure | {symbol for symbol in symbols if sure and str(symbol) in _LENGTHS})
 
 
 def _is_power(part: Any) -> bool:

@@ -236,6 +236,15 @@ DIRECTIONS = {
     "ago": ("later", -1), "earlier": ("later", -1), "later": ("later", 1),
     "left": ("left", 1), "right": ("left", -1), "up": ("up", 1), "down": ("up", -1),
     "east": ("east", 1), "west": ("east", -1), "north": ("north", 1), "south": ("north", -1),
+    **{
+        f"{word}ward{plural}": (axis, sign)
+        for plural in ("", "s")
+        for word, axis, sign in (
+            ("left", "left", 1), ("right", "left", -1), ("up", "up", 1), ("down", "up", -1), ("east", "east", 1),
+            ("west", "east", -1), ("north", "north", 1), ("south", "north", -1),
+            ("in", "inward", 1), ("out", "inward", -1),
+        )
+    },
 }  # fmt: skip
 """Words that may be left out but not exchanged: an axis, and the direction on it."""
 FACTORS = {

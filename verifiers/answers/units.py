@@ -35,9 +35,10 @@ MAX_WORDS = 8
 MAX_DESCRIPTION = 20  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
+_DIRECTION = r"(?:(?:directed |due |to the )?(?:left|right|up|down|north|south|east|west)(?:wards?)?(?![A-Za-z]))"
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = lazy_compile(
-    r"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
+    rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b|{_DIRECTION}))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
     r"|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
@@ -49,6 +50,9 @@ _TAIL = lazy_compile(
     r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
 )
+# 3+4j \Omega, but not v\Omega, which may be an angular velocity
+_OHMS = lazy_compile(r"(?<![A-Za-z])(?:[kMm]\s?)?\\Omega\Z")
+_OTHER_LETTER = lazy_compile(r"[A-Za-hln-z]")
 # A letter after a number, and its exponent: a unit, or a variable.
 _LONE_LETTER = lazy_compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
 _FACTORS = lazy_compile(  # kA^2, \text{N}
@@ -137,6 +141,8 @@ def split_unit(text: str) -> tuple[str, Unit]:
     if match := _SIGN.match(core):
         sign, core = NAMES[match[1].lower()], core[match.end() :]
     match = _TAIL.search(core)
+    if core.endswith(r"\Omega") and not _OTHER_LETTER.search(_COMMAND.sub("", core)):
+        match = _OHMS.search(core)
     unit = read_unit(core, match.start()) if match else None
     if match and unit is not None and match.start() > 0:  # of "12 pi units" there is nothing to compare
         return core[: match.start()], joined(sign, unit)
