@@ -24,6 +24,7 @@ from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
+from .answers.definitions import written_out
 from .answers.equivalents import Form, Forms, forms, has_same_form, money, radix, spoken_hour
 from .answers.extract import (
     SOURCES,
@@ -219,6 +220,10 @@ class Accuracy(Verifier):
                         return other
         if other := self._translated(golds, final, rules, is_marked):
             return other
+        if len(final.answers) == 1 and len(golds) == 1 and isinstance(golds[0].answer.content, Formula):
+            full = written_out(normal(final.answers[0]), golds[0].answer.text, final.text)
+            if full and (other := self._accepted(golds[0], full, rules)):
+                return other
         if failure:
             raise failure
         return verdict

@@ -61,6 +61,7 @@ _KET = lazy_compile(r"\|\s*([^|<>]{1,16}?)\s*\\rangle")
 _RATE = lazy_compile(
     r"\\frac\{d(?P<second>\^\{?2\}?)?\s?(?P<name>[A-Za-z]|\\[a-z]+)\s?\}\{d\s?t(?(second)\s?\^\{?2\}?)\s?\}"
 )
+_COMMAND = lazy_compile(r"\\[A-Za-z]+")
 _ELL = lazy_compile(r"\\ell(?![A-Za-z])(?:_(?:\{(\w{1,4})\}|(\w)))?")
 _PLAIN_CROSS = lazy_compile(r"(?<!\\)([A-Za-z])\s*\\times\s*([A-Za-z])(?![A-Za-z])")
 _UNUSUAL_NAME = lazy_compile(
@@ -243,8 +244,9 @@ def _with_i(gold: str, answer: str) -> tuple[str, str]:
     """Two formulas with i for the imaginary unit that electrical engineers call j, as in ``R + j\\omega L``."""
     if not (_J_IN_SUM.search(gold) or _J_IN_SUM.search(answer)):
         return gold, answer
-    texts = [_J.sub("i", text) if not _OTHER_UNIT.search(text) else text for text in (gold, answer)]
-    return (texts[0], texts[1]) if all(_LONE_I.search(text) for text in texts) else (gold, answer)
+    texts = [text if _OTHER_UNIT.search(text) else _J.sub("i", text) for text in (gold, answer)]
+    are_read = all(_LONE_I.search(text) and "j" not in _COMMAND.sub("", text) for text in texts)
+    return (texts[0], texts[1]) if are_read else (gold, answer)
 
 
 def _with_plain_names(text: str) -> str:

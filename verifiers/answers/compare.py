@@ -47,6 +47,7 @@ from .notation import (
     as_vector,
     in_radians,
     in_same_order,
+    may_be_same_name,
     one_spelling,
     relations,
     solved,
@@ -302,6 +303,10 @@ def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> 
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
     if turned := in_same_order(gold, answer):
         return _compare(gold, turned, rules)
+    if rules.notation == "flexible" and may_be_same_name(gold.variable or "", answer.variable or ""):
+        return _compare(
+            gold, replace(answer, variable=gold.variable, text=f"{gold.variable} = {answer.right_side}"), rules
+        )
     if renamed := with_same_argument(gold, answer):
         return _compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):

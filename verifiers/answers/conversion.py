@@ -28,6 +28,7 @@ cm 1/100 m
 mm 1/1000 m
 um 1/1000000 m
 nm 1/1000000000 m
+angstrom 1e-10 m
 km 1000 m
 in 0.0254 m
 ft 0.3048 m

@@ -23,6 +23,8 @@ DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
 
 _NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
+_INDEX_IN_WORDS = lazy_compile(r"(?P<name>[A-Za-z]|\\[a-z]+)_\{?\\?(?P<index>[a-z]{2,9})\}?")
+_CHOOSING = frozenset("max min avg mean initial final left right lower upper first second in out old new".split())  # noqa: SIM905
 _UNSOLVED = lazy_compile(
     rf"(?:\\frac\{{1\}}\{{(?P<name>{_NAME})\}}|\\(?P<function>sin|cos|tan)\s?\(?(?P<angle>{_NAME})\)?)\s?=\s?(?P<value>[^=<>]+)"
 )
@@ -218,6 +220,13 @@ def solved(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
         return None
     text = rf"\arc{function}({value})" if function else rf"\frac{{1}}{{{value}}}"
     return ParsedAnswer(f"{gold.variable} = {text}", Formula(text), gold.variable, text)
+
+
+def may_be_same_name(one: str, other: str) -> bool:
+    """Whether one of two names is the other with an index in words: v and ``v_{esc}``, not ``v_1`` or ``v_{max}``."""
+    shorter, longer = sorted((one.replace(" ", ""), other.replace(" ", "")), key=len)
+    match = _INDEX_IN_WORDS.fullmatch(longer)
+    return match is not None and match["name"] == shorter and match["index"] not in _CHOOSING
 
 
 def one_spelling(name: str) -> str:
