@@ -58,7 +58,7 @@ from .answers.rewordings import (
 )
 from .answers.sentences import stated
 from .answers.structures import by_structure, is_structure, may_have_structure
-from .answers.translated import in_english, only_in_english, unit_in_english
+from .answers.translated import in_english, may_be_translated, only_in_english, unit_in_english
 from .answers.units import is_measure, read_unit
 
 Golds = Literal["one", "any", "all"]
@@ -232,7 +232,7 @@ class Accuracy(Verifier):
         self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules, is_marked: bool
     ) -> Verdict | None:
         """The verdict on an answer in another language that is right in English, or as the end of its sentence."""
-        if len(final.answers) != 1:
+        if len(final.answers) != 1 or not may_be_translated(final.answers[0]):
             return None
         answer = final.answers[0]
         texts = [answer]

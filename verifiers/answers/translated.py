@@ -100,6 +100,9 @@ _DOUBTS = lazy_compile(
     re.IGNORECASE,
 )
 _RAISED = lazy_compile(r"(.+?)\s?\^?\s?\{?([23])\}?")
+_TRANSLATABLE = lazy_compile(
+    r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|^[SLM]\s?="
+)
 _CONDITION = lazy_compile(
     r"(?:если|wenn|falls|sofern|si|se|jeśli|als|nếu|eğer|jika|if|nur|solo|seulement)(?!\w)|如果|만약|もし|यदि|যদি|إذا",
     re.I,
@@ -127,6 +130,11 @@ _JOINED = lazy_compile(
 )
 _VALUE = lazy_compile(r"\$?[A-Za-z](?:_\{?\w\}?)?\s?=\s?[^=]+|.*[\d\\].*", re.DOTALL)
 _PLAIN_VALUE = lazy_compile(r"\$?(?:[A-Za-z](?:_\{?\w\}?)?\s?=\s?)?[-+]?\d+(?:[.,]\d+)?\$?")
+
+
+def may_be_translated(text: str) -> bool:
+    """Whether an answer has words, or signs that other languages write otherwise, which is cheap to find out."""
+    return _TRANSLATABLE.search(text) is not None
 
 
 def in_english(text: str, comma: bool = False, point: bool = False) -> str | None:
