@@ -100,12 +100,18 @@ class Number:
     bare: bool = True
 
     def equals(self, other: Number) -> bool:
-        """Whether the values are the same. A numeral with a base also equals its digits without the base."""
+        """Whether the values are the same. The other one may leave out the base of its digits, or add the base two."""
         if self.value == other.value:
             return True
         if self.numeral is not None and other.numeral is None:
             return self.numeral == other.value
-        return other.numeral is not None and self.numeral is None and self.value == other.numeral
+        return other.numeral is not None and self.numeral is None and self.value == other.numeral and other.is_binary
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether this is a whole numeral of the base two, as no other number of only 0 and 1 would be read."""
+        digits = str(self.numeral)
+        return set(digits) <= set("01") and int(digits, 2) == self.value
 
 
 def read_number(text: str, description: bool = False) -> Number | None:
