@@ -79,7 +79,7 @@ def unlabelled(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [] if NO_LABEL.search(label[1]) else [answer[label.end() :]]
     if kind in ("code", "number"):
         yield from _known(gold, kind, answer)
-    if kind in ("words", "code") and (of_gold := _HEADED.fullmatch(gold)):
+    if kind in ("words", "code") and (of_gold := _HEADED.fullmatch(gold)) and not NO_LABEL.search(of_gold["name"]):
         yield from [gold] if plain(answer).lower() == of_gold["name"].lower() else []
     if " " not in answer:
         return
