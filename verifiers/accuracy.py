@@ -16,7 +16,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.amounts import change, points
+from .answers.amounts import change, points, variance
 from .answers.arrangements import acidity, by_how_much, dose
 from .answers.asked import value_asked
 from .answers.brackets import items
@@ -37,6 +37,7 @@ from .answers.extract import (
 )
 from .answers.frequency import how_often
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
+from .answers.hypotheses import distribution
 from .answers.intervals import INFINITIES
 from .answers.json_value import text_list
 from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
@@ -523,6 +524,8 @@ def _forms(gold: Gold) -> Forms:
     readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
     readers += (spoken_hour,) if ":" in text else (money,)
     readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
+    readers += (variance,) if re.search(r"avou?r|adverse|[UF]\Z", text) else ()
+    readers += (distribution,) if "distribut" in text else ()
     readers += (points,) if "point" in text or "bp" in text else (radix,) if "_" in text else ()
     readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
     return tuple((reader, value) for reader in readers if (value := reader(text)))

@@ -208,7 +208,7 @@ def test_gold_and_answer_of_the_tables_may_be_swapped() -> None:
 
 
 PIECES = r"""
-1 2 12 0.5 1/2 \frac{1}{2} \sqrt{3} x y \pi i 5\% \$5 12\text{ cm} \pm + - \cdot = < \le , ( ) [ ] \{ \} ^2 _3
+1 2 12 0.5 1/2 \frac{1}{2} \sqrt{3} x y \pi i 5\% \$5 12\text{ cm} \pm + - \cdot = < \le , ( ) [ ] \{ \} ^2 _n
 even (A) \infty \cup 10^{3} 1,000 3:4 \text{ or }
 """
 ANSWERS = st.one_of(FORMULAS, st.lists(st.sampled_from(PIECES.split()), min_size=1, max_size=6).map("".join))

@@ -120,6 +120,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "sceptic",
         "school",
         "sciences",
+        "sciences_2",
         "short_daily",
         "spans",
         "spreadsheets",

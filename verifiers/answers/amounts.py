@@ -60,6 +60,13 @@ _POINTS = lazy_compile(
     r"|percentage points?|%[ -]points?|percent points?|pp|p\.p)\.?",
     re.IGNORECASE,
 )
+_SIDE_OF_VARIANCE = r"unfavou?rable|favou?rable|adverse"
+_VARIANCE = lazy_compile(
+    rf"(?:an? )?(?:(?P<before>{_SIDE_OF_VARIANCE})(?: variance)?(?:,|:| of| by)? )?"
+    rf"(?P<amount>(?:\$|£|€) ?(?:{_NUMBER})|\d{{1,3}}(?:,\d{{3}})+|\d{{4,9}})"
+    rf"(?(before)|,? ?\(?(?P<behind>(?-i:U|F)|{_SIDE_OF_VARIANCE})(?: variance)?\)?)",
+    re.IGNORECASE,
+)
 _BOUNDS = {
     "at most": "<=", "no more than": "<=", "not more than": "<=", "a maximum of": "<=", "maximum of": "<=",
     "up to": "<=", "max.": "<=", "max": "<=", "maximum": "<=", "min.": ">=", "min": ">=", "minimum": ">=",
@@ -266,7 +273,18 @@ def _dimensions(text: str) -> str | None:
     return f"{' x '.join(side['number'] for side in sides)} {unit}"
 
 
+def variance(text: str) -> str | None:
+    """``$4,500 unfavorable``, ``$4,500 U`` and an unfavorable variance of $4,500."""
+    match = _VARIANCE.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    side = (match["before"] or match["behind"]).upper()
+    is_favorable = side.startswith("F")
+    return f"{match['amount'].replace(',', '').removesuffix('.00')} {'F' if is_favorable else 'U'}"
+
+
 AMOUNTS = (
+    variance,
     _range,
     change,
     _draw,

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .codes import is_chemical
+
 MAX_LENGTH = 200
 MAX_FACTORS = 12
 
@@ -25,6 +27,10 @@ _FRACTION = "\\frac{"
 _NOTHING = "?"  # no product
 _DISPLAYED = lazy_compile(r"\\[dt]?frac\s?\{")
 _SIGNS = lazy_compile(r"[_^{}\s]")
+_AND = lazy_compile(r"\s?,\s(?:and\s)?|\s?;\s?|\sand\s|\s[&+]\s")
+_FORMULA = lazy_compile(r"[A-Z]\w*[A-Z\d]|\d?[-+]\Z|[A-Z]\w*[)(]")  # no single element
+_PHASE = lazy_compile(r"\((?:s|l|g|aq)\)\Z")
+_SIGN_FIRST = lazy_compile(r"\^([+-])(\d)\Z")  # Fe^+3
 
 _STEM = "(?:meth|eth|prop|but|pent|hex|hept|oct|non|dec)"
 _GROUP = "(?:di|tri)?(?:ol|one|amine|ene|yne|thiol|al)"
@@ -145,3 +151,11 @@ def compound(text: str) -> str | None:
     if center and re.findall(r"\d", name) == [center["locant"]]:
         descriptor = f"({center['sign']})-"
     return descriptor + name
+
+
+def species(text: str) -> str | None:
+    """``Cl^-, Na^+`` of ``Na^+ and Cl^-``: two or more ions or compounds in any order."""
+    parts = _AND.split(text.removeprefix("both ").removeprefix("Both ")) if len(text) <= MAX_LENGTH else []
+    if not 1 < len(parts) <= MAX_FACTORS or not all(_FORMULA.search(part) and is_chemical(part) for part in parts):
+        return None
+    return ", ".join(sorted(_PHASE.sub("", _SIGNS.sub("", _SIGN_FIRST.sub(r"^\2\1", part))) for part in parts))

@@ -75,6 +75,7 @@ _SHAPES = tuple(
         r"\^?(?=.*\w-\w)(?:\[\^?[\w-]+\][+*?]?)+\$?",  # [a-z]+
         r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
         r"[nN]/[aA]",
+        r"/\d{1,2}",  # the length of the prefix of a network
         r"\d+(?:\.\d+)? out of \d+(?: [a-z]+)?",  # 4.5 out of 5 stars
         r"\d+ ?x ?\d+ ?(?:m|km|yd)? [a-z]{3,}(?: [a-z]{3,})?",  # 4 x 100 m relay
         r"(?=.*([A-Z]).*/.*\1)[A-Z]{2,4}/[A-Z]{2,4}",  # AC/DC, in which nothing cancels

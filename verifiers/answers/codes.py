@@ -77,7 +77,7 @@ _CHEMICAL = lazy_compile(
     rf"(?:·\d{{0,2}}{_COUNTED}{{1,6}})?(?:\^?\d{{0,2}}[-+])?(?:\s?\((?:s|l|g|aq)\))?"
 )
 _REACTION = lazy_compile(r"<?-+>|<=+>")
-_SIGN_FIRST = lazy_compile(r"\^([+-])(\d)\Z")  # Fe^+3
+_SIGN_FIRST = lazy_compile(r"(?:\^(?=[+-])|(?<=[A-Za-z\d)\]])(?=\+))([+-])(\d)\Z")  # Fe^+3
 _HYDRATE = lazy_compile(r"\s?·\s?")
 _ESCAPES = lazy_compile(r"\s?[\u2191\u2193]|\s?\\(?:up|down)arrow")  # of a gas or a solid
 _BOND = lazy_compile(r"(?<=[A-Za-z\d)])-(?=[A-Z(])")  # CH_3-CH_2-OH
@@ -147,7 +147,17 @@ _SETS = lazy_compile(
     r"(?:\d{1,3}-\d{1,3}(?:(?:,| and|;)? \d{1,3}-\d{1,3})+|\d{1,2}:\d{1,2}(?:(?:,| and|;)? \d{1,2}:\d{1,2})+)"
 )
 _ORBITALS = lazy_compile(r"sp\^?\d?(?:d\^?\d?)?|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d{1,2}(?: ?\d[spdf]\^?\d{1,2})*")
+_HELIUM = "1s2"
+_NEON = f"{_HELIUM} 2s2 2p6"
+_ARGON = f"{_NEON} 3s2 3p6"
+_KRYPTON = f"{_ARGON} 3d10 4s2 4p6"
+_XENON = f"{_KRYPTON} 4d10 5s2 5p6"
+_CORES = {
+    "He": _HELIUM, "Ne": _NEON, "Ar": _ARGON, "Kr": _KRYPTON, "Xe": _XENON, "Rn": f"{_XENON} 4f14 5d10 6s2 6p6",
+}  # fmt: skip
+"""The subshells that a noble gas in brackets stands for."""
 _SUBSHELL = lazy_compile(r"\[\w+\]|\d[spdf]\d{1,2}?(?=\s*\d[spdf]|\Z)")
+_SUBSCRIPT_IN_TEXT = lazy_compile(r"(?<=[A-Z])_(?=\d)")
 _SUBSCRIPTED = lazy_compile(r"([A-Za-z])_?(\d{1,3})")
 _ISOTOPE = lazy_compile(
     r"(?:\{ ?\})? ?(?:\^?(?P<mass>\d{1,3}) ?(?:_ ?(?P<charge>\d{1,3}))?|_ ?(?P<first>\d{1,3}) ?\^ ?(?P<last>\d{1,3})) ?"
@@ -442,23 +452,37 @@ def _sets(text: str) -> str | None:
 
 
 def _orbitals(text: str) -> str | None:
-    """``sp^3`` and ``sp3``; ``1s^2 2s^1`` and ``1s2 2s1``; ``[Ar] 3d^5 4s^1`` and ``[Ar] 4s^1 3d^5``."""
+    """``sp^3`` and ``sp3``; ``[Ar] 3d^5 4s^1``, ``[Ar] 4s^1 3d^5`` and all of its subshells."""
     if not _ORBITALS.fullmatch(text):
         return None
     text = text.replace("^", "")
     shells = _SUBSHELL.findall(text)
     if not shells:
         return text.replace(" ", "")
-    core = [shell for shell in shells if shell[0] == "["]
-    filled = [(int(shell[0]), "spdf".index(shell[1]), shell) for shell in shells if shell[0] != "["]
-    by_shell, by_energy = sorted(filled), sorted(filled, key=lambda shell: (shell[0] + shell[1], shell))
-    return " ".join([*core, *(shell for *_, shell in (by_shell if filled == by_energy else filled))])
+    has_core = shells[0][0] == "["
+    core = _CORES.get(shells[0][1:-1]) if has_core else ""
+    if core is None:
+        return None
+    inner, outer = map(_subshell, core.split()), list(map(_subshell, shells[has_core:]))
+    is_ordered = outer in (sorted(outer), sorted(outer, key=lambda shell: (shell[0] + shell[1], shell)))
+    filled = sorted([*inner, *outer]) if is_ordered else [*inner, *outer]
+    return " ".join(shell for *_, shell in filled)
+
+
+def _subshell(text: str) -> tuple[int, int, str]:
+    """A subshell with its two quantum numbers in front."""
+    return int(text[0]), "spdf".index(text[1]), text
 
 
 def _subscripted(text: str) -> str | None:
     """``v_0`` and ``v0``."""
     match = _SUBSCRIPTED.fullmatch(text)
     return match and match[1] + match[2]
+
+
+def _subscripted_in_text(text: str) -> str | None:
+    """``vitamin B_12 deficiency`` and ``vitamin B12 deficiency``, ``G_1, S, G_2`` and ``G1, S, G2``."""
+    return _SUBSCRIPT_IN_TEXT.sub("", text) if " " in text and (", " in text or _has_words(text)) else None
 
 
 def _isotope(text: str) -> str | None:
@@ -585,6 +609,7 @@ KEYS: tuple[Callable[[str], str | None], ...] = (
     _sets,
     _orbitals,
     _subscripted,
+    _subscripted_in_text,
     _isotope,
     _coordinates,
     _street,

@@ -53,6 +53,7 @@ from .notation import (
     solved,
     unpacked,
     with_same_argument,
+    without_market,
 )
 from .number import Number, OverLimitError, read_number
 from .other_names import same_other_name
@@ -60,11 +61,12 @@ from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer
 from .physical_constants import in_same_constants
 from .spellings import is_ordinal_name
 from .units import same_names, same_unit, split_unit, variables
-from .wording import approximated, same_greek, same_words
+from .wording import TRUTH_VALUES, approximated, same_greek, same_words
 
 Notation: TypeAlias = Literal["flexible", "strict"]
 
 MAX_PAIRS = 2500  # of elements of two sets
+_FIRST_LETTERS = frozenset("ABCDEFGHIJ")
 PERCENT = ("%", 1)
 NOON = 12 * 3600  # seconds
 
@@ -177,13 +179,23 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return Verdict(True, "the same text")
     if gold.variable and rules.notation == "flexible" and (explicit := solved(gold, answer)):
         return _compare(gold, explicit, rules)
-    if gold.variable and answer.variable and _names(gold.variable).isdisjoint(_names(answer.variable)):
+    if gold.variable and answer.variable and not _may_share_name(gold, answer):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return _numbers(one, other, rules)
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # y', \frac{dy}{dx}
         gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
+
+
+def _may_share_name(one: ParsedAnswer, other: ParsedAnswer) -> bool:
+    """Whether two values may have the same name; the quantity of a demand function may be called only ``Q``."""
+    first, second = _names(one.variable or ""), _names(other.variable or "")
+    if not first.isdisjoint(second):
+        return True
+    if not (isinstance(one.content, Formula) and isinstance(other.content, Formula)):
+        return False
+    return not first.isdisjoint(map(without_market, second)) or not second.isdisjoint(map(without_market, first))
 
 
 def _names(variable: str) -> set[str]:
@@ -207,6 +219,8 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
     if isinstance(one, Clock) or isinstance(other, Clock):
         return _times(gold, answer, rules)
     if isinstance(one, Group) and isinstance(other, Group):
+        if (_has_order(gold) or _has_order(answer) or _is_sequence(gold)) and one.kind == other.kind:
+            return _in_order(one, other, rules)
         return _groups(one, other, rules)
     if rules.notation == "flexible" and (moles := _in_moles(gold, answer)):
         return _numbers(*moles, rules)
@@ -382,6 +396,11 @@ def _groups(gold: Group, answer: Group, rules: Rules) -> Verdict:
         if len(gold.items) * len(answer.items) > MAX_PAIRS:
             raise OverLimitError("the set is too large")
         return _elements(_same_set(gold, answer, rules))
+    return _in_order(gold, answer, rules)
+
+
+def _in_order(gold: Group, answer: Group, rules: Rules) -> Verdict:
+    """The verdict on elements whose order counts."""
     if len(gold.items) != len(answer.items):
         return Verdict(False, "a different number of elements")
     return _elements(all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True)))
@@ -399,6 +418,27 @@ def _as_matrix(group: Group) -> Group:
     else:
         return group
     return Group("matrix", tuple(ParsedAnswer("", row) for row in rows))
+
+
+def _letters(answer: ParsedAnswer) -> list[str]:
+    """The letters or words of a list without braces, in which nothing else is; else none."""
+    content = answer.content
+    if not isinstance(content, Group) or content.kind != "set" or answer.text.startswith("\\{"):
+        return []
+    letters = [item.content.text for item in content.items if isinstance(item.content, Words)]
+    return letters if len(letters) == len(content.items) > 1 else []
+
+
+def _has_order(answer: ParsedAnswer) -> bool:
+    """Whether a list of letters has an order: one of truth values, or in which an item comes again."""
+    letters = [letter.casefold() for letter in _letters(answer)]
+    return len(set(letters)) < len(letters) or (letters != [] and all(letter in TRUTH_VALUES for letter in letters))
+
+
+def _is_sequence(gold: ParsedAnswer) -> bool:
+    """Whether a gold answer is letters from A on in another order than the alphabet's, as in a traversal A, C, B."""
+    letters = _letters(gold)
+    return len(letters) > 2 and letters != sorted(letters) and _FIRST_LETTERS.issuperset(letters)
 
 
 def _elements(same: bool) -> Verdict:
@@ -485,6 +525,8 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
     if not same_unit(one.unit, other.unit):
         return Verdict(False, "a different unit")
     if squeezed(one.text) == squeezed(other.text):
+        return Verdict(True, "the same text")
+    if sorted(map(squeezed, gold.text.split("="))) == sorted(map(squeezed, answer.text.split("="))):  # MC = MR
         return Verdict(True, "the same text")
     if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")

@@ -32,6 +32,30 @@ _FOR_AT = lazy_compile(
     r"(?P<verb>(?:(?!for )[A-Za-z]{3,12} )?)(?:for )?(?P<length>\d.*?),? at (?P<at>.+)", re.IGNORECASE
 )
 
+_HEAD = r"(?P<head>[A-Za-z]{3,14}(?:tion|sion|lysis|thesis)|deficiency|deficit|shortage|cancer|theorem|elasticity)"
+_HEAD_BEHIND = lazy_compile(
+    rf"(?:[Tt]he |[Aa]n? )?(?P<thing>[\w-]{{1,20}}(?: [\w-]{{1,20}}){{0,2}}) {_HEAD}", re.IGNORECASE
+)
+_HEAD_BEFORE = lazy_compile(
+    rf"(?:[Tt]he |[Aa]n? )?{_HEAD} of (?P<thing>[\w-]{{1,20}}(?: [\w-]{{1,20}}){{0,2}})", re.IGNORECASE
+)
+_NO_HEADS = frozenset(
+    ("function", "fraction", "equation", "question", "section", "portion", "option", "nation", "version")
+)
+"""Nouns with other endings of actions: a consumption function is no function of consumption."""
+
+_CURVE = r"(?:the )?(?P<subject>(?:[a-z-]{2,15} ){0,2}(?:curve|demand|supply))"
+_SIDE = r"(?:right|left|up|down)"
+_SHIFTS = lazy_compile(
+    rf"(?:{_CURVE} )?(?:will |would )?(?:shift(?:s|ed)?|moves?) (?:to the )?(?P<behind>{_SIDE})(?:wards?)?",
+    re.IGNORECASE,
+)
+_SHIFT_OF = lazy_compile(
+    rf"(?:there (?:is|will be) )?(?:an? |the )?(?:(?P<before>{_SIDE})ward )?shift(?: (?:of|in) {_CURVE})?"
+    rf"(?(before)| to the (?P<behind>{_SIDE}))",
+    re.IGNORECASE,
+)
+
 
 def possession(text: str) -> str | None:
     """``Sarah's brother`` and ``the brother of Sarah``."""
@@ -60,3 +84,22 @@ def _quantity(text: str) -> Number | None:
     except OverLimitError:
         return None
     return number if number and number.unit and not number.also else None
+
+
+def headed(text: str) -> str | None:
+    """``vitamin B12 deficiency`` and deficiency of vitamin B12, ``energy conservation`` and conservation of energy."""
+    if len(text) > MAX_LENGTH:
+        return None
+    match = _HEAD_BEHIND.fullmatch(text) or _HEAD_BEFORE.fullmatch(text)
+    if match is None or _NO_THING.search(match["thing"]) or match["head"].lower() in _NO_HEADS:
+        return None
+    return f"{match['thing'].replace('_', '').removeprefix('the ').lower()}|{match['head'].lower()}"
+
+
+def shift(text: str) -> str | None:
+    """``demand shifts right``, "The demand curve shifts to the right" and "a rightward shift of the demand curve"."""
+    match = _SHIFTS.fullmatch(text) or _SHIFT_OF.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    direction, subject = match["before"] if "before" in match.groupdict() else None, match["subject"] or ""
+    return f"{subject.lower().removesuffix(' curve')} {(direction or match['behind']).lower()}"

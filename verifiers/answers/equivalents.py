@@ -15,18 +15,28 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .amounts import AMOUNTS, points
 from .arrangements import ARRANGEMENTS
-from .chemistry import Concentrations, compound, concentrations, same_concentrations
+from .chemistry import Concentrations, compound, concentrations, same_concentrations, species
 from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
 from .codes import numbered, signed
-from .constructions import at_for, possession
+from .constructions import at_for, headed, possession, shift
 from .dates import read_date
 from .directions import heading, trend
 from .frequency import how_often
-from .genetics import bases, genotype, strand
+from .genetics import bases, genotype, peptide, strand
 from .hours import Hours, read_hours, same_hours
-from .hypotheses import Distribution, decision, distribution, same_distribution, stated_hypotheses
+from .hypotheses import (
+    Decision,
+    Distribution,
+    decision,
+    distribution,
+    same_decision,
+    same_distribution,
+    skew,
+    stated_hypotheses,
+)
 from .json_value import Json, JsonError, equal_json, literal
+from .logic import truth_values
 from .money import Money, read_currency, read_money, same_money
 from .nuclear import Reaction, read_reaction
 from .number_words import number_at
@@ -34,7 +44,7 @@ from .qualified import qualified
 
 MAX_LENGTH = 300
 
-Value: TypeAlias = "str | Hours | Money | Moves | Concentrations | Distribution | Reaction | Json"
+Value: TypeAlias = "str | Hours | Money | Moves | Concentrations | Decision | Distribution | Reaction | Json"
 Form: TypeAlias = Callable[[str], "Value | None"]
 Forms: TypeAlias = tuple[tuple[Form, Value], ...]
 
@@ -42,6 +52,13 @@ _MAC = lazy_compile(
     r"[0-9A-F]{2}(?:([:-])[0-9A-F]{2})(?:\1[0-9A-F]{2}){4}|[0-9A-F]{4}(?:\.[0-9A-F]{4}){2}|[0-9A-F]{12}", re.I
 )
 _IP = lazy_compile(r"\[?((?=[^:]*:[^:]*:)[0-9A-F:.]{2,45})\]?(/\d{1,3})?", re.IGNORECASE)
+_IPV4 = r"\d{1,3}(?:\.\d{1,3}){3}"
+_NETWORK = lazy_compile(
+    rf"(?:(?P<address>{_IPV4}) ?)?/ ?(?P<length>\d{{1,2}})"
+    rf"|(?:(?P<address_>{_IPV4})(?:,? with (?:an? |the )?| ?/ ?|,? \(?))?(?:(?:(?:sub)?net ?)?mask(?: of|:)? )?"
+    rf"(?P<mask>255(?:\.\d{{1,3}}){{3}}|0\.0\.0\.0)\)?",
+    re.IGNORECASE,
+)
 _GROUPED = lazy_compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
 _HEX_COLOR = lazy_compile(r"#([0-9A-Fa-f]{6})")
 _RGB = lazy_compile(r"rgb ?\(? ?(\d{1,3}), ?(\d{1,3}), ?(\d{1,3}) ?\)?", re.IGNORECASE)
@@ -134,6 +151,8 @@ def _same(one: Value, other: Value | None) -> bool:
         return same_concentrations(one, other)
     if isinstance(one, Distribution) and isinstance(other, Distribution):
         return same_distribution(one, other)
+    if isinstance(one, Decision) and isinstance(other, Decision):
+        return same_decision(one, other)
     return equal_json(one, other) if isinstance(one, dict | list) else one == other  # type: ignore[arg-type]
 
 
@@ -184,6 +203,19 @@ def _ip(text: str) -> str | None:
         return None
     try:
         return f"{ipaddress.IPv6Address(match[1])}{match[2] or ''}"
+    except ValueError:
+        return None
+
+
+def _network(text: str) -> str | None:
+    """``192.168.1.0/26``, ``192.168.1.0/255.255.255.192`` and "192.168.1.0 with subnet mask 255.255.255.192"."""
+    match = _NETWORK.fullmatch(text)
+    if match is None:
+        return None
+    address = match["address"] or match["address_"]
+    try:
+        length = ipaddress.IPv4Network(f"0.0.0.0/{match['length'] or match['mask']}").prefixlen
+        return f"{ipaddress.IPv4Address(address) if address else ''}/{length}"
     except ValueError:
         return None
 
@@ -349,8 +381,9 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, money, _currency, _data, _mac, _ip, _grouped, _color, _offset, _signed, _card, _episode, _rank, _doi,
-    _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered, how_often,
-    possession, at_for, qualified, genotype, bases, strand, compound, concentrations, decision, stated_hypotheses,
-    distribution, radix, _hexadecimal, points, _reaction, heading, trend, *AMOUNTS, *ARRANGEMENTS,
+    _hours, money, _currency, _data, _mac, _ip, _network, _grouped, _color, _offset, _signed, _card, _episode, _rank,
+    _doi, _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered,
+    how_often, possession, at_for, qualified, genotype, bases, strand, compound, concentrations, decision,
+    stated_hypotheses, distribution, radix, _hexadecimal, points, _reaction, heading, trend, headed, peptide, shift,
+    skew, species, truth_values, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

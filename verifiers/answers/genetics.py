@@ -17,6 +17,23 @@ _LOCUS = lazy_compile(r"([A-Za-z])(?i:\1)")
 _WORD = lazy_compile(r"(?<![^\W_])(?:([A-Za-z])(?i:\1)){1,8}(?![^\W_])")
 _STRAND = lazy_compile(r"(?:(?P<first>[53])' ?-? ?)?(?P<bases>[ACGTU](?:[ -]?[ACGTU]){2,})(?: ?-? ?(?P<last>[53])')?")
 
+_PEPTIDE = lazy_compile(
+    r"(?:N-terminus-|N-|(?:NH_?2|H_?[23]?N\^?\+?) ?- ?)?(?P<acids>[A-Za-z][A-Za-z ,·-]*?)"
+    r"(?: ?- ?(?:COOH|COO\^?-|C)|-C-terminus)?"
+)
+_ACID = lazy_compile(r"(?<=tic|mic) (?=acid)", re.IGNORECASE)
+_AMINO_ACIDS = {
+    "alanine": "Ala", "arginine": "Arg", "asparagine": "Asn", "aspartic_acid": "Asp", "cysteine": "Cys",
+    "glutamine": "Gln", "glutamic_acid": "Glu", "glycine": "Gly", "histidine": "His", "isoleucine": "Ile",
+    "leucine": "Leu", "lysine": "Lys", "methionine": "Met", "phenylalanine": "Phe", "proline": "Pro", "serine": "Ser",
+    "threonine": "Thr", "tryptophan": "Trp", "tyrosine": "Tyr", "valine": "Val",
+}  # fmt: skip
+_THREE_LETTERS = frozenset(_AMINO_ACIDS.values())
+_ONE_LETTER = {code[0]: code for code in _THREE_LETTERS} | {
+    "A": "Ala", "G": "Gly", "L": "Leu", "P": "Pro", "T": "Thr",
+    "R": "Arg", "N": "Asn", "D": "Asp", "Q": "Gln", "E": "Glu", "K": "Lys", "F": "Phe", "W": "Trp", "Y": "Tyr",
+}  # fmt: skip
+
 
 def genotype(text: str) -> str | None:
     """``Aa Bb`` and ``AaBb``: the loci, and the parents of ``Aa x aa``, in any order."""
@@ -87,3 +104,15 @@ def _strand(text: str) -> re.Match[str] | None:
 
 def _joined(text: str) -> str:
     return text.replace(" ", "").replace("-", "")
+
+
+def peptide(text: str) -> str | None:
+    """``Met-Ala-Gly``, ``Methionine-Alanine-Glycine`` and ``M-A-G``: amino acids in order; ``Met`` and methionine."""
+    match = _PEPTIDE.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    names = [name for name in re.split(r" ?[-,·] ?| ", _ACID.sub("_", match["acids"])) if name]
+    if len(names) > 1 and all(name in _ONE_LETTER for name in names):
+        return "-".join(_ONE_LETTER[name] for name in names) if "-" in text else None
+    codes = [_AMINO_ACIDS.get(name.lower()) or (name if name in _THREE_LETTERS else None) for name in names]
+    return "-".join(code for code in codes if code) if names and all(codes) else None

@@ -17,7 +17,7 @@ from typing import Literal
 from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
-from .chemistry import concentrations
+from .chemistry import concentrations, species
 from .clock import read_time
 from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
 from .codes import MAX_LENGTH as MAX_CODE
@@ -63,6 +63,8 @@ _YEAR = lazy_compile(r"\d+ (?:B\.?C|A\.?D|B\.?C\.?E|C\.?E)\.?")
 _MONEY = lazy_compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
 _IN_ORDER = lazy_compile(r"([^()]*\d, ?[^()]*\d) \(?in (?:this|that|the given|the following) order\)?")
 _DOTTED = lazy_compile(r"[a-z](?:\.[a-z]){2,9}")  # a.b.c, but neither U.S.A. nor a.k.a.
+_IN_UPRIGHT = lazy_compile(r"\$?\\(?:ce|mathrm)\{(?=.*[A-Z].*[A-Z])\w+\}\$?")
+_SEVERAL_SPECIES = lazy_compile(r"(?=.{0,199}[_^\d])(?=.{0,199}(?:[A-Z]\w{0,9}[A-Z]|[-+])).{1,199}(?:,|and )")
 _WATER = lazy_compile(r"H_?\{?2\}?\s?O")  # of a hydrate
 _LETTER = lazy_compile(r"\(?[A-Z]\)?|\([a-z]\)")
 
@@ -87,6 +89,10 @@ def kind_of_answer(text: str) -> Kind:
         return "number"
     if _is_json(text):
         return "json"
+    if _IN_UPRIGHT.fullmatch(text) and is_chemical(plain(text)):  # \ce{NO}
+        return "code"
+    if _SEVERAL_SPECIES.match(text) and species(plain(text)):  # NO, NO_2
+        return "code"
     if has_backslashes(text) or _DOTTED.fullmatch(text) or ("[" in text and concentrations(plain(text))):
         return "code"
     if (

@@ -35,6 +35,7 @@ _PARAMETERS = {
     "stdev": "deviation", r"\sigma^2": "variance", r"\sigma^{2}": "variance", "variance": "variance", "var": "variance",
 }  # fmt: skip
 """What the letters of statistics stand for."""
+_ALLELES = lazy_compile(r"([A-Za-z])(?i:\1)")  # AA and Aa are two genotypes
 _OF_PARAMETER = lazy_compile(
     r"(?:an? |the )?(?P<name>mean|average|standard deviation|sd|variance)(?: is| was| of|:)?"
     r" (?P<value>[-\d.,/]+|\\frac\{.*\})",
@@ -97,7 +98,10 @@ def _part(text: str) -> _Part | None:
     words = [word for word in _WORD.findall(text) if word not in _SPELLED]
     if name and ":" not in name and len(words) <= 1 and set(words) <= set(_WORD.findall(name)):  # rank(A) = 2
         return _Part(frozenset((_bare(name),)), value)
-    label = frozenset(_SAME.get(word.lower(), word.lower()) for word in words) - _NO_LABEL
+    label = (
+        frozenset(word if _ALLELES.fullmatch(word) else _SAME.get(word.lower(), word.lower()) for word in words)
+        - _NO_LABEL
+    )
     rest = _WORD.sub(lambda match: match.group() if match.group() in _SPELLED else " ", _REST.sub("", text))
     value = _EMPTY.sub(" ", rest).strip(_EDGE)
     return _Part(label, value) if label and _MATHEMATICS.search(value) else None

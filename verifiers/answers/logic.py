@@ -77,6 +77,11 @@ _EQUAL = lazy_compile(r"(?<![<=])=(?![=>])|\\equiv(?![A-Za-z])|≡")
 _SENTENCES = "pqrsPQRS"  # letters of sentences, between which an arrow is an implication
 _FUNCTIONS = frozenset("FYZQf")  # usual names of a Boolean function
 _PREDICATE = lazy_compile(r"\(.*\)")
+_TRUTHS_IN_ONE = lazy_compile(r"[TF]{3,40}")
+_BETWEEN_TRUTHS = lazy_compile(
+    r"\s?[,;/|]\s?(?:and )?| and |\s?-\s?(?=[TFtf])|(?<=[A-Za-z]) (?=[TF(]|[1-9a-j][.):]|true|false)"
+)
+_TRUTH = lazy_compile(r"(?:\(?(?P<label>[1-9A-Ja-j])(?:[.):]| ?=) ?)?(?P<value>[TF]|(?i:true|false))")
 _STRONG = frozenset(("not", "xor", "iff", "all", "some"))
 
 Tree: TypeAlias = "tuple[object, ...]"
@@ -102,7 +107,7 @@ def read_logic(text: str) -> Logic | None:
     if formula is None or len(formula.sides) != 1:
         return None
     kinds, letters = formula.kinds, set(_letters(formula.sides[0]))
-    if "word" in kinds or len(letters) < (1 if kinds & {"all", "some"} else 2):
+    if "word" in kinds or len(letters) < (1 if kinds & {"all", "some", "not"} else 2):
         return None  # A or B may be a list
     if kinds & {"juxtaposed", "plus", "times"}:
         is_named = formula.name in _FUNCTIONS
@@ -467,3 +472,24 @@ def _parts(tree: Tree, sign: str) -> list[Tree]:
 def _is_literal(tree: Tree) -> bool:
     inner = tree[1] if tree[0] == "not" else tree
     return isinstance(inner, tuple) and inner[0] == "atom"
+
+
+# Lists of truth values
+
+
+def truth_values(text: str) -> str | None:
+    """``TFTT`` of ``True, False, True, True``, ``T F T T`` and ``(a) T, (b) F, (c) T, (d) T``."""
+    if len(text) > MAX_LENGTH:
+        return None
+    if _TRUTHS_IN_ONE.fullmatch(text):
+        return text
+    items = [_TRUTH.fullmatch(item) for item in _BETWEEN_TRUTHS.split(text.strip("()[] ."))]
+    found = [item for item in items if item]
+    if not 1 < len(found) == len(items):
+        return None
+    labels = [item["label"] or "" for item in found]
+    if any(labels) and not any(
+        labels == list(known[: len(labels)]) for known in ("abcdefghij", "ABCDEFGHIJ", "123456789")
+    ):
+        return None
+    return "".join(item["value"][0].upper() for item in found)

@@ -47,6 +47,8 @@ _OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank
 _ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
 _DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
 _P_VALUE = lazy_compile(r"[pP]\s?-\s?value")
+_EQUILIBRIUM = lazy_compile(r"([PQpqLKxy])(?:_\{?e\}?|_\{?eq\}?)?(?:\^\{?(?:\*|\\ast|\\star)\}?)?\Z")
+_OF_MARKET = lazy_compile(r"\A([PQpq])[_^]?\{?([dsDS]|demand(?:ed)?|supply|supplied)\}?\Z")
 _GIVEN = lazy_compile(r"\s?(?:\\mid(?![a-z])|\|)\s?")
 _ESTIMATE = lazy_compile(r"\\hat\s?\{([py])\}")
 _ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
@@ -195,7 +197,10 @@ def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer
 
 def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
     """``(b, a) = (2, 1)`` as ``(a, b) = (1, 2)`` where the gold answer names its coordinates so."""
-    one, other = ((side.variable or "").replace(" ", "").strip("()").split(",") for side in (gold, answer))
+    one, other = (
+        [one_spelling(name) for name in (side.variable or "").replace(" ", "").strip("()").split(",")]
+        for side in (gold, answer)
+    )
     content = answer.content
     if len(set(other)) < 2 or sorted(one) != sorted(other) or not isinstance(content, Group):
         return None
@@ -236,6 +241,7 @@ def one_spelling(name: str) -> str:
     The line of a regression is that of y, whether or not it says ``\hat{y}``, and a p-value is p.
     A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
     """
+    name = _EQUILIBRIUM.sub(r"\1", _OF_MARKET.sub(_market, name)) if name[:1] in "PQpqLKxy" else name
     name = _ESTIMATE.sub(r"\1", _P_VALUE.sub("p", _OPERATOR_NAME.sub(r"\1", name)))
     name = _GIVEN.sub("|", name.replace("^{2}", "^2").replace("^{*}", "^*"))
     if arrow := _ARROW.match(name):
@@ -249,12 +255,22 @@ def one_spelling(name: str) -> str:
     return name
 
 
+def _market(match: re.Match[str]) -> str:
+    """``Q_d`` of ``Q^D``, a quantity that is demanded or supplied."""
+    return f"{match[1]}_{match[2][0].lower()}"
+
+
+def without_market(name: str) -> str | None:
+    """``Q`` of ``Q_d``; ``None`` of any other name."""
+    return name[0] if _OF_MARKET.fullmatch(name) else None
+
+
 def _names(answer: ParsedAnswer) -> list[str] | None:
     """The names of the parts of ``x=2, y=-1``, if all of them have one, and no two the same."""
     content = answer.content
     if not (isinstance(content, Group) and content.kind == "set"):
         return None
-    names = [item.variable.replace(" ", "") for item in content.items if item.variable]
+    names = [one_spelling(item.variable.replace(" ", "")) for item in content.items if item.variable]
     are_distinct = 1 < len(set(names)) == len(content.items)
     return names if are_distinct and not _ALTERNATIVES.search(answer.text) else None
 
@@ -262,7 +278,7 @@ def _names(answer: ParsedAnswer) -> list[str] | None:
 def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
     """The names in the order of the coordinates: of ``(x,y)`` if it has that name, of the alphabet, or as written."""
     if tuple_name:
-        order = tuple_name.strip("()").split(",")
+        order = [one_spelling(name) for name in tuple_name.strip("()").split(",")]
         return order if sorted(order) == sorted(names) else None
     if all(map(_EXTREMES.fullmatch, names)) or all(map(_EIGENVALUE.fullmatch, names)):
         return None

@@ -6,6 +6,7 @@ University College London, whose gold answer says what the letters stand for, bu
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from grpo_env.lazy_regex import lazy_compile
@@ -97,7 +98,8 @@ def _groups(table: str) -> dict[str, int]:
 _GROUP_OF = _groups(_SAME)
 _IN = frozenset(_COUNTRIES.split()) | frozenset(_OF_WORDS.replace("\n", "|").split("|")) | {"uk", "usa", "us", "uae"}
 _INITIALS = lazy_compile(r"(?:[A-Z]\.? ?){3,6}")
-_NAME = lazy_compile(r"(?:[Tt]he )?[A-Z][\w'\u2019-]*(?: (?:of|the|for|and|in|de|[A-Z][\w'\u2019-]*\.?)){1,9}")
+_PHRASE = lazy_compile(r"[A-Z]?[a-z]+(?:[ -][a-z]+){2,5}")
+_NAME = lazy_compile(r"(?:[Tt]he )?[A-Z][\w'\u2019-]*(?:,? (?:of|the|for|and|in|de|[A-Z][\w'\u2019-]*\.?)){1,9}")
 
 
 def same_other_name(one: str, other: str) -> bool:
@@ -119,7 +121,11 @@ def _key(name: str) -> str:
 
 def is_short_for(initials: str, name: str) -> bool:
     """Whether a text is the initials of a name of several words with capitals: ``NYC``, ``U.C.L.``"""
-    if len(name) > MAX_LENGTH or not _INITIALS.fullmatch(initials) or not _NAME.fullmatch(name):
+    if len(name) > MAX_LENGTH or not _INITIALS.fullmatch(initials):
+        return False
+    if _PHRASE.fullmatch(name):  # depth-first search
+        return initials.replace(".", "") == "".join(word[0].upper() for word in re.split("[ -]", name))
+    if not _NAME.fullmatch(name):
         return False
     words = name.removeprefix("The ").removeprefix("the ").replace("-", " ").split()
     capitals = [word[0] for word in words if word[0].isupper()]
@@ -132,7 +138,15 @@ def is_short_for(initials: str, name: str) -> bool:
 def explains(words: str, short: str) -> bool:
     """Whether words are what a short form stands for: of TSH ``thyroid-stimulating hormone``, of Co ``cobalt``."""
     initials = "".join(word[0] for word in words.replace("-", " ").split() if word[0].isalpha())
+    if len(short) > 2 and short.isupper() and words[0].upper() == short[0] and _follow(short, words.upper()):  # ATP
+        return True
     return initials.upper() == short or SYMBOLS.get(short.lower()) == words or SYMBOLS.get(words.lower()) == short
+
+
+def _follow(letters: str, word: str) -> bool:
+    """Whether letters come in a word in this order."""
+    found = iter(word)
+    return all(letter in found for letter in letters)
 
 
 def without_country(name: str) -> str | None:

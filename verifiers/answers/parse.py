@@ -43,8 +43,10 @@ _NAME = "|".join(
         r"[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)",  # f(x), y_p(x)
         rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2)
         r"[PE]\s?[(\[][^()\[\]=<>]{1,30}[)\]]",  # probabilities and expected values
-        r"p\s?(?:O?H|K(?:_\{?\s?\w{1,3}\s?\}?)?)|[pP]\s?-\s?value",  # pH, pK_a
-        r"R\^\{?2\}?|\\chi\^\{?2\}?|[A-Za-z](?:_\w)?\^\{?(?:\*|\\ast|\\star)\}?",  # R^2, Q^*
+        r"p\s?(?:O?H|K(?:_\{?\s?\w{1,3}\s?\}?)?)",  # pH, pK_a
+        r"[pPzZtTF]\s?-\s?(?:value|score|statistic|stat|ratio)|df|d\.f\.?",  # of a test
+        r"[Rs]\^\{?2\}?|\\(?:chi|sigma)\^\{?2\}?",
+        r"[A-Za-z](?:_\w)?\^\{?(?:\*|\\ast|\\star)\}?|[PQpq]\^\{?[dsDS]\}?",  # R^2, Q^*
         r"[A-Z]°(?:_\{?\s?\w{1,9}\s?\}?)?",  # a standard potential
         r"\[(?:[A-Z][a-z]?(?:_\{?\d\}?)?){1,4}\^\{?\d?[-+]\}?\]",  # [H^+]
         r"[A-Z]{2,3}|[A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){1,2}",  # AB, A \cap B
@@ -61,7 +63,8 @@ _NAMED = lazy_compile(rf"(?:{_NAME})")
 # Of a vector or a matrix: 3\vec{a}-2\vec{b}, A^{-1}, [T]_B; no equation of coordinates or of matrices.
 _NAMED_FREELY = lazy_compile(r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\langle|[<>]).){1,80}", re.DOTALL)
 _ENDS_LIKE_A_VECTOR = lazy_compile(r"(?:[)\]]|\\rangle|\\end\{\w+\})(?:\s?\^\s?\{?\s?(?:T|\\top)\s?\}?)?\Z")
-_NAMED_TUPLE = lazy_compile(r"\(\s?[a-z](?:_?\d)?(?:\s?,\s?[a-z](?:_?\d)?)+\s?\)")
+_COORDINATE = r"(?:[a-z](?:_?\d)?|[A-Za-z](?:_\w|_\{\w{1,3}\})?(?:\^\{?(?:\*|\\ast|\\star)\}?)?)"
+_NAMED_TUPLE = lazy_compile(rf"\(\s?{_COORDINATE}(?:\s?,\s?{_COORDINATE})+\s?\)")
 _TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
 _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
@@ -273,7 +276,12 @@ def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | 
         content = _parse(value, depth - 1).content
         is_ratio = ":" in name and isinstance(content, Clock) and content.ratio is not None
         return ParsedAnswer(text, content.ratio if is_ratio else content, name, value)  # type: ignore[union-attr,arg-type]
-    if _NAMED_FREELY.fullmatch(name) and _ENDS_LIKE_A_VECTOR.search(value) and len(items(name)) == 1:
+    if (
+        not _NAMED_TUPLE.fullmatch(name)
+        and _NAMED_FREELY.fullmatch(name)
+        and _ENDS_LIKE_A_VECTOR.search(value)
+        and len(items(name)) == 1
+    ):
         vector = _parse(value, depth - 1)
         is_vector = isinstance(vector.content, Group) and vector.content.kind in ("matrix", "<>", "()")
         return vector if is_vector and not vector.variable else None

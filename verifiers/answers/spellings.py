@@ -7,6 +7,7 @@ Two spellings are compared word by word, so that a Roman numeral is a number onl
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from grpo_env.lazy_regex import lazy_compile
@@ -50,14 +51,23 @@ _AMERICAN = tuple(
         (r"(?<=^s)c(?=eptic(?:s|al|ism)?$)", "k"),
         (r"(?<=^encyclop)ae|(?<=^p)ae(?=diatr)|(?<=^h)ae(?=mo)|(?<=^an)ae(?=mi)|(?<=^arch)ae(?=olog)", "e"),
         (r"(?<=^man)oeuvre", "euver"),
-        (r"(?<=^f)oe(?=tus)|^oe(?=strogen)", "e"),
+        (r"(?<=^f)oe(?=tus)|^oe(?=strogen|dema|sophag)", "e"),
         (r"(?<=^judg)e(?=ments?$)|(?<=^acknowledg)e(?=ments?$)|(?<=^ag)e(?=ing$)", ""),
         (r"(?<=^sul)ph", "f"),
+        (r"(?<=^homos)c(?=edastic)|(?<=^heteros)c(?=edastic)", "k"),
+        (r"(?<=\w)aem(?=ia|ic)", "em"),
+        (r"(?<=^an)ae(?=sth)|(?<=^gyn)ae(?=c)|(?<=^orthop)ae(?=d)|(?<=^c)ae(?=si|sar)|(?<=^f)ae(?=c)", "e"),
+        (
+            r"^ae(?=tiolog)|(?<=^h)ae(?=mat)|(?<=rrh)oe(?=a)|(?<=pn)oe(?=a)|(?<=^c)oe(?=l(?:iac|om))|(?<=^am)oe(?=b)",
+            "e",
+        ),
         (r"(?<=^art)e(?=facts?$)", "i"),
         (r"^aero(?=planes?$)", "air"),
         (r"(?<=^p)y(?=jamas?$)", "a"),
         (r"(?<=^m)o(?=ustaches?$)", ""),
         (r"^tyre(?=s?$)", "tire"),
+        (r"(?<=[a-z]some)s$|(?<=[a-z]cyte)s$|(?<=plast)s$|(?<=[a-z]phage)s$|(?<=enzyme)s$", ""),
+        (r"(?<=hedr)on$|(?<=pyramid)$", "al"),
         (r"(?<=^mitochondri)on$|(?<=^bacteri)um$|(?<=^phenomen)on$", "a"),
         (r"(?<=^nucle)us$|(?<=^alveol)us$|(?<=^stimul)us$|(?<=^fung)us$", "i"),
         (r"(?<=^cali)bre(?=s?$)|(?<=^sa)bre(?=s?$)|(?<=^som)bre$", "ber"),
@@ -171,6 +181,11 @@ _GREEK = lazy_compile(
     r"|omega)(?![A-Za-z])",
     re.IGNORECASE,
 )
+_SMALL_GREEK = lazy_compile(
+    r"\\(alpha|beta|gamma|delta|epsilon|kappa|lambda|mu|omega|pi|sigma|theta)(?![A-Za-z]) ?(?=[ -]|\\text)"
+)
+_GREEK_LETTER = lazy_compile("[αβγδεζηθκλμπστφχψω](?=[ -])")
+_LATIN_WORD = lazy_compile("(?<![A-Za-z\\\\])[A-Za-z][a-z]{3}")
 _BRACES = lazy_compile(r"\{(\w+)\}")
 _ORDINAL = lazy_compile(r"\d{1,4}(?:st|nd|rd|th)(?: [A-Za-z]+){1,6}")
 
@@ -234,7 +249,8 @@ def _same_word(one: str, other: str, before: str) -> bool:
         return True
     if _same_numeral(one, other, before) or _same_numeral(other, one, before):
         return True
-    return one[:1] == other[:1] and _american(one) == _american(other)
+    may_be_spelling = one[:1] == other[:1] or one[:1] in "aoAO" or other[:1] in "aoAO"  # oedema, edema
+    return may_be_spelling and _american(one) == _american(other)
 
 
 @lru_cache(maxsize=1024)
@@ -278,6 +294,15 @@ def greek_in_words(text: str) -> str | None:
     r"""``theta_1`` for ``\theta_{1}``; ``None`` for texts without such letters."""
     words, count = _GREEK.subn(r"\1", text)
     return _BRACES.sub(r"\1", words).replace(" ", "") if count else None
+
+
+def without_greek(text: str) -> str:
+    r"""``alpha-helix`` for ``\alpha-helix``, with the command or the letter: small Greek letters in words."""
+    if not _LATIN_WORD.search(text):
+        return text
+    return _GREEK_LETTER.sub(
+        lambda match: unicodedata.name(match[0]).split()[-1].lower(), _SMALL_GREEK.sub(r"\1", text)
+    )
 
 
 def is_ordinal_name(text: str) -> bool:

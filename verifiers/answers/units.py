@@ -118,7 +118,9 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if any(word in _CONTAINERS for word, _ in only_one | only_other):  # 5 boxes of pens are not 5 pens
         return False
     # Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day).
-    return not any(_is_unit(word, power) and (power > 0 or shared & MEASURES) for word, power in only_one | only_other)
+    return not any(
+        _is_unit(word, power) and (power > 0 or shared & (MEASURES | SYMBOLS)) for word, power in only_one | only_other
+    )
 
 
 def _is_unit(word: str, power: int) -> bool:

@@ -36,7 +36,8 @@ _LETTERS = lazy_compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|([A-Za-z]{2,}
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
 _CHINESE = lazy_compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _SEQUENCE = lazy_compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
-_TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of them has an order
+TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))
+"""A list of these has an order."""
 _LABELLED = ("vitamin", "hepatitis", "influenza", "type", "group", "class", "grade", "plan", "option", "team", "part")
 _NO_LABEL = "".join(rf"(?<!\b{noun} )" for noun in _LABELLED)  # vitamin A deficiency
 _ARTICLE = lazy_compile(rf"\A(?:on|in|at)\s(?=\S\S)|{_NO_LABEL}\b(?:a|an|the)\s(?=\S\S)", re.IGNORECASE)
@@ -174,7 +175,7 @@ def _same_list(one: str, other: str, without_articles: bool) -> bool:
         return True
     if len(first) != len(second) or len(first) > MAX_ITEMS:
         return False
-    if len(first) == 1 or _in_order(first) or any(word.casefold() in _TRUTH_VALUES for word in first):
+    if len(first) == 1 or _in_order(first) or any(word.casefold() in TRUTH_VALUES for word in first):
         return all(map(same_spelling, first, second))
     left = list(second)
     for item in first:
@@ -200,7 +201,7 @@ def _listed(text: str, without_articles: bool) -> tuple[str, ...]:
 
 def _in_order(words: Sequence[str]) -> bool:
     """Whether the order of a list matters: of truth values, and where an item comes again (up, up, down)."""
-    return len(set(words)) < len(words) or all(word.casefold() in _TRUTH_VALUES for word in words)
+    return len(set(words)) < len(words) or all(word.casefold() in TRUTH_VALUES for word in words)
 
 
 def _without_accents(words: Words) -> Words:

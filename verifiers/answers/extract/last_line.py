@@ -15,7 +15,7 @@ MAX_WORDS = 6
 
 _MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _ITALIC = lazy_compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_`\n]{1,80})(?<=\S)\1(?!\w)")
-_CONCLUSION = lazy_compile(r"\A\*\*(?:Conclusion|Decision|Result|Solution)(?::\*\*|\*\*:)(?=\s)")
+_LABEL = lazy_compile(r"\A\*\*[A-Z][A-Za-z -]{2,40}(?::\*\*|\*\*:)(?=\s)")  # **Result:** 5
 _SENTENCE_ENDS = (".", "!", "")
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
 _UNSURE = lazy_compile(
@@ -34,6 +34,10 @@ _LABELLED = lazy_compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
 _LIST = lazy_compile(
     r"(?:\A|:\**\n\s{0,3})(?P<list>(?:(?:[-*\u2022]|\d{1,2}[.)]) [^\d\s:=][^\d\n:=]{0,39}(?:\n|\Z)){2,20})\Z"
 )
+_ENTRIES = lazy_compile(
+    r"(?:\A|\n)[ \t*-]{0,9}(?P<debit>(?:Dr\b\.?|Debit) [^\n*]{3,60}?)[ \t*]{0,9}\n\s{0,9}[ \t*-]{0,9}"
+    r"(?P<credit>(?:Cr\b\.?|Credit) [^\n*]{3,60}?)[ \t*]{0,9}\Z"
+)  # of a journal
 _LONGEST_LIST = 600
 _SIGN = lazy_compile(r"\s[<>](?=\s)")  # Na > Mg > Al > Si
 _LONGEST = 200
@@ -55,6 +59,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
     line = block_at_end(text)
     if line is None and (listed := _LIST.search(text[-_LONGEST_LIST:])):
         return extracted([listed["list"]], "last_line")
+    if line is None and (entries := _ENTRIES.search(text[-_LONGEST_LIST:])):
+        return extracted([f"{entries['debit']}; {entries['credit']}"], "last_line")
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
     if marked := _only_mark(line):
@@ -77,7 +83,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
 
 def _only_mark(line: str) -> tuple[str, str] | None:
     """The only bold text or code in a line, else its only italic text, if that ends it; and how it is marked."""
-    marked = {match.strip(): mark for mark, match in _MARKED.findall(_CONCLUSION.sub("", line))}
+    marked = {match.strip(): mark for mark, match in _MARKED.findall(_LABEL.sub("", line))}
     if len(marked) == 1 and set(marked) != {line.strip("*`")}:
         return next(iter(marked.items()))
     italic = [] if marked else list(_ITALIC.finditer(line))

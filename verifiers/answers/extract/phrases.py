@@ -54,7 +54,10 @@ _DOUBTED = lazy_compile(
 )
 _JUDGED = lazy_compile(r"[A-D][、,和A-D]{0,6}(?:是|都|均)?(?:正确|符合.*|对)的?")  # of one option, before the choice
 _CHOSEN = lazy_compile("故选|答案|应选|因此选|所以选")
-_LIST = lazy_compile(r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z")  # below a marker
+_LIST = lazy_compile(
+    r"(?:(?:-|\u2022|\d{1,2}[.)])\s[^\n:]{1,40}(?:\n\s{0,9}|\Z)){2,20}\Z"
+    r"|(?=.{0,9}(?:[Nn]ull|H_?\{?0|H\u2080))(?:[-*\u2022]|\d\.)\s[^\n]{1,80}\n\s{0,9}(?:[-*\u2022]|\d\.)\s[^\n]{1,80}\Z"
+)  # below a marker
 _FORMULA = lazy_compile(r"[\d\\$]")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _MANY_WORDS = 7

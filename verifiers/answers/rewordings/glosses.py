@@ -77,7 +77,7 @@ def shorter_gold(gold: str, answer: str) -> str | None:
             return named["words"]
     match = _GLOSS.fullmatch(gold) if gold.endswith(")") and "(" not in answer else None
     if match and explains(match["words"], match["gloss"]):
-        return match["gloss"] if answer.rstrip(".").casefold() == match["gloss"].casefold() else match["words"]
+        return match["gloss"] if plain(answer).casefold() == match["gloss"].casefold() else match["words"]
     return match["words"] if match and _ACRONYM.fullmatch(match["gloss"]) else None
 
 

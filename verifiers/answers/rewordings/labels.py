@@ -27,7 +27,7 @@ _TEXT_LABEL = lazy_compile(r"\\text(?:bf|it|rm)?\{([A-Za-z][A-Za-z ]{2,30})(?::\
 NO_LABEL = lazy_compile(
     r"\b(?:not|no|nor|none|never|wrong\w*|incorrect\w*|false\w*|invalid|except\w*|without|avoid\w*|unlikely|if|unless|or"
     r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
-    r"|guess\w*|maybe|perhaps|possib\w*|probab\w*|distract\w*|alternativ\w*|instead|rather|than|opposite|antonym|contrast"
+    r"|guess\w*|maybe|perhaps|possib\w*|probabl[ey]\w*|distract\w*|alternativ\w*|instead|rather|than|opposite|antonym|contrast"
     r"|errors?|mistakes?|question|questions|example|examples|e\.g|unlike|versus|vs|other|others|also|but|wait|actually"
     r"|correction|sorry|hmm|misconception|myth|trap|step|given|input|start|yes|against)\b|n['\u2019]t\b",
     re.IGNORECASE,
@@ -58,7 +58,7 @@ _NAMED = lazy_compile(
 _HEADS = "method|technique|approach|algorithm|procedure|process|geometry|shape|data structure|design pattern|traversal"
 _HEADS_OF_ADJECTIVES = (
     "reaction|bond(?:ing|s)?|distribution|phase|stage|mechanism|inheritance|hybridi[sz](?:ed|ation)|arrangement"
-    "|complexity|gate"
+    "|complexity|gate|scale"
 )
 _HEADED = lazy_compile(
     rf"(?:an? |the )?(?P<name>[A-Za-z(\d][\w^()'\u2019-]*(?: [\w()'\u2019-]+){{0,3}}?) (?:molecular |electron )?"
@@ -79,6 +79,8 @@ def unlabelled(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from [] if NO_LABEL.search(label[1]) else [answer[label.end() :]]
     if kind in ("code", "number"):
         yield from _known(gold, kind, answer)
+    if kind in ("words", "code") and (of_gold := _HEADED.fullmatch(gold)) and not NO_LABEL.search(of_gold["name"]):
+        yield from [gold] if plain(answer).lower() == of_gold["name"].lower() else []
     if " " not in answer:
         return
     if kind == "code":

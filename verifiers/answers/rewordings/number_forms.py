@@ -52,7 +52,7 @@ _OF_MEASURE = lazy_compile(
 )
 _DIMENSION = lazy_compile(r"(?<=[a-z\"'] )(?:tall|long|wide|high|deep|thick|in (?:height|length|width|depth))\.?\Z")
 _OTHER_FORM = lazy_compile(
-    r": | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
+    r":\*{0,2} | (?:is|are|was|were) |\]\(|\\(?:text|mathrm|mbox)|\A\W{0,3}[MDCLXVI]{2,}\W{0,3}\Z"
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
     r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
     r"|\A\$?\+\W{0,2}(?:(?:text|mathrm)\{)?[IV]|\A0b[01]|\A[01]{3,}(?:[ _]|\\[,; ])"

@@ -14,6 +14,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..codes import plain
 from ..extract.statements import UNSURE
 from ..other_names import is_short_for, without_country
+from ..spellings import without_greek
 
 _YES = "yes yeah yep yup correct affirmative true indeed".split()  # noqa: SIM905
 _NO = ["no", "nope", "nah", "false", "not at all", "incorrect", "no way"]
@@ -53,6 +54,7 @@ def other_words(gold: str, answer: str) -> Iterator[str]:
         yield from [gold] if plain(answer).lower() in synonyms - {gold.lower()} else []
         if (reply := _REPLY.fullmatch(answer)) and bool(reply["negated"]) == (reply[1].lower() == "no"):
             yield reply[1]
+    yield from _without_greek(gold, answer)
     yield from _reasons(gold, answer)
     if _ONE.fullmatch(gold):
         yield f"the {answer.removeprefix('the ').rstrip('.')} one"
@@ -60,6 +62,16 @@ def other_words(gold: str, answer: str) -> Iterator[str]:
         yield of_answer["which"]
     if place := _ONE_AT.fullmatch(answer):
         yield from (place[1], f"the {place[1]} one")
+
+
+def _without_greek(gold: str, answer: str) -> Iterator[str]:
+    r"""``alpha helix`` of ``\alpha-helix``; and the other way round."""
+    shown = plain(without_greek(answer))
+    if shown != plain(answer):
+        yield shown
+    named = plain(without_greek(gold))
+    if named != plain(gold):
+        yield from [gold] if named.lower().replace("-", " ") == shown.lower().replace("-", " ") else []
 
 
 def _reasons(gold: str, answer: str) -> Iterator[str]:
