@@ -273,6 +273,9 @@ _ONE_HALF_MORE = lazy_compile("(.+)(?:einhalb|ënhalf|enhalf|ënhalve|enhalve)")
 _MILLIONS = tuple(
     [word] for word in "million millón milhão milione milion miljoen miljon milliarde milliard miliardo".split()
 )
+_GLUED = lazy_compile(
+    "tausend|duizend|tusen|tusind|mille|mila|ezer|tuhat|einhalb|nhalf|nhalve|hundert|honderd|hundra|hundre|cento|száz|sata"
+)
 _MINUS = lazy_compile(
     r"(?<!\w)(?:minus|moins|menos|meno|min|минус|мінус|eksi|âm|negativ[oa]|ลบ|ऋण|سالب) ?(?=\d)|(?<![\d)）])(?:负|負|マイナス|마이너스 ?)(?=\d)",
     re.I,
@@ -300,10 +303,8 @@ _THAI_COUNTED = "คน ชิ้น ลูก ตัว ใบ อัน เล
 
 
 @lru_cache(maxsize=64)
-def _table(language: str) -> dict[str, int]:
-    """The numbers below 1000 of a language by their words, in lower case with spaces for hyphens."""
-    if language in _COUNTED:
-        return {form: value for value, forms in enumerate(_COUNTED[language].split(), 1) for form in forms.split("/")}
+def _below_100(language: str) -> dict[int, list[str]]:
+    """The words of the numbers below 100 of a language."""
     spec = _LANGUAGES[language]
     below_100 = {value: forms.split("/") for value, forms in enumerate(spec.small.split(), 1)}
     for ten, forms in zip(range(20, 100, 10), spec.tens.split(), strict=False):
@@ -313,6 +314,15 @@ def _table(language: str) -> dict[str, int]:
             below_100[ten + unit] = [spec.joined.format(ten=word, unit=other) for word, other in pairs]
     if irregular := _IRREGULAR.get(language):
         irregular(below_100)
+    return below_100
+
+
+@lru_cache(maxsize=64)
+def _table(language: str) -> dict[str, int]:
+    """The numbers below 1000 of a language by their words, in lower case with spaces for hyphens."""
+    if language in _COUNTED:
+        return {form: value for value, forms in enumerate(_COUNTED[language].split(), 1) for form in forms.split("/")}
+    spec, below_100 = _LANGUAGES[language], _below_100(language)
     table = {form: value for value, forms in below_100.items() for form in forms}
     for hundred, forms in zip(range(100, 1000, 100), spec.hundreds.split(), strict=False):
         for form in forms.split("/"):
@@ -381,6 +391,38 @@ _THAI = lazy_compile(rf"(?:{'|'.join(sorted(_table('th'), key=len, reverse=True)
 
 
 @lru_cache(maxsize=64)
+def _words(language: str) -> frozenset[str]:
+    """The words in the numbers of a language, but for hundreds in one word."""
+    if language in _COUNTED:
+        return frozenset(_table(language)).union(_HALVES)
+    spec = _LANGUAGES[language]
+    forms = [form for others in _below_100(language).values() for form in others]
+    text = " ".join((*forms, spec.hundreds, spec.thousand, spec.half, spec.parts))
+    return frozenset(re.split("[ /-]", text)).union(_HALVES, _HALF_OF)
+
+
+@lru_cache(maxsize=1)
+def _all_words() -> frozenset[str]:
+    return frozenset().union(*(_words(language) for language in (*_LANGUAGES, *_COUNTED)))
+
+
+def _may_be_any(words: set[str]) -> bool:
+    """Whether one of some words may be in a number of any language."""
+    return (
+        not words.isdisjoint(_all_words())
+        or any(len(word) > 7 and _GLUED.search(word) for word in words)
+        or any("\u0e00" <= word[0] <= "\u0e7f" for word in words)
+    )
+
+
+def _may_count(words: set[str], language: str) -> bool:
+    """Whether one of some words may be in a number of a language."""
+    if not words.isdisjoint(_words(language)):
+        return True
+    return any(len(word) > 7 and _GLUED.search(word) for word in words)
+
+
+@lru_cache(maxsize=64)
 def _parts(language: str) -> dict[str, int]:
     """The words that divide a number in a language: 3 of ``tiers``."""
     spec = _LANGUAGES.get(language)
@@ -400,6 +442,7 @@ def languages_of(text: str) -> tuple[str, ...]:
     return tuple(language for language, count in hits.items() if count == best) if best else ()
 
 
+@lru_cache(maxsize=256)
 def in_figures(text: str, languages: tuple[str, ...] | None = None) -> str | None:
     """A text with its numbers in words in figures, or ``None`` if it has none or more than one reading.
 
@@ -417,10 +460,14 @@ def in_figures(text: str, languages: tuple[str, ...] | None = None) -> str | Non
         return f"{text[: part.start()]}{top}/{bottom}{text[part.end() :]}"
     if east := _east_asian(text):
         return with_halves(east)
+    words = {_lower(word, "tr" if "I" in word or "İ" in word else "") for word in _WORD.findall(text)} | set(
+        _WORD.findall(text.lower())
+    )
     readings = {
         reading
-        for language in (languages if languages is not None else _by_letters(text))
-        if (reading := _in_figures(text, language, languages is None))
+        for language in (languages if languages is not None else _by_letters(text) if _may_be_any(words) else ())
+        if (language == "th" or _may_count(words, language))
+        and (reading := _in_figures(text, language, languages is None))
     }
     if not readings and (halved := with_halves(text)) != text:
         return halved

@@ -372,6 +372,8 @@ def _clock(text: str) -> str | None:
 def spoken_clock(text: str, whole: bool = False) -> str | None:
     """``7:30`` of "halb acht" and of a sentence with it as its only number; ``whole`` if it must be all of the text."""
     in_words = in_figures(text, languages_of(text)) or in_figures(text)
+    if in_words is None and not any(hour in text for hour in _ORDINAL_HOURS):
+        return None
     figures = in_words or text
     part = _PART_OF_DAY.search(figures)
     if part and whole:
