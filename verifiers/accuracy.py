@@ -62,6 +62,7 @@ from .answers.translated import (
     fills_blanks,
     has_magnitude,
     in_english,
+    is_date,
     only_in_english,
     unit_in_english,
     whole_amount,
@@ -254,8 +255,10 @@ class Accuracy(Verifier):
         commas = _SEPARATOR.search(answer) is not None and uses_commas(final.text)
         for text in texts:
             reading = in_english(text, commas, commas) if self.kind is None else None
-            is_multiplied = reading is not None and has_magnitude(text)
-            for other in (reading, reading if is_multiplied else whole_amount(text) or text):
+            if reading and is_date(reading) and all(gold.kind == "number" for gold in golds):
+                return None
+            is_more = reading is not None and has_magnitude(text)
+            for other in (reading, reading if is_more else whole_amount(text) or text):
                 if other and other != answer and (verdict := self._first_accepted(golds, other, rules)):
                     return verdict
                 if other and (verdict := self._as_time(golds, other, final.text, rules)):

@@ -152,7 +152,7 @@ _BLANKS = lazy_compile(
     r"第[一1](?:个)?空\s?(?:应?填|为|是|[:：])?\s?(?P<first>[^,，;；。、]+?)\s?[,，;；。、]\s?第[二2](?:个)?空\s?(?:应?填|为|是|[:：])?\s?(?P<second>[^,，;；。、空]+)"
 )
 NO_SOLUTION = lazy_compile(
-    r"(?!.*(?:(?<!\w)(?:falsch|faux|falso|неверно|wenn|falls|si|se|если|nếu|eğer|jika|gdy|jeśli|als|oder|ou|o|или|vielleicht|peut-être)(?!\w)"
+    r"(?!.*(?:(?<!\w)(?:nicht|не кажд\w+|не всяк\w+|nie każd\w+|no tod\w+|pas tou\w+|falsch|faux|falso|неверно|wenn|falls|si|se|если|nếu|eğer|jika|gdy|jeśli|als|oder|ou|o|или|vielleicht|peut-être)(?!\w)"
     r"|如果|若|当|不是|并非|もし|만약))(?:(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:hat |besitzt )?(?:also |somit |damit )?keine (?:reelle |reellen )?(?:lösung|lösungen|nullstellen?)|unlösbar"
     r"|(?:[^.!?\n,;:=<>$]{0,80}(?:n'a|n'admet|n’a|n’admet|il n'y a|n'existe)\s(?:donc |ainsi )?)?(?:pas de|aucune) (?:solution|racine)s?(?: réelles?)?"
     r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:no (?:tiene|hay|existe|existen|posee) (?:solución|soluciones|raíces)|sin solución|sin soluciones|ninguna solución)(?: real(?:es)?)?"
@@ -292,8 +292,15 @@ def has_magnitude(text: str) -> bool:
     return any(word.casefold() in MAGNITUDES for word in re.findall(r"[^\W\d_]+", text))
 
 
+def is_date(english: str) -> bool:
+    """Whether a text in English is or has a day with the name of its month."""
+    return any(month in english for month in _ENGLISH_MONTHS)
+
+
 def whole_amount(text: str) -> str | None:
-    """``70000 dong`` of ``70.000 đồng``, whose currency has no decimals."""
+    """``70000 dong`` of ``70.000 đồng``, whose currency has no decimals; ``2.5 h`` of ``2 horas y media``."""
+    if text[:1].isdigit() and len(text) <= MAX_LENGTH and (halved := with_halves(text)) != text:
+        return in_english(halved) or halved
     number, _, unit = text.partition(" ")
     return in_english(text) if _POINT.fullmatch(number) and _unit(unit)[1] in _WHOLE_CURRENCIES else None
 

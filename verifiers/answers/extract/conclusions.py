@@ -15,7 +15,8 @@ from itertools import pairwise
 from grpo_env.lazy_regex import lazy_compile
 
 from ..currencies import SIGNS
-from ..foreign_numbers import FUNCTION_WORDS, in_figures, languages_of
+from ..foreign_numbers import FUNCTION_WORDS, in_figures, languages_of, with_halves
+from ..foreign_words import MONTHS
 from ..translated import (
     CONDITION_AT_END,
     NO_SOLUTION,
@@ -159,6 +160,10 @@ _LETTERS = lazy_compile(
     r"[A-H](?:(?:\s?[、,，]\s?|\s?[和与、]\s?|\s(?:y|e|et|und|en|och|og|i|и|ve|và|dan|e)\s)[A-H]){1,5}"
 )
 _IN_DAYS = lazy_compile(r"(?<!\w)(?:fra|tra) (?=\d+ (?:giorn|or|ann|mes|minut|settiman))")  # not "between"
+_DAY_OF_MONTH = lazy_compile(
+    rf"\d{{1,2}}(?:\.|er|º|°)?\s(?:de |di |d')?(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})(?!\w)",
+    re.IGNORECASE,
+)
 _NOT_BEFORE = lazy_compile(r"(?:不是|并非|非|不|或|而不|可能)\s?\Z|不是|并非|不可能")
 # "Poiché 9 + 16 = 25, sì, il triangolo è rettangolo."
 _TRUTH_IN_CLAUSE = lazy_compile(
@@ -249,7 +254,7 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
         return
     if truth := _TRUTH_IN_CLAUSE.fullmatch(sentence):
         yield truth["rest"]
-    yield from _values(sentence, without_unit)
+    yield from _values(with_halves(sentence), without_unit)
     time = _TIME_WITH_POINT.search(sentence)
     if time and not _AGAINST_TIME.search(sentence) and not _DIGITS.search(_TIME_WITH_POINT.sub("", sentence, count=1)):
         yield f"{time['hour']}:{time['minute']}"
@@ -297,6 +302,8 @@ def _values(sentence: str, without_unit: bool) -> Iterator[str]:
     if shorter := _COPULA.sub("", value):
         value = shorter if shorter != value else value
         yield shorter
+    if _DAY_OF_MONTH.match(value):
+        return
     for end in _ends(value):
         if without_unit or not _BARE.fullmatch(value[:end]):
             yield value[:end].rstrip(" ,")
