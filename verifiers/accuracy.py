@@ -59,7 +59,18 @@ from .answers.rewordings import (
 )
 from .answers.sentences import stated
 from .answers.structures import by_structure, is_structure, may_have_structure
-from .answers.translated import in_english, may_be_translated, only_in_english, unit_in_english
+from .answers.translated import (
+    blanks,
+    fills_blanks,
+    has_magnitude,
+    in_english,
+    is_date,
+    may_be_translated,
+    only_in_english,
+    unit_in_english,
+    whole_amount,
+    with_part_of_day,
+)
 from .answers.units import is_measure, read_unit
 
 Golds = Literal["one", "any", "all"]
@@ -69,6 +80,7 @@ Brackets = Literal["optional", "required"]
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
 _AS_WRITTEN = ("date", "time", "code", "json")
 _SEPARATOR = lazy_compile(r"\d[.,]\d")
+_TIME_WITH_POINT = lazy_compile(r"(?:0\d|1[3-9]|2[0-3])\.[0-5]\d")  # no number is written like the first
 _AMOUNT = lazy_compile(r"-?\d[\d.,]* ?(?:[A-Za-z]{1,12}(?:[/^][a-z\d]{1,4})?|[%°]C?)?")
 _NO_UNITS = frozenset("in as at am pm ms an on".split())  # noqa: SIM905  (words, right behind a box)
 _DIGITS = "-0123456789,."
@@ -203,6 +215,10 @@ class Accuracy(Verifier):
     def _verdict_of(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict:
         """The verdict on an extracted answer or, if that is not right, on the object or sentence that it stands in."""
         failure: UnreadableError | None = None
+        filled = final.answers if len(final.answers) > 1 else items(final.answers[0])
+        if len(filled) > 1 and fills_blanks(final.text) and _fills_blanks_otherwise(golds, filled):
+            return Verdict(False, "several different answers")
+        final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
         try:
             verdict = self._verdict(golds, final.answers, rules)
         except UnreadableError as error:
@@ -239,15 +255,30 @@ class Accuracy(Verifier):
         texts = [answer]
         if is_marked and uses_other_language(final.text):
             texts += values_at_end(answer, without_unit=not any(map(_may_have_unit, golds)))
+        if time := _with_part_of_day(final):
+            texts.append(time)
+        if final.source in ("phrase", "last_line") and (filled := blanks(final.text)):
+            texts.append(filled)
         commas = _SEPARATOR.search(answer) is not None and uses_commas(final.text)
         for text in texts:
             reading = in_english(text, commas, commas) if self.kind is None else None
-            for other in (reading, text):
+            if reading and is_date(reading) and all(gold.kind == "number" for gold in golds):
+                return None
+            is_more = reading is not None and has_magnitude(text)
+            for other in (reading, reading if is_more else whole_amount(text) or text):
                 if other and other != answer and (verdict := self._first_accepted(golds, other, rules)):
+                    return verdict
+                if other and (verdict := self._as_time(golds, other, final.text, rules)):
                     return verdict
             if _AMOUNT.fullmatch(reading or "") or _has_measure(text):
                 return None
         return None
+
+    def _as_time(self, golds: Sequence[Gold], text: str, all_text: str, rules: Rules) -> Verdict | None:
+        """The verdict on a time if it is that of a gold answer with a point, ``14.30``, in another language."""
+        if ":" not in text or not _TIME_WITH_POINT.fullmatch(golds[0].answer.text) or not uses_other_language(all_text):
+            return None
+        return self._accepted(Gold(*read_gold(golds[0].answer.text.replace(".", ":"), None)), normal(text), rules)
 
     def _with_unit_behind(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict | None:
         """The verdict on a box with a number and the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
@@ -408,6 +439,25 @@ def _has_measure(text: str) -> bool:
     return isinstance(number, Number) and any(is_measure(name) for name, _ in number.unit)
 
 
+def _with_part_of_day(final: ExtractedAnswer) -> str | None:
+    """A time in a box in English with what stands beside the box: ``\\boxed{8:45}`` (上午)."""
+    if final.source != "boxed" or ":" not in final.answers[0]:
+        return None
+    start = final.text.rfind("\\boxed", 0, final.end)
+    return with_part_of_day(
+        final.text[max(0, start - 20) : start], final.answers[0], final.text[final.end : final.end + 40]
+    )
+
+
+def _fills_blanks_otherwise(golds: Sequence[Gold], answers: Sequence[str]) -> bool:
+    """Whether answers are those of a list in another order."""
+    parts = items(golds[0].answer.text)
+    return len(parts) == len(answers) > 1 and any(
+        not same_text(normal(part), normal(answer)) and any(same_text(normal(part), normal(other)) for other in answers)
+        for part, answer in zip(parts, answers, strict=True)
+    )
+
+
 def _may_have_unit(gold: Gold) -> bool:
     """Whether a gold answer is more than a number without a unit."""
     return not isinstance(gold.answer.content, Number) or bool(gold.answer.content.unit)
@@ -513,7 +563,8 @@ def _translated_gold(text: str, timeout: float) -> list[Gold]:
         gold = _parse_gold(english, None, timeout)
     except (ValueError, UnreadableError, DeadlineError):
         return []
-    return [gold._replace(is_translated=True, forms=() if gold.is_in_digits else _forms(gold))]
+    structure = gold.kind not in _AS_WRITTEN and may_have_structure(gold.answer.text)
+    return [gold._replace(is_translated=True, has_structure=structure, forms=() if gold.is_in_digits else _forms(gold))]
 
 
 def _forms(gold: Gold) -> Forms:

@@ -90,6 +90,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "forty_kinds",
         "grader_faults",
         "languages",
+        "languages_2",
         "latex",
         "latex_boxes",
         "latex_college",

@@ -125,8 +125,8 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        texts = (_with_plain_names(text) for text in _with_i(*_with_arrows(gold, answer)))
-        return self._result(_Comparison(*texts, rel_tol, decimals), time)
+        gold, answer = _with_i(*_with_arrows(gold, answer))
+        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals), time)
 
     def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
         """Whether two formulas have equal derivatives. Raises the same errors."""

@@ -29,15 +29,15 @@ mg | milligramm, milligrammes, miligramos, miligramas, milligrammi, миллиг
 tonnes | tonne, tonnen, tonnes, tonelada, toneladas, tonnellate, тонна, тонны, тонн, т, tony, tấn, ตัน, टन, টন, طن, أطنان, 吨, 噸, トン, 톤
 L | liter, litern, litre, litres, litro, litros, litri, литр, литра, литров, л, літрів, litr, litry, litrów, litrů, lít, λίτρα, ליטר, ליטרים, ลิตร, लीटर, লিটার, لتر, لترا, لترات, lita, 升, 公升, リットル, 리터
 ml | mililita, milliliter, millilitres, mililitros, millilitri, миллилитров, миллилитра, мл, mililitrów, mililít, มิลลิลิตร, मिलीलीटर, মিলিলিটার, مل, مليلتر, 毫升, ミリリットル, 밀리리터
-cm^2 | quadratzentimeter, kvadratcentimeter, εκατοστά τετραγωνικά, 平方厘米, 平方公分, 平方センチメートル, 제곱센티미터, سنتيمترا مربعا, سنتيمتر مربع, سم مربع, ตารางเซนติเมตร, वर्ग सेमी, वर्ग सेंटीमीटर, বর্গসেমি, বর্গ সেমি, বর্গ সেন্টিমিটার, cm vuông, xăng-ti-mét vuông, cm persegi, santimetrekare, кв. см, см кв, квадратных сантиметров, квадратных сантиметра, centimètres carrés, cm carrés, centímetros cuadrados, centímetros quadrados, centimetri quadrati, cm quadrati, cm kwadratowych, centymetrów kwadratowych, vierkante centimeter
-m^2 | quadratmeter, quadratmetern, kvadratmeter, τετραγωνικά μέτρα, 平方米, 平方公尺, 平方メートル, 제곱미터, مترا مربعا, متر مربع, أمتار مربعة, ตารางเมตร, वर्ग मीटर, বর্গমিটার, বর্গ মিটার, mét vuông, m vuông, meter persegi, metrekare, кв. м, м кв, квадратных метров, квадратных метра, mètres carrés, metros cuadrados, metros quadrados, metri quadrati, metrów kwadratowych, metry kwadratowe, vierkante meter
+cm^2 | ตร.ซม, ตรซม, см², кв см, quadratzentimeter, kvadratcentimeter, εκατοστά τετραγωνικά, 平方厘米, 平方公分, 平方センチメートル, 제곱센티미터, سنتيمترا مربعا, سنتيمتر مربع, سم مربع, ตารางเซนติเมตร, वर्ग सेमी, वर्ग सेंटीमीटर, বর্গসেমি, বর্গ সেমি, বর্গ সেন্টিমিটার, cm vuông, xăng-ti-mét vuông, cm persegi, santimetrekare, кв. см, см кв, квадратных сантиметров, квадратных сантиметра, centimètres carrés, cm carrés, centímetros cuadrados, centímetros quadrados, centimetri quadrati, cm quadrati, cm kwadratowych, centymetrów kwadratowych, vierkante centimeter
+m^2 | ตร.ม, ตรม, quadratmeter, quadratmetern, kvadratmeter, τετραγωνικά μέτρα, 平方米, 平方公尺, 平方メートル, 제곱미터, مترا مربعا, متر مربع, أمتار مربعة, ตารางเมตร, वर्ग मीटर, বর্গমিটার, বর্গ মিটার, mét vuông, m vuông, meter persegi, metrekare, кв. м, м кв, квадратных метров, квадратных метра, mètres carrés, metros cuadrados, metros quadrados, metri quadrati, metrów kwadratowych, metry kwadratowe, vierkante meter
 km^2 | quadratkilometer, 平方千米, 平方公里, 平方キロメートル, 제곱킬로미터, kilomètres carrés, kilómetros cuadrados, quilômetros quadrados, chilometri quadrati, квадратных километров, kilometrów kwadratowych, ki-lô-mét vuông, km vuông
 mm^2 | quadratmillimeter, 平方毫米
 dm^2 | quadratdezimeter, 平方分米
-cm^3 | kubikzentimeter, kubikcentimeter, 立方厘米, 立方センチメートル, 세제곱센티미터, centimètres cubes, centímetros cúbicos, centimetri cubi, кубических сантиметров, куб. см, centymetrów sześciennych, cm khối, xăng-ti-mét khối, سم مكعب, سنتيمترا مكعبا
-m^3 | kubikmeter, 立方米, 立方メートル, 세제곱미터, mètres cubes, metros cúbicos, metri cubi, кубических метров, куб. м, metrów sześciennych, mét khối, متر مكعب, مترا مكعبا
+cm^3 | ลบ.ซม, ลบซม, ลูกบาศก์เซนติเมตร, kubikzentimeter, kubikcentimeter, 立方厘米, 立方センチメートル, 세제곱센티미터, centimètres cubes, centímetros cúbicos, centimetri cubi, кубических сантиметров, куб. см, centymetrów sześciennych, cm khối, xăng-ti-mét khối, سم مكعب, سنتيمترا مكعبا
+m^3 | ลบ.ม, ลบม, ลูกบาศก์เมตร, kubikmeter, 立方米, 立方メートル, 세제곱미터, mètres cubes, metros cúbicos, metri cubi, кубических метров, куб. м, metrów sześciennych, mét khối, متر مكعب, مترا مكعبا
 dm^3 | kubikdezimeter, 立方分米
-km/h | stundenkilometer, km/std, km/giờ, км/ч, км/год, км/час, км в час, километров в час, km/saat, km/jam, kmh, كم/ساعة, كم/س, كيلومترا في الساعة, किमी/घंटा, किमी प्रति घंटा, কিমি/ঘণ্টা, กม./ชม, 千米/时, 千米/小时, 公里/小时, 公里/时, kilómetros por hora, quilômetros por hora, chilometri all'ora, kilomètres par heure, kilometer pro stunde, kilometrów na godzinę, kilometer per uur, 千米每小时
+km/h | กม./ชม, กมชม, กิโลเมตรต่อชั่วโมง, กิโลเมตร/ชั่วโมง, kilometer per uur, saatte kilometre, stundenkilometer, km/std, km/giờ, км/ч, км/год, км/час, км в час, километров в час, km/saat, km/jam, kmh, كم/ساعة, كم/س, كيلومترا في الساعة, किमी/घंटा, किमी प्रति घंटा, কিমি/ঘণ্টা, กม./ชม, 千米/时, 千米/小时, 公里/小时, 公里/时, kilómetros por hora, quilômetros por hora, chilometri all'ora, kilomètres par heure, kilometer pro stunde, kilometrów na godzinę, kilometer per uur, 千米每小时
 m/s | м/с, م/ث, 米/秒, 米每秒, meter pro sekunde, mètres par seconde, metros por segundo, metri al secondo, метров в секунду, m/giây, m/saniye, m/detik, มีเตอร์/วินาที, เมตร/วินาที
 ° | grad, degré, degrés, grado, grados, grau, graus, gradi, градус, градуса, градусов, stopień, stopnie, stopni, graden, grader, derece, độ, derajat, fok, stupňů, astetta, grade, μοίρες, מעלות, องศา, डिग्री, अंश, ডিগ্রি, درجة, درجات, nyuzi, digrii, 度, 도
 °C | grad celsius, degrés celsius, grados celsius, graus celsius, gradi celsius, градусов цельсия, stopni celsjusza, độ c, 摄氏度, องศาเซลเซียส, डिग्री सेल्सियस
@@ -81,7 +81,7 @@ MAGNITUDES = {
         " nghìn, ngàn, ribu, ezer, tisíc, tuhatta, χιλιάδες, אלף, พัน, हज़ार, हजार, হাজার, ألف, آلاف, الف, elfu, 千, 천",
         10**4: "万, 萬, 만, หมื่น",
         10**5: "लाख, লাখ, লক্ষ, แสน",
-        10**6: "millionen, mio, millions, millón, millones, milhão, milhões, milione, milioni, миллион, миллиона,"
+        10**6: "million, millionen, mio, millions, millón, millones, milhão, milhões, milione, milioni, миллион, миллиона,"
         " миллионов, млн, мільйон, мільйони, мільйонів, milion, miliony, milionów, mln, miljoen, miljon, miljoner,"
         " millioner, milyon, triệu, juta, millió, milionů, miljoonaa, milioane, εκατομμύρια, מיליון, ล้าน, मिलियन,"
         " মিলিয়ন, مليون, ملايين, ملايين, 百万, 백만",
@@ -95,50 +95,6 @@ MAGNITUDES = {
     for word in words.split(", ")
 }  # fmt: skip
 """Words by which a number is multiplied."""
-
-_NUMBERS = """
-2 zwei deux dos dois duas due два две dwa dwie twee två iki hai dua dva kettő kaksi doi două δύο اثنان mbili
-3 drei trois tres três tre три trzy drie üç ba tiga tři három kolme trei τρία ثلاثة tatu
-4 vier quatre cuatro quatro quattro четыре cztery fyra fire dört bốn empat čtyři négy neljä patru τέσσερα أربعة nne
-5 fünf cinq cinco cinque пять pięć vijf fem beş năm lima pět öt viisi cinci πέντε خمسة tano
-6 sechs seis sei шесть sześć zes sex seks altı sáu enam šest hat kuusi șase έξι ستة sita
-7 sieben sept siete sete sette семь siedem zeven sju syv yedi bảy tujuh sedm hét seitsemän șapte επτά سبعة saba
-8 acht huit ocho oito otto восемь osiem åtta otte sekiz tám delapan osm nyolc kahdeksan opt οκτώ ثمانية nane
-9 neun neuf nueve nove девять dziewięć negen nio ni dokuz chín sembilan devět kilenc yhdeksän nouă εννέα تسعة tisa
-10 zehn dix diez dez dieci десять dziesięć tien tio ti on mười sepuluh deset tíz kymmenen zece δέκα عشرة kumi
-11 elf onze once undici одиннадцать jedenaście elva elleve sebelas jedenáct
-12 zwölf douze doce doze dodici двенадцать dwanaście twaalf tolv dvanáct
-13 dreizehn treize trece treze tredici тринадцать trzynaście dertien tretton tretten
-14 vierzehn quatorze catorce quattordici четырнадцать czternaście veertien fjorton fjorten
-15 fünfzehn quinze quince quindici пятнадцать piętnaście vijftien femton femten
-16 sechzehn seize dieciséis dezesseis sedici шестнадцать szesnaście zestien sexton seksten
-17 siebzehn dix-sept diecisiete dezessete diciassette семнадцать siedemnaście zeventien sjutton
-18 achtzehn dix-huit dieciocho dezoito diciotto восемнадцать osiemnaście achttien arton atten
-19 neunzehn dix-neuf diecinueve dezenove diciannove девятнадцать dziewiętnaście negentien nitton
-20 zwanzig vingt veinte vinte venti двадцать dwadzieścia twintig tjugo tjue tyve yirmi dvacet
-30 dreißig trente treinta trinta trenta тридцать trzydzieści dertig trettio tretti otuz třicet
-40 vierzig quarante cuarenta quarenta quaranta сорок czterdzieści veertig fyrtio førti kırk čtyřicet
-50 fünfzig cinquante cincuenta cinquenta cinquanta пятьдесят pięćdziesiąt vijftig femtio femti elli padesát
-60 sechzig soixante sesenta sessenta sessanta шестьдесят sześćdziesiąt zestig sextio seksti altmış šedesát
-70 siebzig setenta settanta семьдесят siedemdziesiąt zeventig sjuttio sytti yetmiş sedmdesát
-80 achtzig ochenta oitenta ottanta восемьдесят osiemdziesiąt tachtig åttio åtti seksen osmdesát
-90 neunzig noventa novanta девяносто dziewięćdziesiąt negentig nittio nitti doksan devadesát
-2 두
-3 세
-4 네
-5 다섯
-6 여섯
-7 일곱
-8 여덟
-9 아홉
-10 열
-100 hundert cent cien cem cento сто sto honderd hundra hundre yüz
-"""
-_ENGLISH = frozenset("once due fire hat sex on dos cent sept six elf ti sei ba sto but sat".split())
-NUMBERS = {word: line.split()[0] for line in _NUMBERS.strip().splitlines() for word in line.split()[1:]}
-"""Numbers in words. One is left out, which is an article in many languages."""
-NUMBERS_ALONE = {word: number for word, number in NUMBERS.items() if word not in _ENGLISH}
-"""Those that are no words of English."""
 
 MONTHS = {
     word: english
@@ -161,26 +117,26 @@ MONTHS = {
 WEEKDAYS = {
     word: english
     for english, words in {
-        "Monday": "montag lundi lunes segunda-feira lunedì понедельник poniedziałek maandag måndag mandag pazartesi senin",
-        "Tuesday": "dienstag mardi martes terça-feira martedì вторник wtorek dinsdag tisdag tirsdag salı selasa",
-        "Wednesday": "mittwoch mercredi miércoles quarta-feira mercoledì среда środa woensdag onsdag çarşamba rabu",
-        "Thursday": "donnerstag jeudi jueves quinta-feira giovedì четверг czwartek donderdag torsdag perşembe kamis",
-        "Friday": "freitag vendredi viernes sexta-feira venerdì пятница piątek vrijdag fredag cuma jumat",
-        "Saturday": "samstag sonnabend samedi sábado sabato суббота sobota zaterdag lördag lørdag cumartesi sabtu",
-        "Sunday": "sonntag dimanche domingo domenica воскресенье niedziela zondag söndag søndag pazar minggu",
+        "Monday": "montag lundi lunes segunda-feira lunedì понедельник poniedziałek maandag måndag mandag pazartesi senin 星期一 周一 礼拜一 月曜日 月曜 월요일 الاثنين الإثنين सोमवार সোমবার วันจันทร์ jumatatu pondělí hétfő luni понеділок isnin Δευτέρα",
+        "Tuesday": "dienstag mardi martes terça-feira martedì вторник wtorek dinsdag tisdag tirsdag salı selasa 星期二 周二 礼拜二 火曜日 火曜 화요일 الثلاثاء मंगलवार মঙ্গলবার วันอังคาร jumanne úterý kedd marți вівторок",
+        "Wednesday": "mittwoch mercredi miércoles quarta-feira mercoledì среда środa woensdag onsdag çarşamba rabu 星期三 周三 礼拜三 水曜日 水曜 수요일 الأربعاء बुधवार বুধবার วันพุธ jumatano středa szerda miercuri середа",
+        "Thursday": "donnerstag jeudi jueves quinta-feira giovedì четверг czwartek donderdag torsdag perşembe kamis 星期四 周四 礼拜四 木曜日 木曜 목요일 الخميس गुरुवार बृहस्पतिवार বৃহস্পতিবার วันพฤหัสบดี alhamisi čtvrtek csütörtök joi четвер",
+        "Friday": "freitag vendredi viernes sexta-feira venerdì пятница piątek vrijdag fredag cuma jumat 星期五 周五 礼拜五 金曜日 金曜 금요일 الجمعة शुक्रवार শুক্রবার วันศุกร์ ijumaa pátek péntek vineri п'ятниця",
+        "Saturday": "samstag sonnabend samedi sábado sabato суббота sobota zaterdag lördag lørdag cumartesi sabtu 星期六 周六 礼拜六 土曜日 土曜 토요일 السبت शनिवार শনিবার วันเสาร์ jumamosi sobota szombat sâmbătă субота",
+        "Sunday": "sonntag dimanche domingo domenica воскресенье niedziela zondag söndag søndag pazar minggu 星期日 星期天 周日 礼拜天 日曜日 日曜 일요일 الأحد रविवार রবিবার วันอาทิตย์ jumapili neděle vasárnap duminică неділя",
     }.items()
     for word in words.split()
 }
 TRUTHS = {
     word: english
     for english, words in {
-        "yes": "ja oui sí sì sim да так tak evet vâng có ya igen ano kyllä ναι כן ใช่ हाँ हां হ্যাঁ نعم ndiyo ndio 是 对 はい 네 예",
-        "no": "nein non não нет ні nie nee nej nei hayır không tidak nem όχι לא ไม่ ไม่ใช่ नहीं না لا hapana siyo 否 いいえ 아니요 아니오",
+        "yes": "能 可以 会 會 对的 是的 ja oui sí sì sim да так tak evet vâng có ya igen ano kyllä ναι כן ใช่ हाँ हां হ্যাঁ نعم ndiyo ndio 是 对 はい 네 예",
+        "no": "不能 不可以 不会 不會 不是 nein non não нет ні nie nee nej nei hayır không tidak nem όχι לא ไม่ ไม่ใช่ नहीं না لا hapana siyo 否 いいえ 아니요 아니오",
         "true": "wahr richtig vrai vraie verdadero verdadera verdadeiro verdadeira vero vera верно истинно правда prawda"
-        " prawdziwe waar sant sann doğru đúng benar igaz pravda adevărat אמת ถูก ถูกต้อง सत्य सही সত্য صحيح صح kweli 正确"
-        " 正確 真 正しい 참 맞다",
+        " prawdziwe waar sant sann doğru đúng benar igaz pravda adevărat אמת ถูก จริง ถูกต้อง सत्य सही সত্য صحيح صح kweli 正确"
+        " 正確 真 真命题 真命題 正しい 참 맞다",
         "false": "falsch faux fausse falso falsa неверно ложно ложь fałsz fałszywe onwaar falskt falsk yanlış sai salah hamis"
-        " nepravda fals שקר ผิด असत्य गलत মিথ্যা خطأ خاطئ si kweli 错误 錯誤 假 誤り 거짓 틀리다",
+        " nepravda fals שקר ผิด เท็จ असत्य गलत মিথ্যা خطأ خاطئ si kweli 错误 錯誤 假 假命题 偽 偽命題 错误的 不正确 誤り 거짓 틀리다",
     }.items()
     for word in words.split()
 }  # fmt: skip

@@ -70,9 +70,8 @@ def _particle(term: str, is_one_of_several: bool) -> tuple[Particle, int] | None
         return _PARTICLES[name], 1
     if hyphened := _HYPHENED.fullmatch(term):
         symbol = SYMBOLS.get(hyphened["symbol"].lower(), hyphened["symbol"])
-        mass = int(hyphened["mass"])
-        charge = _CHARGES.get(symbol, 0)
-        return ((symbol, mass, charge), 1) if 0 < charge <= mass else None
+        nucleons, protons = int(hyphened["mass"]), _CHARGES.get(symbol, 0)
+        return ((symbol, nucleons, protons), 1) if 0 < protons <= nucleons else None
     match = _TERM.fullmatch(term)
     if match is None:
         return None

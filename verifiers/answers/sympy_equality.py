@@ -75,7 +75,9 @@ def _same_relations(a: Any, b: Any) -> bool:
             return False
         if not a.free_symbols - ratio.free_symbols:  # R^2-R=0 is not R-1=0
             return False
-        return ratio.free_symbols <= _quantities(a.free_symbols | b.free_symbols)  # m\\ddot{x} + kx = 0 by the mass
+        return bool(
+            ratio.free_symbols <= _quantities(a.free_symbols | b.free_symbols)
+        )  # m\\ddot{x} + kx = 0 by the mass
     if isinstance(a, sympy.Eq) or isinstance(b, sympy.Eq):
         equation, other = (a, b) if isinstance(a, sympy.Eq) else (b, a)
         return isinstance(equation.rhs, sympy.Set) and same(equation.rhs, _as_set(other))

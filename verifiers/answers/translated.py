@@ -13,7 +13,8 @@ import unicodedata
 from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import CODES
-from .foreign_words import AND, MAGNITUDES, MONTHS, NUMBERS, NUMBERS_ALONE, OPTION, OR, TRUTHS, UNITS, WEEKDAYS
+from .foreign_numbers import in_figures, languages_of, with_halves
+from .foreign_words import AND, MAGNITUDES, MONTHS, OPTION, OR, TRUTHS, UNITS, WEEKDAYS
 from .normal import normal
 from .number_words import in_digits
 
@@ -24,6 +25,7 @@ _QUANTITY = lazy_compile(
     rf"(?P<head>[^\d\\{{}}()\[\]=<>|+*/^-]{{0,24}}?)\s?(?P<sign>- ?)?(?P<number>{_NUMBER})(?P<rest>[^\d]{{0,60}}|[^\d]{{1,40}}(?:[23]|\^\{{[23]\}}))"
 )
 _TAIL = lazy_compile(r"(?P<core>.*[\d}\])])\s?(?P<rest>[^\d{}()\[\]\\$=<>^]{1,40})")
+_LEADING_NUMBER = lazy_compile(r"(-?\d+(?:[./]\d+)?)\s?(.*)", re.DOTALL)
 _TEXT_LETTER = lazy_compile(r"\\text\s?\{\s?([^{}]+?)\s?\}")
 _PART = lazy_compile(r"(\d+)\s?([^\d\s]+)\.?\s?(?:(?:und|et|y|e|i|и|en|och|ve|và|dan) )?")
 _IN_PARTS = {"分": "min", "秒": "s", "時間": "h", "小时": "h", "小時": "h", "h": "h", "min": "min", "s": "s"}
@@ -63,8 +65,50 @@ _CLOCK = lazy_compile(
     r"(?P<sign>:|\.(?=\d\d ?Uhr)|h\b|h(?=\d)|heures?\b|Uhr|时|時|点|點|시|giờ)\s?(?:(?P<minute>[0-5]?\d)\s?(?:分|분|phút)?|(?P<halved>半|반))?"
     rf"\s?(?:Uhr|整|정각)?(?: (?P<part>{'|'.join(_MORNING + _EVENING)}))?"
 )
+_ORDINAL_HOURS = {
+    word: hour
+    for words in (
+        "первого второго третьего четвёртого пятого шестого седьмого восьмого девятого десятого одиннадцатого двенадцатого",
+        "pierwszej drugiej trzeciej czwartej piątej szóstej siódmej ósmej dziewiątej dziesiątej jedenastej dwunastej",
+        "pierwsza druga trzecia czwarta piąta szósta siódma ósma dziewiąta dziesiąta jedenasta dwunasta",
+    )
+    for hour, word in enumerate(words.split(), 1)
+} | {"четвертого": 4}
+_HOUR = rf"(?P<hour>(?:1[0-2]|[1-9])(?![\w,:/%])|{'|'.join(_ORDINAL_HOURS)})"
+_AT = r"(?:(?:um|om|kl\.?|klokken|klockan|alle|le|a las|las|a la|la|às|as|saat|pukul|jam|o|в|за)\s)"
+_SPOKEN_CLOCKS = tuple(  # with numbers in figures: "halb 8", "3 heures et demie"; and the minutes that are added
+    (lazy_compile(rf"(?<![\w.,]){pattern}(?![\w%]|[.,]\d)", re.IGNORECASE), minutes)
+    for pattern, minutes in (
+        (rf"{_AT}?(?:halb|half|halv|halv|setengah|1/2|половина|половину|половине|wpół do) {_HOUR}", -30),
+        (rf"{_AT}(?P<hour>1[0-2]|[1-9])\.5", 30),
+        (r"(?P<hour>1[0-2]|[1-9])(?: heures? et demie| giờ rưỡi| buçuk(?:ta)?| e meia| e mezza| y media)", 30),
+        (rf"{_AT}?(?:viertel nach|kwart over|kvart över|kvart over|kvarter over|kwadrans po) {_HOUR}", 15),
+        (rf"{_AT}?(?P<hour>1[0-2]|[1-9])(?: heures?)? (?:et quart|y cuarto|e (?:un quarto|1/4))", 15),
+        (rf"четверть (?P<hour>{'|'.join(_ORDINAL_HOURS)})", -45),
+        (rf"{_AT}?(?:viertel vor|kwart voor|kvart i|kvart på|kvarter i|без четверти|za kwadrans) {_HOUR}", -15),
+        (rf"{_AT}?(?P<hour>1[0-2]|[1-9])(?: heures?)? (?:moins le quart|menos cuarto|meno (?:un quarto|1/4))", -15),
+        (rf"{_AT}?(?P<minutes>\d\d?)(?: minuten| minuter| minutter)? (?:nach|over|över) {_HOUR}", 0),
+        (rf"{_AT}?(?P<before>\d\d?)(?: minuten| minuter| minutter)? (?:vor|voor|i|på|para as) {_HOUR}", 0),
+        (rf"{_AT}?(?P<minutes>\d\d?)(?: minuten)? (?:nach|over|över) (?:halb|half|halv) {_HOUR}", -30),
+        (rf"{_AT}?(?P<before>\d\d?)(?: minuten)? (?:vor|voor|i|på) (?:halb|half|halv) {_HOUR}", -30),
+        (r"(?:a )?las? (?P<hour>1[0-2]|[1-9]) (?:y (?P<minutes>\d\d?)|menos (?P<before>\d\d?))", 0),
+        (rf"без (?P<before>\d\d?) (?:минут )?{_HOUR}", 0),
+    )
+)
+_PART_OF_DAY = lazy_compile(
+    r"(?<!\w)(?:(?P<am>morgens|vormittags|du matin|de la mañana|da manhã|di mattina|del mattino|утра|rano|'s ochtends|'s morgens"
+    r"|på morgonen|sabah|sáng|pagi)|(?P<pm>nachmittags|abends|de l'après-midi|du soir|de la tarde|de la noche|da tarde|da noite"
+    r"|del pomeriggio|di sera|дня|вечера|po południu|wieczorem|'s middags|'s avonds|på eftermiddagen|öğleden sonra|akşam|chiều|tối"
+    r"|sore|malam))(?!\w)",
+    re.IGNORECASE,
+)
 _IN_CHINESE = lazy_compile(
     r"(?:(?P<year>\d{4})\s?[年년]\s?)?(?P<month>1[0-2]|[1-9])\s?[月월]\s?(?P<day>[12]?\d|3[01])\s?[日号일]"
+    rf"(?:\s?[,，(（]?\s?(?P<weekday>{'|'.join(word for word in WEEKDAYS if not word[0].isascii() and len(word) < 4)})[)）]?)?"
+)
+_WEEKDAY = lazy_compile(
+    rf"(?:hari |يوم |jour |am |le |el |la |il |den |de |w |we |в |во )?({'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})(?: günü)?",
+    re.IGNORECASE,
 )
 _ENGLISH_MONTHS = tuple(dict.fromkeys(MONTHS.values()))
 _DATE = lazy_compile(
@@ -84,7 +128,7 @@ _NUMBERED = lazy_compile(
 )
 _CIRCLED = lazy_compile(r"[①-⑳](?:\s?(?:和|与|と|및|과|와|、|,|，|·|и|et|und|y|e|và|ve)?\s?[①-⑳])*")
 _TRUTH = lazy_compile(
-    r"[\"«„“'*]*(?P<word>[^\W\d_]+(?:[\u0900-\u0dff]+)?(?: kweli)?)[\"»“”'*]*(?:\s?[,.;:!。，、،–—-]\s?(?P<reason>.+))?",
+    r"[\"«„“'*]*(?P<word>[^\W\d_]+(?:[\u0900-\u0e7f]+)?(?: kweli)?)[\"»“”'*]*(?:\s?[,.;:!。，、،–—-]\s?(?P<reason>.+))?",
     re.S,
 )
 _DENIES = lazy_compile(
@@ -99,9 +143,37 @@ _DOUBTS = lazy_compile(
     r"|但|可能|或|也许|しかし|かも|하지만|또는|아마|लेकिन|शायद|(?<![\u0900-\u0dff])या |কিন্তু|แต่|อาจ|[?？؟]",
     re.IGNORECASE,
 )
+CONDITION_AT_END = lazy_compile(
+    r"(?P<sufficient>充分)(?:[而但]?(?P<not>不|非)必要|[且而]?必要)(?:条件)?\Z|必要[而但]?(?:不|非)充分(?:条件)?\Z|充要(?:条件)?\Z"
+    r"|(?P<neither>既?(?:不|非)充分[也又]?(?:不|非)必要|既?(?:不|非)必要[也又]?(?:不|非)充分)(?:条件)?\Z"
+)
+"""A condition that is sufficient, necessary, both or neither, in Chinese."""
+_BLANKS = lazy_compile(
+    r"第[一1](?:个)?空\s?(?:应?填|为|是|[:：])?\s?(?P<first>[^,，;；。、]+?)\s?[,，;；。、]\s?第[二2](?:个)?空\s?(?:应?填|为|是|[:：])?\s?(?P<second>[^,，;；。、空]+)"
+)
+NO_SOLUTION = lazy_compile(
+    r"(?!.*(?:(?<!\w)(?:nicht|не кажд\w+|не всяк\w+|nie każd\w+|no tod\w+|pas tou\w+|falsch|faux|falso|неверно|wenn|falls|si|se|если|nếu|eğer|jika|gdy|jeśli|als|oder|ou|o|или|vielleicht|peut-être)(?!\w)"
+    r"|如果|若|当|不是|并非|もし|만약))(?:(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:hat |besitzt )?(?:also |somit |damit )?keine (?:reelle |reellen )?(?:lösung|lösungen|nullstellen?)|unlösbar"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}(?:n'a|n'admet|n’a|n’admet|il n'y a|n'existe)\s(?:donc |ainsi )?)?(?:pas de|aucune) (?:solution|racine)s?(?: réelles?)?"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:no (?:tiene|hay|existe|existen|posee) (?:solución|soluciones|raíces)|sin solución|sin soluciones|ninguna solución)(?: real(?:es)?)?"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:não (?:tem|há|possui|existe|existem) (?:solução|soluções|raízes)|sem solução|nenhuma solução)(?: rea(?:l|is))?"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:non (?:ha|ci sono|esistono|ammette|possiede) soluzion[ei]|nessuna soluzione)(?: reali?)?"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:heeft geen|geen) oplossing(?:en)?|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:nie ma|brak) rozwiąza(?:ń|nia)|sprzeczne"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:не имеет|нет|не існує|немає|не имеют) (?:действительных |вещественных |дійсних )?(?:решений|корней|розв'язків|коренів)"
+    r"|(?:[^.!?\n,;:=<>$]{0,40}\s)?(?:решений|корней|розв'язків|коренів) (?:нет|немає|не существует)"
+    r"|(?:[^.!?\n,;:=<>$]{0,80}\s)?(?:çözüm(?:ü)? yok(?:tur)?|vô nghiệm|tidak (?:memiliki|mempunyai|ada) (?:solusi|penyelesaian)|ingen lösning|ingen løsning|saknar lösning|nemá řešení|nincs megoldás|nu are soluții)"
+    r"|[^。.!?\n,，;:=<>$]{0,40}(?:无(?:实数)?(?:解|根)|無解|没有(?:实数)?(?:解|根)|(?:解|実数解)(?:は|が)?(?:なし|ない|存在しない|ありません)|(?:실)?(?:해|근)(?:가|는|은|이)? ?(?:없다|없음|없습니다|존재하지 않는다))"
+    r"|(?:ليس (?:لها|للمعادلة) حل|لا (?:يوجد|توجد) (?:حل|حلول)|ไม่มีคำตอบ|ไม่มีรากจริง|कोई हल नहीं(?: है)?|कोई समाधान नहीं(?: है)?|কোনো সমাধান নেই))",
+    re.IGNORECASE,
+)
+"""That there is no solution: keine Lösung, 方程无解. A sentence may say which equation has none."""
+_RATIO = lazy_compile(r"(\d+(?:[.,]\d+)?)\s?(?:zu|à|a|para|к|до|op|till?|ke|比|対|대) ?(\d+(?:[.,]\d+)?)")
+_BAR_POINT = lazy_compile(
+    r"([A-Z]?(?:_\{?\d\}?)?)\s?(?:\\left)?\(\s?([^()|,;]{1,30}?)\s?(?:\\(?:mid|vert|middle)\s?\|?|\|)\s?([^()|,;]{1,30}?)\s?(?:\\right)?\)"
+)
 _RAISED = lazy_compile(r"(.+?)\s?\^?\s?\{?([23])\}?")
 _TRANSLATABLE = lazy_compile(
-    r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|^[SLM]\s?="
+    r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|\||\\mid|^[SLM]\s?=|\d\{?[:.]\}?\d\d(?!\d)"
 )
 _CONDITION = lazy_compile(
     r"(?:если|wenn|falls|sofern|si|se|jeśli|als|nếu|eğer|jika|if|nur|solo|seulement)(?!\w)|如果|만약|もし|यदि|যদি|إذا",
@@ -128,6 +200,11 @@ _JOINED = lazy_compile(
     rf"\s?[,;]?\s(?P<spaced>{'|'.join(sorted(_SPACED, key=len, reverse=True))})\s"
     rf"|(?<=[\d}})\]$①-⑳])\s?(?P<unspaced>{'|'.join(sorted(_UNSPACED, key=len, reverse=True))})\s?(?=[-\d\\(\[$a-z①-⑳])"
 )
+_SET = lazy_compile(r"\\?\\\{\s?[A-Za-z]\s?(?:\\mid|\||:|\\colon|\\vert|｜|\\in)")
+_OR_IN_SET = lazy_compile(
+    rf"\s?(?:(?<!\w)(?:{'|'.join(word for word in OR if word.isascii() or len(word) > 1)})(?!\w)|或者?|または)\s?"
+)
+_AND_IN_SET = lazy_compile(r"\s?(?:(?<!\w)(?:und|et|e|и|oraz|ve|và|dan)(?!\w)|且|かつ)\s?")
 _VALUE = lazy_compile(r"\$?[A-Za-z](?:_\{?\w\}?)?\s?=\s?[^=]+|.*[\d\\].*", re.DOTALL)
 _PLAIN_VALUE = lazy_compile(r"\$?(?:[A-Za-z](?:_\{?\w\}?)?\s?=\s?)?[-+]?\d+(?:[.,]\d+)?\$?")
 
@@ -157,24 +234,81 @@ def in_english(text: str, comma: bool = False, point: bool = False) -> str | Non
         return unicodedata.normalize("NFKC", option.groupdict().get("letter") or option["number"])
     if truth := truth_in_english(text):
         return truth
+    if other := _in_brackets(text) or _with_bar(text):
+        return other
     plain = normal(text).strip(_ENDS)
+    if NO_SOLUTION.fullmatch(plain):
+        return "no solution"
+    if ratio := _RATIO.fullmatch(plain):
+        return f"{ratio[1]}:{ratio[2]}".replace(",", ".")
+    if condition := CONDITION_AT_END.fullmatch(plain):
+        if condition["neither"]:
+            return "neither sufficient nor necessary"
+        if condition["sufficient"]:
+            return "sufficient but not necessary" if condition["not"] else "necessary and sufficient"
+        return "necessary and sufficient" if plain.startswith("充要") else "necessary but not sufficient"
     if solutions := _SOLUTIONS.fullmatch(plain):
         return solutions[1]
-    english = _clock(plain) or _date(plain) or joined_in_english(plain) or _quantity(plain, comma, point)
+    english = (
+        _clock(plain)
+        or spoken_clock(plain, whole=True)
+        or _date(plain)
+        or joined_in_english(plain)
+        or _quantity(plain, comma, point)
+    )
     if english and english != plain:
         return english
     is_foreign = text != written.strip().strip(_ENDS) or _OTHER_SIGNS.search(written)
     return plain if plain != written and is_foreign else None
 
 
+def _in_brackets(text: str) -> str | None:
+    """``(-3, 4]`` of the Polish interval ``(-3, 4\\rangle``; two angle brackets alone may be a vector."""
+    plain = _ANGLE.sub(lambda match: "[" if match[0] in ("\\langle", "⟨", "<") else "]", text.strip("$ "))
+    intervals = _INTERVALS.split(plain)
+    if plain == text.strip("$ ") or not all(_INTERVAL.fullmatch(part.strip()) for part in intervals):
+        return None
+    return plain if any(part.strip()[0] == "(" or part.strip()[-1] == ")" for part in intervals) else None
+
+
+def _with_bar(text: str) -> str | None:
+    """``(2, 3)`` of the German point ``S(2|3)``."""
+    point = _BAR_POINT.fullmatch(text.strip("$ "))
+    if point is None or not re.search(r"\d", point[2] + point[3]) or re.search(r"[=<>]", text):
+        return None
+    return f"({point[2]}, {point[3]})"
+
+
+_ANGLE = lazy_compile(r"\\[lr]angle|[⟨⟩]|(?<![^(\s∪p])<(?=[\s\d\-−])|(?<=[\w}\s])>(?![^)\s∪\\])")
+_INTERVALS = lazy_compile(r"\\cup(?![A-Za-z])|∪")
+_INTERVAL = lazy_compile(r"[(\[][^()\[\]<>=]+[,;][^()\[\]<>=]+[)\]]")
+
+
 def only_in_english(text: str) -> str | None:
     """An answer that means something else as it stands: a list with foreign words in it, ``70.000 đồng``."""
-    if joined := joined_in_english(text):
+    if joined := joined_in_english(text) or _in_brackets(text) or _with_bar(text):
         return joined
     if _PERCENT_FIRST.fullmatch(text.replace("\\", "").strip("$ ")):
         return in_english(text)
     if (match := _QUANTITY.fullmatch(normal(text))) and _COMMA.fullmatch(match["number"]) and match["rest"].strip():
         return in_english(text) if _unit(match["rest"])[1] is not None else None
+    return whole_amount(text)
+
+
+def has_magnitude(text: str) -> bool:
+    """Whether a text has a word in it by which its number is multiplied: 3 Millionen."""
+    return any(word.casefold() in MAGNITUDES for word in re.findall(r"[^\W\d_]+", text))
+
+
+def is_date(english: str) -> bool:
+    """Whether a text in English is or has a day with the name of its month."""
+    return any(month in english for month in _ENGLISH_MONTHS)
+
+
+def whole_amount(text: str) -> str | None:
+    """``70000 dong`` of ``70.000 đồng``, whose currency has no decimals; ``2.5 h`` of ``2 horas y media``."""
+    if text[:1].isdigit() and len(text) <= MAX_LENGTH and (halved := with_halves(text)) != text:
+        return in_english(halved) or halved
     number, _, unit = text.partition(" ")
     return in_english(text) if _POINT.fullmatch(number) and _unit(unit)[1] in _WHOLE_CURRENCIES else None
 
@@ -182,6 +316,9 @@ def only_in_english(text: str) -> str | None:
 def joined_in_english(text: str) -> str | None:
     """``x = 2 or x = -3`` for ``x = 2 \\text{ oder } x = -3``, ``12 and 15`` for ``12 e 15``; else ``None``."""
     plain = normal(text)
+    if _SET.match(plain):
+        english = _OR_IN_SET.sub(r" \\text{ or } ", _AND_IN_SET.sub(r" \\text{ and } ", plain))
+        return english if english != plain else None
     signs = list(_JOINED.finditer(plain))
     if not signs:
         return None
@@ -247,11 +384,71 @@ def _clock(text: str) -> str | None:
     return f"{hour}:{minute:02} {half}"
 
 
+def spoken_clock(text: str, whole: bool = False) -> str | None:
+    """``7:30`` of "halb acht" and of a sentence with it as its only number; ``whole`` if it must be all of the text."""
+    in_words = in_figures(text, languages_of(text)) or in_figures(text)
+    if in_words is None and not any(hour in text for hour in _ORDINAL_HOURS):
+        return None
+    figures = in_words or text
+    part = _PART_OF_DAY.search(figures)
+    if part and whole:
+        figures = (figures[: part.start()] + figures[part.end() :]).strip()
+    for pattern, minutes in _SPOKEN_CLOCKS:
+        match = pattern.fullmatch(figures) if whole else pattern.search(figures)
+        if match is None or re.search(r"\d", figures[: match.start()] + figures[match.end() :]):
+            continue
+        groups = match.groupdict()
+        if in_words is None and groups["hour"].isdigit():  # half 8
+            continue
+        hour = _ORDINAL_HOURS.get(groups["hour"].lower()) or int(groups["hour"])
+        hour += 12 * bool(part and part["pm"] and hour < 12)
+        total = (60 * hour + minutes + int(groups.get("minutes") or 0) - int(groups.get("before") or 0)) % (24 * 60)
+        if not part and total < 60:
+            total += 12 * 60
+        return f"{total // 60}:{total % 60:02}" + (" am" if part and part["am"] else "")
+    return None
+
+
+def with_part_of_day(before: str, time: str, behind: str) -> str | None:
+    """A time of day in English with the part of the day right before or behind it."""
+    words = _PARTS_BEFORE.search(before) or _PARTS_BEHIND.match(behind)
+    if words is None:
+        return None
+    name = words["part"].lower()
+    return _clock(f"{name}{normal(time)}") or _clock(f"{normal(time)} {name}")
+
+
+def blanks(text: str) -> str | None:
+    """What fills the first and the second blank at the end of a text, as a list."""
+    found = _BLANKS.search(text.strip(_ENDS), max(0, len(text) - 160))
+    return f"{found['first']}; {found['second']}" if found and found.end() == len(text.strip(_ENDS)) else None
+
+
+def fills_blanks(text: str) -> bool:
+    """Whether a text says in which order its values fill the blanks of a question."""
+    return _FILLED.search(text) is not None
+
+
+def without_part_of_day(text: str) -> str:
+    """A text without in the morning and the like."""
+    return _PART_OF_DAY.sub("", text)
+
+
+_PARTS_BEFORE = lazy_compile(rf"(?P<part>{'|'.join(_AM + _PM)})\s?\$?\s?\Z")
+_PARTS_BEHIND = lazy_compile(
+    rf"\$?\s?(?:Uhr |uur )?[(（]?(?P<part>{'|'.join((*_AM, *_PM, *_MORNING, *_EVENING))})(?!\w)", re.IGNORECASE
+)
+_FILLED = lazy_compile(r"空[^。\n]{0,6}依次|依次(?:应?填|为空)|第[一1]个?空")
+
+
 def _date(text: str) -> str | None:
     """``2021-03-15`` of ``2021年3月15日``, ``Monday, 15 March 2021`` of ``lunedì 15 marzo 2021``."""
+    if only_weekday := _WEEKDAY.fullmatch(text):
+        return WEEKDAYS.get(only_weekday[1].casefold())
     if match := _IN_CHINESE.fullmatch(text):
         month = _ENGLISH_MONTHS[int(match["month"]) - 1]
-        return f"{match['day']} {month} {match['year'] or ''}".strip()
+        of_week = WEEKDAYS.get(match["weekday"] or "", "")
+        return f"{of_week} {match['day']} {month} {match['year'] or ''}".strip()
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -265,16 +462,21 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
     text = _TEXT_LETTER.sub(r" \1", text) if not text.isascii() or "\\text" in text else text
     if parts := _in_parts(text):
         return parts
-    if chinese := _CHINESE.fullmatch(text):
-        number = in_digits(chinese["number"])
-        if number and chinese["percent"]:
-            return f"{number}%" if not chinese["rest"] else None
-        return _with_unit(number, chinese["rest"]) if number and chinese["rest"] else number
-    word, _, rest = text.partition(" ")
-    if not rest and word.casefold() in NUMBERS_ALONE:
-        return NUMBERS[word.casefold()]
-    if rest and word.casefold() in NUMBERS:
-        return _with_unit(NUMBERS[word.casefold()], rest) if _unit(rest)[1] is not None else None
+    if (chinese := _CHINESE.fullmatch(text)) and not chinese["rest"].startswith("分之"):
+        value = in_digits(chinese["number"])
+        if value and chinese["percent"]:
+            return f"{value}%" if not chinese["rest"] else None
+        return _with_unit(value, chinese["rest"]) if value and chinese["rest"] else value
+    if text[:1].isdigit() and (halved := with_halves(text)) != text:
+        return _quantity(halved, comma, point) or halved
+    if (
+        not text[:1].isdigit()
+        and (figures := in_figures(text))
+        and figures.lstrip("-")[:1].isdigit()
+        and not _is_prose(figures.split(" ", 1)[0])
+    ):
+        number, rest = _LEADING_NUMBER.fullmatch(figures).groups()  # type: ignore[union-attr]
+        return number if not rest else _with_unit(number, rest) if _unit(rest)[1] is not None else None
     match = _QUANTITY.fullmatch(text)
     if match is None:
         tail = _TAIL.fullmatch(text)
@@ -365,11 +567,24 @@ def _unit(words: str) -> tuple[int, str | None]:
         return scale, f"{base}^{raised[2]}" if base else None
     if not words or words in _COUNTERS:
         return scale, ""
+    if words[0] >= "\u0400" and words[0] <= "\u04ff":
+        words = _in_genitive(words)
     return scale, UNITS.get(words) or UNITS.get(words.replace(".", "")) or (
         words if scale > 1 and words.isascii() else None
     )
 
 
+def _in_genitive(words: str) -> str:
+    """The words of a unit as they follow a number: ``километров в час`` for километрам в час."""
+    if words in UNITS:
+        return words
+    words = _DATIVE.sub(lambda match: "ных" if match[1] else "ых", words)
+    forms = (_PLURAL.sub(ending, words, count=0) for ending in ("ов", "ев", "а", "я", "ы", "и", ""))
+    return next((form for form in forms if form in UNITS), words)
+
+
+_DATIVE = lazy_compile(r"(н)?(?:ыми|ым)(?=\s)")
+_PLURAL = lazy_compile(r"(?<=\w\w)(?:ам|ям|ами|ями|ах|ях|ом|ем|у|ю)(?=\s|\Z)")
 _BY_LENGTH = sorted(MAGNITUDES, key=len, reverse=True)
 
 

@@ -15,7 +15,18 @@ from itertools import pairwise
 from grpo_env.lazy_regex import lazy_compile
 
 from ..currencies import SIGNS
-from ..translated import in_english, joined_in_english, truth_in_english, unit_in_english
+from ..foreign_numbers import FUNCTION_WORDS, in_figures, languages_of, with_halves
+from ..foreign_words import MONTHS
+from ..translated import (
+    CONDITION_AT_END,
+    NO_SOLUTION,
+    in_english,
+    joined_in_english,
+    spoken_clock,
+    truth_in_english,
+    unit_in_english,
+    without_part_of_day,
+)
 
 MAX_LENGTH = 240
 
@@ -24,7 +35,10 @@ _OTHER_LETTERS = lazy_compile(
 )
 _WITH_COMMAS = lazy_compile("[\u0400-\u04ff]|[\u0370-\u03ff]{3}")
 # Words of languages in Latin letters that tell them from English.
-_FUNCTION_WORDS = frozenset(
+_SHARED_WORDS = frozenset(
+    "is in on to a at av of for we so it me hat alt tar hay total son de en y i z na da se do au on hon genau".split()
+)
+_FUNCTION_WORDS = (frozenset().union(*FUNCTION_WORDS.values()) - _SHARED_WORDS) | frozenset(
     "der die das ist sind und ein eine einen mit von für beträgt also damit somit nicht den dem es wir"
     " le la les est des du un une donc et dans pour sont ainsi par l d"
     " el los las es del por son una o os as é do da dos um uma são portanto logo"
@@ -36,8 +50,11 @@ _FUNCTION_WORDS = frozenset(
 _SURE_WORDS = frozenset(
     "antwort lautet beträgt ergebnis lösung réponse résultat respuesta resultado solución resposta risposta risultato antwoord"
     " resultaat odpowiedź wynik svaret svar cevap sonuç jawabannya jawaban vastaus vastus válasz odpověď výsledek răspunsul"
-    " odgovor jibu đáp ist est è é är jest este adalah là wynosi rezultatul resultatet eredmény tulos hasilnya kết kostet dauert wiegt"
+    " odgovor jibu đáp ist est è é är jest este adalah là wynosi rezultatul resultatet eredmény tulos hasilnya het dus kết kostet dauert wiegt"
     " coûte mesure cuesta mide dura pesa costa misura kosztuje zapłacono gesuchte uzunluk doğru alternativa correta masa".split()
+)
+_LARGE = frozenset(
+    "millionen millones millón milhões milhão milioni milione miljoen miljoner milionów miliony milyon millió milioane milliarden tausend".split()
 )
 _REMARKS = frozenset(
     "nein moment falsch stimmt korrigierte korrektur attends faux espera não corrección aspetta nej nie hayır không".split()
@@ -50,7 +67,7 @@ _FORMULA = lazy_compile(r"\$[^$]*\$|\\[A-Za-z]+")
 _THEREFORE = (
     r"(?:damit|somit|daher|also|folglich|demnach|insgesamt|(?:par conséquent|donc|ainsi|finalement|au total|on en déduit que|d'où)"
     r"|por (?:lo )?tanto|así que|así|entonces|luego|en conclusión|en total|en consecuencia|portanto|logo|assim|então|no total"
-    r"|por isso|quindi|dunque|pertanto|perciò|in totale|di conseguenza|dus|daarom|zatem|więc|dlatego|stąd|czyli|razem"
+    r"|por isso|en conclusión|em conclusão|in conclusione|in totaal|totaal|in tutto|dengan demikian|quindi|dunque|pertanto|perciò|in totale|di conseguenza|dus|daarom|zatem|więc|dlatego|stąd|czyli|razem"
     r"|alltså|således|därför|altså|derfor|vậy(?: nên)?|do đó|vì vậy|vì thế|suy ra|jadi|oleh karena itu|maka|sonuç olarak"
     r"|buna göre|o halde|dolayısıyla|yani|tedy|proto|celkem|tehát|deci|prin urmare|așadar|siis|joten|kwa hivyo|kwa hiyo"
     r"|hivyo|таким образом|итак|значит|следовательно|поэтому|получается|отже|тому|άρα|επομένως|إذن|إذا|لذلك|وبالتالي|بالتالي"
@@ -59,11 +76,14 @@ _THEREFORE = (
     r"|그래서|결국|즉"
 )
 _STARTS = lazy_compile(rf"\W{{0,4}}(?:{_THEREFORE})", re.IGNORECASE)
+_STARTS_FOREIGN = lazy_compile(
+    rf"\W{{0,4}}(?!(?:also|logo|proto|razem|deci|siis|i alt)\b)(?:{_THEREFORE})", re.IGNORECASE
+)
 _CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={_THEREFORE})", re.IGNORECASE)
 _SENTENCE_END = lazy_compile(r"(?<!\b\w)[.!](?:\s+(?=[^\d\s])(?![a-zà-ÿа-яё])|\Z)|[。！।؟?？｡]|．(?=\s|\Z)|\n")
 _AGAINST = lazy_compile(
     r"(?<!\w)(?:supérieur\w*|inférieur\w*|superior\w*|inferior\w*|cerca|près|vicin\w*|kaum|wohl|über|unter|knapp|rund|gut|doppelt\w*|hälfte"
-    r"|moitié|double|mitad|doble|metà|doppio|dobro|metade|oltre|sopra|sotto|acima|abaixo|encima|ponad|poniżej|powyżej|połowa|över|under"
+    r"|avant|antes|sebelum|trước|przed|viertel|kwart|kvart|kvarter|quart|cuarto|quarto|kwadrans|çeyrek|четверт[иь]|moitié|double|mitad|doble|metà|doppio|dobro|metade|oltre|sopra|sotto|acima|abaixo|encima|ponad|poniżej|powyżej|połowa|över|under"
     r"|over|boven|onder|fler|flera|yli|felett|alatt|peste|sub|над|свыше|выше|ниже|половин\w*|вдвое|trên|dưới|vượt|đôi|atas|bawah|üzeri"
     r"|altında|üstünde|\w{2,}m[ae]z|אינה|אינו|איננו|איננה|חצי|demie?|medi[ao]|mei[ao]|mezz[ao]|halb\w*|half|halv|półtora|rưỡi|yarım|noch"
     r"|nicht|kein\w*|weder|noch|oder|ob|wenn|falls|etwa|ungefähr|circa|ca|fast|mindestens|höchstens|mehr|weniger|kleiner"
@@ -86,17 +106,31 @@ _AGAINST = lazy_compile(
     r"|ไม่|หรือ|ประมาณ|มากกว่า|น้อยกว่า|ระหว่าง|ถ้า|อาจ|ต่อ|ละ(?=\s|\d)",
     re.IGNORECASE,
 )
-_QUALIFIED = lazy_compile(  # per hour, per day
-    r"(?<!\w)(?:al giorno|alla settimana|al mese|all['’]anno|all['’]ora|à l['’]heure|por (?:hora|día|dia|semana|mes|mês|año|ano|persona|pessoa)"
+_QUALIFIED = lazy_compile(  # per hour, per day; times as much
+    r"(?<!\w)(?:mal so|keer zo|gånger så|ganger så|gange så|kali lipat|al giorno|alla settimana|al mese|all['’]anno|all['’]ora|à l['’]heure|por (?:hora|día|dia|semana|mes|mês|año|ano|persona|pessoa)"
     r"|al (?:día|mes|año)|na (?:godzinę|dzień|osobę)|в (?:час|день|неделю|месяц|год|минуту)|im (?:Monat|Jahr)|i timmen|om dagen|günde|saatte)"
     r"(?!\w)",
     re.IGNORECASE,
 )
+_AGAINST_TIME = lazy_compile(
+    r"(?<!\w)(?:nicht|kein\w*|oder|etwa|ungefähr|circa|ca|fast|kurz|spätestens|frühestens|vielleicht|erst ab|statt|pas|ou|environ|vers"
+    r"|peut-être|avant|après|no|cerca|aproximadamente|casi|antes|después|quizás?|não|quase|depois|talvez|non|quasi|prima|dopo|forse"
+    r"|niet|geen|of|ongeveer|bijna|rond|misschien|nie|lub|około|prawie|może|inte|eller|ungefär|nästan|ikke|cirka|не|или|около|почти"
+    r"|değil\w*|veya|yaklaşık|belki|bukan|atau|sekitar|không|hoặc|khoảng|gần|zwischen|bis|entre|tra|tussen|tot|między|между)(?!\w)",
+    re.IGNORECASE,
+)
+_TIME_WITH_POINT = lazy_compile(
+    r"(?<!\w)(?:saat|kl|kl\.|klokken|klockan|klo|pukul|godz\.|godzinie|alle|ore) (?P<hour>[01]?\d|2[0-3])\.(?P<minute>[0-5]\d)(?!\d|[.,]\d|\s?(?:€|%|euro|kg|km|m)\b)",
+    re.IGNORECASE,
+)
+_HOURS_AND_A_HALF = lazy_compile(r"(\d{1,3}) (?:heures? et demie|giờ rưỡi)")
+_TURKISH_COPULA = lazy_compile(r"(?<=\w)['’]?[dt][ıiuü]r\Z")
 _QUESTION = lazy_compile(r"[?？؟¿]")
 _DIGITS = lazy_compile(r"\d")
 _CALCULATED = lazy_compile(
     r"\A(?:[\d\s.,+\-−–*/×·⋅÷:%％()（）^]|\\(?:times|cdot|div|frac|,|;)|[{}$]|[²³]){2,80}(?:=|＝)\s?"
 )
+_OPERATOR_AT_END = lazy_compile(r"(?:[±∓+*/^<>≤≥≠≈~|]|\\(?!quad|text)[A-Za-z]+|[A-Za-z]\s?[-−])[\s${(]*\Z")
 _PAREN = lazy_compile(r"\\[(\[]|\\[)\]]")
 _START_OF_VALUE = lazy_compile(
     rf"(?:(?<!\w)(?:[A-Z]{{1,3}})?[{SIGNS}]\s?|(?<!\w)(?:Rp|Rs|Sh|Tsh|Ksh|S/|R\\?\$|US\$|€|kr)\.?\s?|[-−–](?=\s?\d)|\\[$]|%\s?)?\d"
@@ -109,11 +143,43 @@ _TIME = lazy_compile(r"\d{1,2}(?:[:.h]|\s?(?:Uhr|heures?))")
 _BARE = lazy_compile(r"[-\d.,\s]+")
 _MATH_NAME = lazy_compile(r"\$\s?\\?[A-Za-z](?:_\{?\w\}?)?\s?\$")
 _IS = lazy_compile(
-    r"\s(?:ist|lautet|heißt|est|es|è|é|is|jest|to|är|er|este|adalah|là|είναι|— это|это|हैं?|ni)\s|(?<=\w)[是为為](?=\w)|は(?=\w)|(?<=[\uac00-\ud7af])[은는]\s"
+    r"\s(?:ist|sind|lautet|lauten|heißt|sont|son|sono|são|est|es|è|é|is|jest|to|är|er|este|adalah|là|sarà|será|sera|era|était|fue|foi|war|was|będzie|будет|blir|wordt|είναι|— это|это был[ао]?|это|это|हैं?|ni)\s|(?<=\w)[是为為](?=\w)|は(?=\w)|(?<=[\uac00-\ud7af])[은는]\s"
+)
+_STATEMENT = lazy_compile(
+    r"(?:(?:aussage|behauptung|affirmation|proposition|énoncé|afirmación|afirmação|afirmativa|proposición|proposição|enunciado|affermazione"
+    r"|proposizione|enunciato|stelling|bewering|uitspraak|zdanie|stwierdzenie|påståendet|påstanden|утверждение|высказывание|твердження"
+    r"|ifade|önerme|pernyataan|mệnh đề|khẳng định|phát biểu|taarifa|kauli|tvrzení|výrok|állítás|afirmația|πρόταση|الجملة|العبارة|القضية"
+    r"|कथन|উক্তি|বক্তব্য|ข้อความ|ประพจน์|הטענה)(?!\w*[-])[^.!?\n,;:]{0,60}?(?:\s|เป็น)|(?:命题|命題|说法|說法|结论|判断|陈述|論述|主張|記述|명제|진술|주장)[^。，,、]{0,20}?[是为為은는がはも이가 ]\s?)"
+    r"(?P<truth>[^\W\d_][^\s\d.,]*)\Z",
+    re.IGNORECASE,
+)
+_ARTICLE = lazy_compile(
+    r"\A(?:es )?(?:ein|eine|einen|der|die|das|un|une|uno|una|el|la|le|il|lo|um|uma|o|een|het|de|en|ett|et)\s", re.I
+)
+_LETTERS = lazy_compile(
+    r"[A-H](?:(?:\s?[、,，]\s?|\s?[和与、]\s?|\s(?:y|e|et|und|en|och|og|i|и|ve|và|dan|e)\s)[A-H]){1,5}"
+)
+_IN_DAYS = lazy_compile(r"(?<!\w)(?:fra|tra) (?=\d+ (?:giorn|or|ann|mes|minut|settiman))")  # not "between"
+_DAY_OF_MONTH = lazy_compile(
+    rf"\d{{1,2}}(?:\.|er|º|°)?\s(?:de |di |d')?(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})(?!\w)",
+    re.IGNORECASE,
+)
+_NOT_BEFORE = lazy_compile(r"(?:不是|并非|非|不|或|而不|可能)\s?\Z|不是|并非|不可能")
+# "Poiché 9 + 16 = 25, sì, il triangolo è rettangolo."
+_TRUTH_IN_CLAUSE = lazy_compile(
+    r"(?:poiché|siccome|dato che|visto che|como|puesto que|ya que|dado que|já que|visto que|da|weil|comme|puisque|étant donné que|aangezien"
+    r"|omdat|ponieważ|skoro|так как|поскольку|karena|vì|eftersom|pentru că|protože)(?!\w)[^.!?\n]{3,120}?,\s"
+    r"(?P<rest>(?:sì|sí|sim|ja|oui|si|да|tak|ya|có|no|nein|non|não|нет|nie|nee|nej|tidak|không|da|nu|ano|ne),\s[^!?\n]{3,100})",
+    re.IGNORECASE,
+)
+_ANSWERED = lazy_compile(r"\s{0,3}答[:：]\s?(?=[^\d]{1,4}\Z)")
+_ADVERB = lazy_compile(
+    r"(?:also|damit|somit|folglich|dus|donc|bien|ainsi|entonces|pues|portanto|quindi|dunque|więc|zatem|alltså|altså)\s",
+    re.I,
 )
 _SEVERAL = lazy_compile(r"[,，、;；]|\s(?:und|et|y|e|i|и|en|och|og|ve|và|dan)\s|[和与と]")
 _COPULA = lazy_compile(
-    r"\s?(?:となります|になります|となる|になる|です|でした|である|だ|있습니다|입니다|이다|이에요|예요|됩니다|(?:이|가) 됩니다|में|है|हैं|होगा|होगी|मिले|था|थी"
+    r"\s?(?:となります|になります|となる|になる|です|でした|である|だ|있습니다|입니다|이다|이에요|예요|됩니다|(?:이|가) 됩니다|[이가] 걸린다|[이가] 걸립니다|がかかります|がかかる|かかります|かかる|में|है|हैं|होगा|होगी|मिले|था|थी"
     r"|bulunur|olur|eder|olarak bulunur|'?[dt][ıiuü]r|olacaktır|হয়|হবে|টি|lang|alt|hoch|breit|groß|long|large|haut|weit)\Z"
 )
 
@@ -137,7 +203,9 @@ def uses_commas(text: str) -> bool:
     if not text.isascii() and _OTHER_LETTERS.search(text):
         return _WITH_COMMAS.search(text) is not None
     words = _latin_words(text)
-    return _is_foreign(words) and not words & _WITHOUT_COMMAS
+    return (
+        _is_foreign(words) or bool(words & _LARGE) or _STARTS_FOREIGN.match(text) is not None
+    ) and not words & _WITHOUT_COMMAS
 
 
 def uses_other_language(text: str) -> bool:
@@ -148,7 +216,9 @@ def uses_other_language(text: str) -> bool:
         if others and 2 * others > len(_ASCII_LETTERS.findall(plain)):
             return True
     words = _latin_words(plain)
-    return bool(words & _REMARKS) or _is_foreign(words)
+    if words & _LARGE or (len(words) < 12 and not words & _ENGLISH and in_figures(plain[-160:], languages_of(plain))):
+        return True
+    return bool(words & _REMARKS) or _STARTS_FOREIGN.match(plain) is not None or _is_foreign(words)
 
 
 def conclusion(text: str) -> str | None:
@@ -175,15 +245,48 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
     """
     if len(sentence) > MAX_LENGTH or _QUESTION.search(sentence):
         return
+    if (condition := CONDITION_AT_END.search(sentence.strip(" .。"))) and not _NOT_BEFORE.search(
+        sentence[: condition.start()]
+    ):
+        yield condition[0]
+    if NO_SOLUTION.fullmatch(_STARTS.sub("", sentence.strip(" .。"), count=1).strip(" ,，")):
+        yield "no solution"
+        return
+    if truth := _TRUTH_IN_CLAUSE.fullmatch(sentence):
+        yield truth["rest"]
+    yield from _values(with_halves(sentence), without_unit)
+    time = _TIME_WITH_POINT.search(sentence)
+    if time and not _AGAINST_TIME.search(sentence) and not _DIGITS.search(_TIME_WITH_POINT.sub("", sentence, count=1)):
+        yield f"{time['hour']}:{time['minute']}"
+    languages = languages_of(sentence)
+    plain = _TURKISH_COPULA.sub("", sentence.strip(" .")) if "tr" in languages else sentence
+    if clock := spoken_clock(plain):
+        if not _AGAINST_TIME.search(without_part_of_day(_STARTS.sub("", plain, count=1))):
+            yield clock
+            if hours := _HOURS_AND_A_HALF.search(in_figures(plain, languages) or plain):
+                yield f"{hours[1]}.5 h"
+        return
+    if figures := in_figures(plain, languages):
+        yield from _values(figures, without_unit)
+
+
+def _values(sentence: str, without_unit: bool) -> Iterator[str]:
+    """The value that ends a sentence, with the numbers as they stand."""
     sentence = _PAREN.sub("$", sentence.strip()).rstrip(" .。｡।!！．*").replace("**", "")
     start = _start(sentence)
-    if start is None:
+    said = deque(_IS.finditer(sentence), maxlen=1)
+    if start is None or (said and not _DIGITS.search(sentence, said[0].end())):
         yield from _words_at_end(sentence)
+    if start is None:
         return
     before = _LAST_WORD.search(sentence[:start])
     if before and unit_in_english(before[1]) and not _TIME.match(sentence, start):  # mililita 10
         start = before.start()
     lead, value = sentence[:start], sentence[start:]
+    if NO_SOLUTION.fullmatch(value.replace("$", "").replace("=", " ")):  # only then
+        return
+    if _OPERATOR_AT_END.search(lead):
+        return
     if _AGAINST.search(_STARTS.sub("", lead, count=1) + " ") or _DIGITS.search(_MATH_NAME.sub("", lead)):
         return
     if (calculated := _CALCULATED.match(value)) and re.search("[+\\-−×·*/÷:]|\\\\", calculated[0][1:-1].strip()):
@@ -199,24 +302,48 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
     if shorter := _COPULA.sub("", value):
         value = shorter if shorter != value else value
         yield shorter
+    if _DAY_OF_MONTH.match(value):
+        return
     for end in _ends(value):
         if without_unit or not _BARE.fullmatch(value[:end]):
             yield value[:end].rstrip(" ,")
 
 
 def _words_at_end(sentence: str) -> Iterator[str]:
-    """What a sentence without a number says that something is: 甲 of 成绩更稳定的是甲."""
+    """What a sentence says that something is, if that is no number: 甲 of 成绩更稳定的是甲; what follows 答."""
+    if answered := _ANSWERED.match(sentence):
+        words = sentence[answered.end() :].rstrip(" 。.")
+        if truth_in_english(words) or not _AGAINST.search(words):
+            yield words
+    rest = _STARTS.sub("", sentence, count=1).strip(" ,，。.")
+    if len(rest) < min(len(sentence) - 2, 40) and len(rest.split()) <= 3 and not _AGAINST.search(rest):
+        yield rest
+    yield from _truth_at_end(sentence)
     said = deque(_IS.finditer(sentence), maxlen=1)
-    if not said or _AGAINST.search(_STARTS.sub("", sentence[: said[0].start()], count=1) + " "):
+    if not said or _AGAINST.search(_IN_DAYS.sub("", _STARTS.sub("", sentence[: said[0].start()], count=1)) + " "):
         return
+    words = _ADVERB.sub("", sentence[said[0].end() :].strip(" :：")).strip()
+    if _LETTERS.fullmatch(words):
+        yield ", ".join(re.findall("[A-H]", words))
     if _SEVERAL.search(sentence, said[0].end()):
         return
-    words = sentence[said[0].end() :].strip(" :：")
     if _AGAINST.search(words) and not truth_in_english(words):
         return
     yield words
     if (shorter := _COPULA.sub("", words)) != words:
         yield shorter
+    if (shorter := _ARTICLE.sub("", words)) != words:
+        yield shorter
+
+
+def _truth_at_end(sentence: str) -> Iterator[str]:
+    """``false`` of a statement about a statement: "L'affirmation est donc fausse.", 所以该命题为假命题."""
+    plain = _COPULA.sub("", sentence.strip(" .。")) if not sentence.isascii() else sentence.strip(" .")
+    match = _STATEMENT.search(plain)
+    if match is None or _AGAINST.search(_STARTS.sub("", plain[: match.start("truth")], count=1) + " "):
+        return
+    if truth := truth_in_english(match["truth"]):
+        yield truth
 
 
 def _start(sentence: str) -> int | None:

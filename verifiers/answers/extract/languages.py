@@ -8,7 +8,7 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..translated import truth_in_english
+from ..translated import NO_SOLUTION, truth_in_english
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted
 from .statements import statement
 
@@ -27,7 +27,7 @@ ANSWER: dict[str, tuple[str, ...]] = {
     ),
     "Bengali": ("উত্তর",),
     "Bulgarian, Serbian": ("отговор", "одговор"),
-    "Catalan, Galician, Portuguese": ("resposta",),
+    "Catalan, Galician, Portuguese": ("resposta", "gabarito"),
     "Croatian, Serbian, Slovenian": ("odgovor",),
     "Czech, Slovak": ("odpověď", "odpoved", "odpoveď", "výsledek", "výsledok"),
     "Danish, Norwegian, Swedish": ("svar",),
@@ -35,7 +35,7 @@ ANSWER: dict[str, tuple[str, ...]] = {
     "Estonian, Finnish": ("vastus", "vastaus"),
     "Filipino": ("ang sagot",),
     "French": ("réponse", "reponse"),
-    "German": ("antwort",),
+    "German": ("antwort", "endergebnis"),
     "Greek": ("απάντηση",),
     "Hebrew": ("תשובה", "התשובה"),
     "Gujarati, Punjabi": ("જવાબ", "ਜਵਾਬ"),
@@ -121,7 +121,7 @@ def in_other_languages(text: str) -> ExtractedAnswer | None:
             denied = True
             continue
         stated, at = statement(text, marker.end())
-        if truth_in_english(stated):
+        if truth_in_english(stated) or NO_SOLUTION.fullmatch(stated.strip(" .")):
             answers.append(stated)
             end = at
             continue
