@@ -556,7 +556,8 @@ def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: flo
 def _translated_gold(text: str, timeout: float) -> list[Gold]:
     """A gold answer in another language as it is written in English, beside the one that it is as it stands."""
     answers = gold_answers(text)
-    english = in_english(answers[0], comma=True) if len(answers) == 1 else None
+    may_be_foreign = len(answers) == 1 and may_be_translated(answers[0])
+    english = in_english(answers[0], comma=True) if may_be_foreign else None
     if english is None:
         return []
     try:
