@@ -249,7 +249,7 @@ class Accuracy(Verifier):
         self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules, is_marked: bool
     ) -> Verdict | None:
         """The verdict on an answer in another language that is right in English, or as the end of its sentence."""
-        if len(final.answers) != 1 or not may_be_translated(final.answers[0]):
+        if len(final.answers) != 1 or not may_be_translated(final.answers[0], final.text):
             return None
         answer = final.answers[0]
         texts = [answer]

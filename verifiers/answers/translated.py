@@ -172,6 +172,7 @@ _BAR_POINT = lazy_compile(
     r"([A-Z]?(?:_\{?\d\}?)?)\s?(?:\\left)?\(\s?([^()|,;]{1,30}?)\s?(?:\\(?:mid|vert|middle)\s?\|?|\|)\s?([^()|,;]{1,30}?)\s?(?:\\right)?\)"
 )
 _RAISED = lazy_compile(r"(.+?)\s?\^?\s?\{?([23])\}?")
+_ENGLISH = lazy_compile(r"\b(?:[Tt]he|[Tt]herefore|[Hh]ence|which|this)\b")
 _TRANSLATABLE = lazy_compile(
     r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|\||\\mid|^[SLM]\s?=|\d\{?[:.]\}?\d\d(?!\d)"
 )
@@ -209,9 +210,12 @@ _VALUE = lazy_compile(r"\$?[A-Za-z](?:_\{?\w\}?)?\s?=\s?[^=]+|.*[\d\\].*", re.DO
 _PLAIN_VALUE = lazy_compile(r"\$?(?:[A-Za-z](?:_\{?\w\}?)?\s?=\s?)?[-+]?\d+(?:[.,]\d+)?\$?")
 
 
-def may_be_translated(text: str) -> bool:
-    """Whether an answer has words, or signs that other languages write otherwise, which is cheap to find out."""
-    return _TRANSLATABLE.search(text) is not None
+def may_be_translated(answer: str, text: str = "") -> bool:
+    """Whether an answer has words, or signs that other languages write otherwise, and its text is not plainly English.
+
+    This is cheap to find out.
+    """
+    return _TRANSLATABLE.search(answer) is not None and not (text.isascii() and _ENGLISH.search(text))
 
 
 def in_english(text: str, comma: bool = False, point: bool = False) -> str | None:

@@ -89,8 +89,9 @@ def _values(gold: str, answer: str) -> Iterator[str]:
 
 def _name_the_same(gold: str, answer: str) -> bool:
     """Whether what stands left in both may be the same, or one has no left side."""
-    names = [text.partition("=")[0].strip() for text in (normal(gold), answer) if "=" in text]
-    return len(names) < 2 or may_be_same(*names)
+    if "=" not in gold or "=" not in answer:
+        return True
+    return may_be_same(*(text.partition("=")[0].strip() for text in (normal(gold), answer)))
 
 
 def _with_constant(gold: str, answer: str) -> Iterator[str]:
