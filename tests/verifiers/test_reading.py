@@ -23,9 +23,7 @@ NAMES = [
     r"\dot{x}",
     r"\ddot{\theta}",
 ]
-INDEXED = [
-    rf"{name}_{index}" for name in ("E", "I", "e", "d", "T", r"\gamma", r"\lambda") for index in ("0", "n", "{ab}")
-]
+INDEXED = [rf"{name}_{index}" for name in ("E", "I", "e", "d", "T", r"\gamma", r"\lambda") for index in ("0", "{ab}")]
 
 
 def equal(gold: str, answer: str) -> bool:
@@ -57,7 +55,7 @@ def formula(draw: random.Random, symbols: list[sympy.Symbol], depth: int) -> Any
     return (sympy.sin(part), sympy.exp(part / 3), part ** draw.choice((2, 3, sympy.Rational(1, 2))))[kind - 3]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_printed_formulas_are_read_back(seed: int) -> None:
     draw = random.Random(seed)
     names = "a b d f g h l m q r v x y A D E I L M P R T V alpha gamma lambda mu omega E_n T_1 v_0 m_e".split()  # noqa: SIM905
