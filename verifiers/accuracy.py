@@ -215,10 +215,10 @@ class Accuracy(Verifier):
     def _verdict_of(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict:
         """The verdict on an extracted answer or, if that is not right, on the object or sentence that it stands in."""
         failure: UnreadableError | None = None
-        filled = final.answers if len(final.answers) > 1 else items(final.answers[0])
-        if len(filled) > 1 and fills_blanks(final.text) and _fills_blanks_otherwise(golds, filled):
+        if fills_blanks(final.text) and _fills_blanks_otherwise(golds, final.answers):
             return Verdict(False, "several different answers")
-        final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
+        if any(map(may_be_translated, final.answers)):
+            final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
         try:
             verdict = self._verdict(golds, final.answers, rules)
         except UnreadableError as error:
@@ -450,7 +450,9 @@ def _with_part_of_day(final: ExtractedAnswer) -> str | None:
 
 
 def _fills_blanks_otherwise(golds: Sequence[Gold], answers: Sequence[str]) -> bool:
-    """Whether answers are those of a list in another order."""
+    """Whether answers, of which one may be a list, are those of a gold answer in another order."""
+    if len(answers) == 1:
+        answers = items(answers[0])
     parts = items(golds[0].answer.text)
     return len(parts) == len(answers) > 1 and any(
         not same_text(normal(part), normal(answer)) and any(same_text(normal(part), normal(other)) for other in answers)

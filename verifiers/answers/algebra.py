@@ -234,10 +234,12 @@ def formula_problem(text: str, timeout: float) -> str | None:
 
 def _with_arrows(gold: str, answer: str) -> tuple[str, str]:
     r"""Two formulas, of which ``v\times B`` gets the arrows that the other one has in ``\vec{v}\times\vec{B}``."""
-    have = ["\\vec" in text for text in (gold, answer)]
-    if have == [True, False]:
-        return gold, _PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", answer)
-    return (_PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", gold), answer) if have == [False, True] else (gold, answer)
+    if ("\\vec" in gold) == ("\\vec" in answer):
+        return gold, answer
+    texts = [
+        text if "\\vec" in text else _PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", text) for text in (gold, answer)
+    ]
+    return texts[0], texts[1]
 
 
 def _with_i(gold: str, answer: str) -> tuple[str, str]:

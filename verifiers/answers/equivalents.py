@@ -338,11 +338,6 @@ def _place(text: str) -> str | None:
     return match and (number_at([match[1].lower()])[0] or None)
 
 
-def _reaction(text: str) -> Reaction | None:
-    r"""``^{14}_6 C``, ``C-14``; ``^{238}_{92}U \to ^{234}_{90}Th + \alpha`` with its products in any order."""
-    return read_reaction(text)
-
-
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
     named = _NAMED_GROWTH.fullmatch(text)
@@ -384,6 +379,6 @@ _FORMS: tuple[Form, ...] = (
     _hours, money, _currency, _data, _mac, _ip, _network, _grouped, _color, _offset, _signed, _card, _episode, _rank,
     _doi, _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered,
     how_often, possession, at_for, qualified, genotype, bases, strand, compound, concentrations, decision,
-    stated_hypotheses, distribution, radix, _hexadecimal, points, _reaction, heading, trend, headed, peptide, shift,
+    stated_hypotheses, distribution, radix, _hexadecimal, points, read_reaction, heading, trend, headed, peptide, shift,
     skew, species, truth_values, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

@@ -104,10 +104,10 @@ def kind_of_answer(text: str) -> Kind:
         return "code"
     if "\\sim" in text and distribution(plain(text)):
         return "code"
-    if len(text) <= MAX_CODE and ("^" in text or "^" in plain(text)) and read_reaction(plain(text)):
+    shown = plain(text) if len(text) <= MAX_CODE else ""
+    if "^" in shown and read_reaction(shown):
         return "code"
     if len(text) <= MAX_CODE and not _COMMAND.search(text):
-        shown = plain(text)
         if read_date(shown):
             return "date"
         if _is_time(shown):

@@ -430,7 +430,7 @@ def blanks(text: str) -> str | None:
 
 def fills_blanks(text: str) -> bool:
     """Whether a text says in which order its values fill the blanks of a question."""
-    return _FILLED.search(text) is not None
+    return not text.isascii() and _FILLED.search(text) is not None
 
 
 def without_part_of_day(text: str) -> str:
